@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use crate::accuracy;
-use crate::bench::setup::{Options, Setup};
+use crate::bench::setup::{BenchOptions, Setup};
 use crate::bench::{self, against};
 
 #[derive(Debug, Subcommand)]
@@ -19,7 +19,7 @@ pub enum Measure {
         kdyno: Option<PathBuf>,
     },
     /// Known truths on real brokers, half an hour and more; goes on where it was
-    AccuracyCluster(accuracy::cluster::Options),
+    AccuracyCluster(accuracy::cluster::ClusterOptions),
     /// Cost and rates beside the floor and the peers, or beside an earlier commit
     Bench(BenchArgs),
     /// Busy until it is killed
@@ -61,7 +61,7 @@ pub fn run(root: &Path, measure: Measure) -> anyhow::Result<i32> {
 
 fn bench(root: &Path, args: BenchArgs) -> anyhow::Result<i32> {
     let rounds = args.rounds.map_or(if args.quick { 1 } else { 5 }, |rounds| rounds as usize);
-    let setup = Setup::new(root, Options { quick: args.quick, rounds }, args.kdyno)?;
+    let setup = Setup::new(root, BenchOptions { quick: args.quick, rounds }, args.kdyno)?;
     match args.against {
         Some(commit) => against::run(root, &setup, &commit, &args.names).map(i32::from),
         None => bench::run(&setup, &args.names).map(|()| 0),

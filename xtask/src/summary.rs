@@ -11,14 +11,14 @@ use anyhow::Context;
 
 /// What the `test result:` lines of one or many test binaries add up to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Tally {
+pub struct TestTally {
     /// Tests that passed.
     pub passed: u64,
     /// Tests that failed.
     pub failed: u64,
 }
 
-impl Tally {
+impl TestTally {
     /// Adds a line of `cargo test` output if it is a result line.
     pub fn add(&mut self, line: &str) {
         let Some(result) = line.trim_start().strip_prefix("test result: ") else { return };
@@ -83,7 +83,7 @@ const TEST_THREADS: &str = "RUST_TEST_THREADS";
 const WORTH_TELLING: Duration = Duration::from_secs(10);
 
 /// A line of one of Cargo's streams, without its end.
-enum Said {
+enum OutputLine {
     Out(Vec<u8>),
     Err(Vec<u8>),
 }
@@ -96,7 +96,7 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
     let built =
         cargo_test(&arguments[..of_cargo]).arg("--no-run").status().context("cannot start cargo test")?;
     let mut times = Times { build: before.elapsed(), ..Times::default() };
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     if !built.success() {
         let code = built.code().unwrap_or(1);
         println!("{}", tally.line(code));
@@ -112,17 +112,17 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start cargo test")?;
     let (said, hears) = mpsc::channel();
-    pass_on(child.stdout.take(), said.clone(), Said::Out);
-    pass_on(child.stderr.take(), said, Said::Err);
+    pass_on(child.stdout.take(), said.clone(), OutputLine::Out);
+    pass_on(child.stderr.take(), said, OutputLine::Err);
     for said in hears {
         match said {
-            Said::Out(line) => {
+            OutputLine::Out(line) => {
                 let text = String::from_utf8_lossy(&line);
                 tally.add(&text);
                 times.ended(&text);
                 write_line(&mut std::io::stdout(), &line)?;
             }
-            Said::Err(line) => {
+            OutputLine::Err(line) => {
                 times.started(&String::from_utf8_lossy(&line));
                 write_line(&mut std::io::stderr(), &line)?;
             }
@@ -146,7 +146,11 @@ fn cargo_test(arguments: &[String]) -> Command {
 }
 
 /// Sends each line of a stream, on a thread that ends with the stream.
-fn pass_on(stream: Option<impl Read + Send + 'static>, to: mpsc::Sender<Said>, made_of: fn(Vec<u8>) -> Said) {
+fn pass_on(
+    stream: Option<impl Read + Send + 'static>,
+    to: mpsc::Sender<OutputLine>,
+    made_of: fn(Vec<u8>) -> OutputLine,
+) {
     std::thread::spawn(move || {
         let lines = stream.into_iter().flat_map(|stream| BufReader::new(stream).split(b'\n'));
         for line in lines.map_while(Result::ok) {
@@ -169,7 +173,7 @@ mod tests {
 
     #[test]
     fn result_lines_of_many_binaries_add_up() {
-        let mut tally = Tally::default();
+        let mut tally = TestTally::default();
         for line in [
             "running 3 tests",
             "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 1 filtered out; finished in 0.1s",
@@ -178,7 +182,7 @@ mod tests {
         ] {
             tally.add(line);
         }
-        assert_eq!(tally, Tally { passed: 7, failed: 2 });
+        assert_eq!(tally, TestTally { passed: 7, failed: 2 });
         assert_eq!(tally.line(101), "7 passed, 2 failed");
     }
 
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_build_that_fails_never_looks_green() {
-        assert!(Tally::default().line(101).contains("not every test could run"));
-        assert_eq!(Tally { passed: 3, failed: 0 }.line(0), "3 passed, 0 failed");
+        assert!(TestTally::default().line(101).contains("not every test could run"));
+        assert_eq!(TestTally { passed: 3, failed: 0 }.line(0), "3 passed, 0 failed");
     }
 }

@@ -9,7 +9,7 @@ use kdyno_model::plan::ComparePlan;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A case's figures and the session they come from.
-pub(crate) struct Case<'a> {
+pub(crate) struct CaseFigures<'a> {
     pub(crate) session: u32,
     pub(crate) findings: Vec<Finding>,
     /// For each metric the figures that may be used, as far as they may, by repeat.
@@ -20,7 +20,7 @@ pub(crate) struct Case<'a> {
 
 /// The values of one metric.
 #[derive(Default)]
-struct Values {
+struct MetricValues {
     /// The trials whose figure may be used, as far as it may, and the others.
     known: [Vec<Value>; 2],
     marks: [BTreeSet<Mark>; 2],
@@ -28,7 +28,7 @@ struct Values {
     is_choice: bool,
 }
 
-impl<'a> Case<'a> {
+impl<'a> CaseFigures<'a> {
     /// `None` when it has no trial. In a comparison a case is its side A.
     pub(crate) fn of(index: u32, trials: &[AnalysedTrial<'a>]) -> Option<Self> {
         Self::in_scope(Scope::Case(index), index, trials)
@@ -52,7 +52,7 @@ impl<'a> Case<'a> {
         // Among equals the last is taken, which is the newest.
         let (session, trials) = sessions.into_iter().max_by_key(|(_, trials)| trials.len())?;
         let mut metrics: Vec<(&Address, Unit)> = Vec::new();
-        let mut values: BTreeMap<&Address, Values> = BTreeMap::new();
+        let mut values: BTreeMap<&Address, MetricValues> = BTreeMap::new();
         let mut repeats: BTreeMap<&Address, BTreeMap<u32, Value>> = BTreeMap::new();
         let mut parts = BTreeMap::new();
         for trial in trials {
@@ -64,7 +64,7 @@ impl<'a> Case<'a> {
             for finding in trial.findings {
                 let values = values.entry(&finding.of).or_insert_with(|| {
                     metrics.push((&finding.of, finding.unit));
-                    Values::default()
+                    MetricValues::default()
                 });
                 if finding.estimate == Value::None {
                     continue;
@@ -104,7 +104,7 @@ impl<'a> Case<'a> {
     }
 }
 
-impl Values {
+impl MetricValues {
     fn stated(&self, scope: Scope, of: &Address, unit: Unit) -> Finding {
         // Figures that must not be used count only where there are no others.
         let [valid, invalid] = &self.known;

@@ -1,6 +1,6 @@
 //! Claims and contrasts of a scenario, judged over the repeats of its cases (docs/METHOD.md, "Claims and contrasts").
 
-use crate::cases::Case;
+use crate::cases::CaseFigures;
 use crate::median::Median;
 use crate::paired::Paired;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
@@ -10,7 +10,7 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Cases<'a> = BTreeMap<u32, Case<'a>>;
+type CasesByNumber<'a> = BTreeMap<u32, CaseFigures<'a>>;
 
 /// A claim that so few repeats miss by less may be missed by chance: it is the 97.5 % point where trials differ by up to 35 %
 /// (standard deviation), e^(1.96 · 0.35).
@@ -20,7 +20,7 @@ const ONLY_A_BOUND: &str = "of a figure only a lower bound is known";
 const FAR_OFF: &str = "it is missed by more than the spread within the window can explain";
 
 /// Each claim, and each metric of each contrast, in the order of the plan.
-pub(crate) fn judge(plan: &Plan, cases: &Cases<'_>) -> Judgement {
+pub(crate) fn judge(plan: &Plan, cases: &CasesByNumber<'_>) -> Judgement {
     let claims =
         (0u32..).zip(&plan.claims).map(|(index, claim)| Conclusion::Claim(judged(index, claim, cases)));
     let contrasts = plan
@@ -31,7 +31,7 @@ pub(crate) fn judge(plan: &Plan, cases: &Cases<'_>) -> Judgement {
 }
 
 /// A side of a claim in one repeat; `None`: one of its figures is missing or must not be used.
-fn value(of: &ClaimExpr, repeat: u32, cases: &Cases<'_>) -> Option<Value> {
+fn value(of: &ClaimExpr, repeat: u32, cases: &CasesByNumber<'_>) -> Option<Value> {
     let both = |a: &ClaimExpr, b: &ClaimExpr| value(a, repeat, cases).zip(value(b, repeat, cases));
     match of {
         ClaimExpr::Number(number) => Some(Value::Is(*number)),
@@ -70,7 +70,7 @@ fn falling(a: Value, b: Value, of: fn(f64, f64) -> f64) -> Value {
 }
 
 /// Between which values a side lies in the parts of a repeat's window; `None` where that is not known of one of its figures.
-fn parts(of: &ClaimExpr, repeat: u32, cases: &Cases<'_>) -> Option<(f64, f64)> {
+fn parts(of: &ClaimExpr, repeat: u32, cases: &CasesByNumber<'_>) -> Option<(f64, f64)> {
     let both = |a: &ClaimExpr, b: &ClaimExpr| parts(a, repeat, cases).zip(parts(b, repeat, cases));
     match of {
         ClaimExpr::Number(number) => Some((*number, *number)),
@@ -83,7 +83,7 @@ fn parts(of: &ClaimExpr, repeat: u32, cases: &Cases<'_>) -> Option<(f64, f64)> {
 }
 
 /// The marks of a side: those of every figure that it is made of.
-fn marks(of: &ClaimExpr, cases: &Cases<'_>) -> BTreeSet<Mark> {
+fn marks(of: &ClaimExpr, cases: &CasesByNumber<'_>) -> BTreeSet<Mark> {
     match of {
         ClaimExpr::Number(_) => BTreeSet::new(),
         ClaimExpr::Metric { of, case } => {
@@ -98,14 +98,14 @@ fn marks(of: &ClaimExpr, cases: &Cases<'_>) -> BTreeSet<Mark> {
 }
 
 /// Both sides in every repeat that has both, by repeat, or why there are none.
-fn sides(claim: &Claim, cases: &Cases<'_>) -> Result<BTreeMap<u32, [Value; 2]>, String> {
+fn sides(claim: &Claim, cases: &CasesByNumber<'_>) -> Result<BTreeMap<u32, [Value; 2]>, String> {
     let of: BTreeSet<u32> = claim.left.metrics().chain(claim.right.metrics()).map(|(_, case)| case).collect();
     let sessions: BTreeSet<u32> = of.iter().filter_map(|case| Some(cases.get(case)?.session)).collect();
     if sessions.len() > 1 {
         return Err("its cases ran in different sessions".to_owned());
     }
     let repeats: BTreeSet<u32> =
-        of.iter().filter_map(|case| cases.get(case)).flat_map(Case::all_repeats).collect();
+        of.iter().filter_map(|case| cases.get(case)).flat_map(CaseFigures::all_repeats).collect();
     let sides = repeats.into_iter().filter_map(|repeat| {
         Some((repeat, [value(&claim.left, repeat, cases)?, value(&claim.right, repeat, cases)?]))
     });
@@ -116,7 +116,7 @@ fn sides(claim: &Claim, cases: &Cases<'_>) -> Result<BTreeMap<u32, [Value; 2]>, 
     Ok(sides)
 }
 
-fn judged(index: u32, claim: &Claim, cases: &Cases<'_>) -> JudgedClaim {
+fn judged(index: u32, claim: &Claim, cases: &CasesByNumber<'_>) -> JudgedClaim {
     let unjudged = |reason| JudgedClaim {
         claim: index,
         says: ClaimSays::CannotTell,
@@ -182,7 +182,7 @@ fn threshold(left: Value, right: Value, op: ClaimOp) -> (ClaimSays, Option<Strin
 
 /// Whether a repeat misses a claim by more than its own window can explain: every part of the window misses it, the limit is
 /// further away than the parts are from each other, and it is missed by a factor of two or more.
-fn is_far_off(claim: &Claim, (repeat, sides): (&u32, &[Value; 2]), cases: &Cases<'_>) -> bool {
+fn is_far_off(claim: &Claim, (repeat, sides): (&u32, &[Value; 2]), cases: &CasesByNumber<'_>) -> bool {
     let ([Value::Is(left), Value::Is(right)], Some(of_left), Some(of_right)) =
         (sides, parts(&claim.left, *repeat, cases), parts(&claim.right, *repeat, cases))
     else {
@@ -200,7 +200,7 @@ fn is_far_off(claim: &Claim, (repeat, sides): (&u32, &[Value; 2]), cases: &Cases
 }
 
 /// Left against right.
-struct Compared {
+struct ComparedSides {
     /// In logarithms where it is a ratio.
     paired: Paired,
     is_ratio: bool,
@@ -209,7 +209,7 @@ struct Compared {
 }
 
 /// By the ratio where both sides are positive in every repeat, else by the difference.
-fn compare(sides: &[[Value; 2]]) -> Result<Compared, &'static str> {
+fn compare(sides: &[[Value; 2]]) -> Result<ComparedSides, &'static str> {
     let mut at_least = [false; 2];
     let mut numbers = Vec::new();
     for repeat in sides {
@@ -232,10 +232,10 @@ fn compare(sides: &[[Value; 2]]) -> Result<Compared, &'static str> {
     let difference = |[left, right]: &[f64; 2]| if is_ratio { (left / right).ln() } else { left - right };
     let differences: Vec<f64> = numbers.iter().map(difference).collect();
     let paired = Paired::of(&differences, 1).ok_or("a side has no finite value")?;
-    Ok(Compared { paired, is_ratio, at_least })
+    Ok(ComparedSides { paired, is_ratio, at_least })
 }
 
-impl Compared {
+impl ComparedSides {
     fn has_interval(&self) -> bool {
         matches!(self.paired.interval, Interval::Bounds { .. })
     }
@@ -276,7 +276,7 @@ impl Compared {
 
 /// The ratio of one metric from a case to another: always stated, also without a value, so that the order says which
 /// contrast it is.
-fn contrasted(contrast: &Contrast, of: &Address, cases: &Cases<'_>) -> Finding {
+fn contrasted(contrast: &Contrast, of: &Address, cases: &CasesByNumber<'_>) -> Finding {
     let metric = |case| ClaimExpr::Metric { of: of.clone(), case };
     let claim = Claim {
         text: String::new(),

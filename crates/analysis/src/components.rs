@@ -2,7 +2,7 @@
 
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
-use crate::rows::Trial;
+use crate::rows::TrialRows;
 use kdyno_model::component_metrics::{CONNECTIONS_MAX, ROLLED_BACK_SHARE, TRANSACTIONS_PER_S};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::{Finding, Value};
@@ -12,7 +12,7 @@ use kdyno_model::plan::component::series;
 use kdyno_model::sample::series as sample_series;
 
 /// Adds the figures of each component of the trial's case.
-pub(crate) fn state(trial: &Trial<'_>, found: &mut Vec<Finding>) {
+pub(crate) fn state(trial: &TrialRows<'_>, found: &mut Vec<Finding>) {
     for component in &trial.evidence.start.trial.effective.components {
         let of = [Subject::Component(component.name.clone())];
         let kind = match &component.kind {
@@ -38,7 +38,7 @@ const OF_PROCESSORS: [&str; 3] = ["cpu_percent", "cpu_us_per_record", "records_p
 const GAP_NS_MAX: i64 = 3 * NS_PER_S.cast_signed();
 
 /// What a database reports of itself.
-fn database_value(trial: &Trial<'_>, of: &Subject, name: &str) -> Value {
+fn database_value(trial: &TrialRows<'_>, of: &Subject, name: &str) -> Value {
     let is_read = |window: &Window| is_read_through(trial, of, series::COMMITTED_TOTAL, *window);
     let Some(window) = trial.window.filter(is_read) else { return Value::None };
     let grown = |series: &str| cpu::counter_s(trial.probes(), of, series, window);
@@ -57,7 +57,7 @@ fn database_value(trial: &Trial<'_>, of: &Subject, name: &str) -> Value {
 /// Whether it lived through the window and was read from one end of it to the other. One that dies, and a server that
 /// starts again after a crash of one of its processes, lose their readers: what was counted until then is not what they
 /// did in the window.
-fn is_read_through(trial: &Trial<'_>, of: &Subject, counter: &str, window: Window) -> bool {
+fn is_read_through(trial: &TrialRows<'_>, of: &Subject, counter: &str, window: Window) -> bool {
     let own = trial.probes().iter().filter(|one| one.series == counter && one.subject == *of);
     let (start_ns, end_ns) = window.ends_ns();
     let read_ns = || own.clone().map(|one| one.at_ns);

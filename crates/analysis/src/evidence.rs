@@ -5,9 +5,12 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{LoadPlan, Rate, RoleKind};
 use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Grain, Phase, ProbeReading, StreamId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
+
+/// Values of one series by the instants at which they were read, ns from T0.
+pub(crate) type ReadingsByTime = BTreeMap<i64, f64>;
 
 /// Whole seconds of the measure phase, from T0, in which every load item was at work but for those that come and go by
 /// plan.

@@ -1,11 +1,11 @@
 //! Quantiles that rest on few seconds: a tail that is one event says how often such events come, not how the rest went.
 
-use crate::caveats::found::Found;
+use crate::caveats::found::FoundCaveat;
 use crate::caveats::load::RECORDS_BEYOND_MIN;
 use crate::error::AnalysisError;
 use crate::evidence::{Window, streams_of};
-use crate::histogram::Distribution;
-use crate::rows::{Item, Trial};
+use crate::histogram::LatencyDistribution;
+use crate::rows::{ItemRows, TrialRows};
 use crate::tally::unfinished;
 use kdyno_model::caveat::{Caveat, Concern, Degree, FewSeconds, ScopedCaveat};
 use kdyno_model::concern::timing;
@@ -29,7 +29,7 @@ const WINDOW_TIMES_MIN: u32 = 5;
 pub(crate) const WINDOW_S_MAX: u32 = 600;
 
 /// The quantile of an item and the seconds that it rests on.
-struct Tail {
+struct QuantileTail {
     quantile: &'static str,
     rank: f64,
     seconds: u32,
@@ -42,7 +42,10 @@ struct Tail {
 ///
 /// # Errors
 /// When a stored histogram is damaged.
-pub(crate) fn judge(trial: &Trial<'_>, findings: &mut [Finding]) -> Result<Vec<ScopedCaveat>, AnalysisError> {
+pub(crate) fn judge(
+    trial: &TrialRows<'_>,
+    findings: &mut [Finding],
+) -> Result<Vec<ScopedCaveat>, AnalysisError> {
     let mut caveats = Vec::new();
     for item in &trial.items {
         let (Some(window), headline) = (item.window, headline(item)) else { continue };
@@ -54,28 +57,28 @@ pub(crate) fn judge(trial: &Trial<'_>, findings: &mut [Finding]) -> Result<Vec<S
                 finding.marks.insert(Mark::FewSeconds);
             }
         }
-        let Tail { quantile, seconds, at_s, .. } = tail;
+        let QuantileTail { quantile, seconds, at_s, .. } = tail;
         let (item, quantile) = (item.name.to_owned(), quantile.to_owned());
         let concerns = Concern::LatenciesFrom { item: item.clone(), quantile: quantile.clone() };
         let of_s = window.end_second - window.first_second;
         let caveat = Caveat::FewSeconds(FewSeconds { item, quantile, seconds, of_s, at_s });
-        caveats.extend(Found::from(caveat).concerning(concerns).scoped(trial, Degree::Usual));
+        caveats.extend(FoundCaveat::from(caveat).concerning(concerns).scoped(trial, Degree::Usual));
     }
     Ok(caveats)
 }
 
 /// The timing that rows of seconds hold.
-pub(crate) fn headline(item: &Item<'_>) -> Timing {
+pub(crate) fn headline(item: &ItemRows<'_>) -> Timing {
     if item.plan.role.as_produce().is_some() { Timing::Response } else { Timing::EndToEnd }
 }
 
 /// The lowest quantile that rests on few seconds.
 fn tail(
-    trial: &Trial<'_>,
-    item: &Item<'_>,
+    trial: &TrialRows<'_>,
+    item: &ItemRows<'_>,
     window: Window,
     headline: Timing,
-) -> Result<Option<Tail>, AnalysisError> {
+) -> Result<Option<QuantileTail>, AnalysisError> {
     let Some(latencies) = item.latencies.get(&headline) else { return Ok(None) };
     if window.end_second - window.first_second > WINDOW_S_MAX {
         return Ok(None);
@@ -94,7 +97,7 @@ fn tail(
     let found = limits.into_iter().find_map(|(quantile, rank, limit_ns)| {
         let beyond = by_second.iter().map(|(second, held)| (*second, held.beyond(limit_ns)));
         let (seconds, at_s) = few(beyond, window)?;
-        Some(Tail { quantile, rank, seconds, at_s })
+        Some(QuantileTail { quantile, rank, seconds, at_s })
     });
     Ok(found)
 }
@@ -102,7 +105,7 @@ fn tail(
 /// What is known of the records of one second of t0, or of some.
 #[derive(Default)]
 pub(crate) struct Seconds {
-    pub(crate) finished: Distribution,
+    pub(crate) finished: LatencyDistribution,
     pub(crate) unfinished: u64,
 }
 
@@ -118,8 +121,8 @@ impl Seconds {
 /// # Errors
 /// When a stored histogram is damaged.
 pub(crate) fn grouped(
-    trial: &Trial<'_>,
-    item: &Item<'_>,
+    trial: &TrialRows<'_>,
+    item: &ItemRows<'_>,
     group_of: impl Fn(u32) -> Option<u32>,
 ) -> Result<BTreeMap<u32, Seconds>, AnalysisError> {
     let (streams, headline) = (streams_of(trial.evidence, item.name), headline(item));

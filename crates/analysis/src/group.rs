@@ -1,6 +1,6 @@
 //! Consumer groups: what their members were given and handed over.
 
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use kdyno_model::members::{MemberFigures, Members, OtherMembers};
 use kdyno_model::sample::MemberTotals;
 
@@ -8,7 +8,7 @@ use kdyno_model::sample::MemberTotals;
 const TOLD_MAX: usize = 8;
 
 /// A figure of an item's group; `None` without one.
-pub(crate) fn value(item: &Item<'_>, name: &str) -> Option<f64> {
+pub(crate) fn value(item: &ItemRows<'_>, name: &str) -> Option<f64> {
     item.plan.role.group()?;
     let windowed = item.window.map(|_| &item.tally.windowed);
     match name {
@@ -23,7 +23,7 @@ pub(crate) fn value(item: &Item<'_>, name: &str) -> Option<f64> {
 }
 
 /// The members of an item's group, if it is in one and all of them reported what they did.
-pub(crate) fn members(trial: &Trial<'_>, item: &Item<'_>) -> Option<Members> {
+pub(crate) fn members(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Option<Members> {
     item.plan.role.group()?;
     let totals = totals(item)?;
     let (told, others) = one_by_one(&totals);
@@ -31,12 +31,12 @@ pub(crate) fn members(trial: &Trial<'_>, item: &Item<'_>) -> Option<Members> {
 }
 
 /// What each member did; `None` where one did not report.
-fn totals(item: &Item<'_>) -> Option<Vec<MemberTotals>> {
+fn totals(item: &ItemRows<'_>) -> Option<Vec<MemberTotals>> {
     item.tally.clients.iter().map(|client| client.member).collect()
 }
 
 /// What each member was handed in the measure phase.
-fn records(item: &Item<'_>) -> Vec<f64> {
+fn records(item: &ItemRows<'_>) -> Vec<f64> {
     totals(item).unwrap_or_default().iter().map(|member| member.measured_records as f64).collect()
 }
 

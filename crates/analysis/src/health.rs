@@ -5,10 +5,10 @@ use crate::collections;
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window, ended_processes};
 use crate::inside::Inside;
-use crate::rows::Trial;
+use crate::rows::TrialRows;
 use kdyno_model::conclusion::{Limit, LimitKind};
 use kdyno_model::event::Subject;
-use kdyno_model::health::{Health, HealthCheck, HealthRule, Threshold};
+use kdyno_model::health::{Health, HealthCheck, HealthRule, HealthThreshold};
 use kdyno_model::inside::{NETWORK_PROCESSOR_IDLE, REQUEST_HANDLER_IDLE};
 use kdyno_model::sample::series;
 
@@ -25,14 +25,14 @@ const SEGMENTS_MIN: f64 = 1000.0;
 /// items; the shares of limits are taken from them, so that both have one figure. `replicas`: partitions of the run's
 /// topics with replicas out of sync, as metadata says, for brokers that report nothing of themselves.
 pub(crate) fn of(
-    trial: &Trial<'_>,
+    trial: &TrialRows<'_>,
     limits: &[Limit],
     (inside, brokers): (&Inside<'_>, &[Subject]),
     replicas: Option<f64>,
 ) -> Option<Health> {
     let mut checks = of_limits(limits);
     if let Some(window) = trial.window {
-        let host = Host { trial, window };
+        let host = HostWindow { trial, window };
         checks.extend(host.one_processor());
         checks.extend(host.drives());
         checks.extend(held_up(trial, window));
@@ -82,8 +82,8 @@ fn of_brokers(inside: &Inside<'_>, brokers: &[Subject]) -> Vec<HealthCheck> {
         let one = |broker| Some((broker, inside.value(std::slice::from_ref(broker), name)?));
         let told = brokers.iter().filter_map(one);
         let is_worse = |value: f64, than: f64| match rule.text().threshold {
-            Threshold::Above(_) => value > than,
-            Threshold::Below(_) => value < than,
+            HealthThreshold::Above(_) => value > than,
+            HealthThreshold::Below(_) => value < than,
         };
         let (broker, value) = told.reduce(|worst, one| if is_worse(one.1, worst.1) { one } else { worst })?;
         check(rule, broker.to_string(), value)
@@ -92,14 +92,14 @@ fn of_brokers(inside: &Inside<'_>, brokers: &[Subject]) -> Vec<HealthCheck> {
 }
 
 /// How many of the brokers that were probed ended. Their other figures are of the time before that.
-fn ended(trial: &Trial<'_>) -> Option<HealthCheck> {
+fn ended(trial: &TrialRows<'_>) -> Option<HealthCheck> {
     let brokers = trial.brokers();
     let ended = ended_processes(trial.evidence).into_iter().filter(|one| brokers.contains(one)).count();
     check(HealthRule::BrokersEnded, "brokers", ended as f64).filter(|_| !brokers.is_empty())
 }
 
 /// How garbage collection and safepoints held up the brokers, by that broker which they held up most.
-fn held_up(trial: &Trial<'_>, window: Window) -> Vec<HealthCheck> {
+fn held_up(trial: &TrialRows<'_>, window: Window) -> Vec<HealthCheck> {
     let probes = trial.probes();
     let brokers = trial.brokers();
     let most = |rule: HealthRule, of: &dyn Fn(&Subject) -> Option<f64>| {
@@ -118,12 +118,12 @@ fn held_up(trial: &Trial<'_>, window: Window) -> Vec<HealthCheck> {
 }
 
 /// The host in the window of a trial.
-struct Host<'a> {
-    trial: &'a Trial<'a>,
+struct HostWindow<'a> {
+    trial: &'a TrialRows<'a>,
     window: Window,
 }
 
-impl Host<'_> {
+impl HostWindow<'_> {
     /// By how much a counter grew.
     fn grown(&self, counter: &str) -> Option<f64> {
         cpu::counter_s(self.trial.probes(), &Subject::Host, counter, self.window)

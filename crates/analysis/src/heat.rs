@@ -1,6 +1,6 @@
 //! How often which latency was seen when, small enough for a picture.
 
-use crate::histogram::Distribution;
+use crate::histogram::LatencyDistribution;
 use kdyno_model::series::{HeatColumn, HeatMap};
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Heat {
 
 impl Heat {
     /// Adds those of the records that were intended in a second.
-    pub(crate) fn add(&mut self, second: u32, times: &Distribution) {
+    pub(crate) fn add(&mut self, second: u32, times: &LatencyDistribution) {
         if times.total() == 0 {
             return;
         }
@@ -74,12 +74,12 @@ mod tests {
     use hdrhistogram::serialization::{Serializer, V2Serializer};
     use kdyno_model::sample::{LATENCY_NS_MAX, LATENCY_NS_MIN};
 
-    fn times(ns: u64, records: u64, unfinished: u64) -> Distribution {
+    fn times(ns: u64, records: u64, unfinished: u64) -> LatencyDistribution {
         let mut histogram = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, 2).unwrap();
         histogram.record_n(ns, records).unwrap();
         let mut bytes = Vec::new();
         V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
-        let mut out = Distribution::new();
+        let mut out = LatencyDistribution::new();
         out.add_histogram(&bytes).unwrap();
         out.add_unfinished(unfinished, 0);
         out
@@ -90,7 +90,7 @@ mod tests {
         let mut heat = Heat::default();
         heat.add(3, &times(2_000_000, 7, 0));
         heat.add(5, &times(40_000_000, 2, 1));
-        heat.add(6, &Distribution::new());
+        heat.add(6, &LatencyDistribution::new());
         let map = heat.map();
         assert_eq!((map.seconds, map.columns.len()), (1, 2), "a second without records has no column");
         assert_eq!(map.edges_ns.len(), map.columns[0].records.len() + 1);

@@ -16,7 +16,7 @@ const QUANTILE_PARTS: u128 = 1_000_000_000;
 
 /// Latencies of a set of records, and how many more of them were never acknowledged.
 #[derive(Debug, Clone, Default)]
-pub struct Distribution {
+pub struct LatencyDistribution {
     histogram: Option<Histogram<u64>>,
     /// Magnitudes of those below zero.
     below_zero: Option<Histogram<u64>>,
@@ -26,7 +26,7 @@ pub struct Distribution {
     sum_below_zero_ns: u128,
 }
 
-impl Distribution {
+impl LatencyDistribution {
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()

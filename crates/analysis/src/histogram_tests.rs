@@ -18,8 +18,8 @@ fn encode(values: &[u64], digits: u8) -> Vec<u8> {
     bytes
 }
 
-fn merged(shards: &[Vec<u64>], digits: u8) -> Distribution {
-    let mut distribution = Distribution::new();
+fn merged(shards: &[Vec<u64>], digits: u8) -> LatencyDistribution {
+    let mut distribution = LatencyDistribution::new();
     for shard in shards {
         distribution.add_histogram(&encode(shard, digits)).unwrap();
         distribution.add_sum(shard.iter().map(|value| u128::from(*value)).sum());
@@ -97,9 +97,9 @@ fn ranks_are_exact() {
 
 #[test]
 fn nothing_counted_has_no_value() {
-    assert_eq!(Distribution::new().quantile(0.5), Value::None);
-    assert_eq!(Distribution::new().mean(), Value::None);
-    let mut lost = Distribution::new();
+    assert_eq!(LatencyDistribution::new().quantile(0.5), Value::None);
+    assert_eq!(LatencyDistribution::new().mean(), Value::None);
+    let mut lost = LatencyDistribution::new();
     lost.add_unfinished(3, 0);
     assert_eq!((lost.quantile(0.5), lost.mean()), (Value::AtLeast(0.0), Value::AtLeast(0.0)));
 }
@@ -138,7 +138,7 @@ proptest! {
         };
         let (above, below) = (part(false), part(true));
         let sum = |part: &[u64]| part.iter().map(|value| u128::from(*value)).sum();
-        let mut distribution = Distribution::new();
+        let mut distribution = LatencyDistribution::new();
         distribution.add_histogram(&encode(&above, DIGITS)).unwrap();
         distribution.add_below_zero(&encode(&below, DIGITS)).unwrap();
         distribution.add_sum(sum(&above));

@@ -5,8 +5,8 @@
 //! represents all of it.
 
 use crate::cpu;
-use crate::evidence::{NS_PER_S, Window};
-use crate::rows::Trial;
+use crate::evidence::{NS_PER_S, ReadingsByTime, Window};
+use crate::rows::TrialRows;
 use kdyno_model::event::Subject;
 use kdyno_model::inside::{
     self, NETWORK_PROCESSOR_IDLE, REQUEST_HANDLER_IDLE, RequestKind, RequestStage, stage_of,
@@ -60,18 +60,15 @@ const SERIES_OF: [&str; 4] = [
     series::REQUEST_HANDLER_IDLE_S_TOTAL,
 ];
 
-/// Values of one series by the instants at which they were read, ns from T0.
-type Course = BTreeMap<i64, f64>;
-
 /// The readings of a trial, by whose they are and what of.
 pub(crate) struct Inside<'a> {
-    readings: BTreeMap<&'a Subject, BTreeMap<&'a str, Course>>,
+    readings: BTreeMap<&'a Subject, BTreeMap<&'a str, ReadingsByTime>>,
     window: Option<Window>,
 }
 
 impl<'a> Inside<'a> {
-    pub(crate) fn of(trial: &Trial<'a>) -> Self {
-        let mut readings: BTreeMap<&Subject, BTreeMap<&str, Course>> = BTreeMap::new();
+    pub(crate) fn of(trial: &TrialRows<'a>) -> Self {
+        let mut readings: BTreeMap<&Subject, BTreeMap<&str, ReadingsByTime>> = BTreeMap::new();
         let is_one = |name: &str| {
             SERIES.contains(&name)
                 || [series::NETWORK_PROCESSOR_IDLE_SHARE, series::AGENT_ANSWERED_S_TOTAL].contains(&name)
@@ -239,7 +236,7 @@ fn least(brokers: &[Subject], of: impl Fn(&Subject) -> Option<f64>) -> Option<f6
 /// Growth of counters in the window that were read together. When the first one falls the process is another one, and all of
 /// them count from zero. None shrinks otherwise: a sum that is reported as mean and count may seem to, when these were
 /// not reported at quite the same instant.
-fn grown_together<const N: usize>(courses: [&Course; N], window: Window) -> Option<[f64; N]> {
+fn grown_together<const N: usize>(courses: [&ReadingsByTime; N], window: Window) -> Option<[f64; N]> {
     let mut grown: [Vec<(i64, f64)>; N] = std::array::from_fn(|_| Vec::new());
     let mut sums = [0.0; N];
     let mut before: Option<[f64; N]> = None;

@@ -2,7 +2,7 @@
 
 use crate::cpu;
 use crate::evidence::streams_of;
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use kdyno_model::event::Subject;
 use kdyno_model::metric::{CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU};
 use kdyno_model::sample::series;
@@ -11,12 +11,12 @@ const US_PER_S: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
 /// Whether a Java client carries the item.
-pub(crate) fn is_java(item: &Item<'_>) -> bool {
+pub(crate) fn is_java(item: &ItemRows<'_>) -> bool {
     item.plan.driver.as_java().is_some()
 }
 
 /// The Java processes of an item, one for each of its streams; none where kdyno's own client carries it.
-pub(crate) fn processes(trial: &Trial<'_>, item: &Item<'_>) -> Vec<Subject> {
+pub(crate) fn processes(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Vec<Subject> {
     if !is_java(item) {
         return Vec::new();
     }
@@ -25,12 +25,12 @@ pub(crate) fn processes(trial: &Trial<'_>, item: &Item<'_>) -> Vec<Subject> {
 }
 
 /// Threads of all items.
-pub(crate) fn all_processes(trial: &Trial<'_>) -> Vec<Subject> {
+pub(crate) fn all_processes(trial: &TrialRows<'_>) -> Vec<Subject> {
     trial.items.iter().flat_map(|item| processes(trial, item)).collect()
 }
 
 /// A metric of Java clients alone: of all processes of the item together, no value unless each was read.
-pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<f64> {
+pub(crate) fn value(trial: &TrialRows<'_>, item: &ItemRows<'_>, name: &str) -> Option<f64> {
     let window = item.window?;
     let processes = processes(trial, item);
     let sum = |of: &dyn Fn(&Subject) -> Option<f64>| -> Option<f64> {
@@ -55,7 +55,7 @@ pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<f6
 
 /// Whether a metric is made of what a client that does not show its requests hides: requests, batches, what it sent again,
 /// how long brokers held back answers, and what it left out of what it fetched. Their counts are 0 and say nothing.
-pub(crate) fn is_unseen(item: &Item<'_>, name: &str) -> bool {
+pub(crate) fn is_unseen(item: &ItemRows<'_>, name: &str) -> bool {
     const UNSEEN: [&str; 11] = [
         "retries",
         "records_per_batch",
@@ -73,7 +73,7 @@ pub(crate) fn is_unseen(item: &Item<'_>, name: &str) -> bool {
 }
 
 /// Whether a client of the item may have stored records twice and it does not show: what it sent again is not seen.
-pub(crate) fn may_repeat(item: &Item<'_>) -> bool {
+pub(crate) fn may_repeat(item: &ItemRows<'_>) -> bool {
     !item.plan.driver.shows_requests()
         && item.plan.role.as_produce().is_some_and(|plan| !plan.client.enable_idempotence)
 }

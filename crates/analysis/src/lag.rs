@@ -1,7 +1,7 @@
 //! How far consumers are behind the end of the log, in records and in time.
 
 use crate::evidence::{NS_PER_S, items, streams_of};
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use crate::tally;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
@@ -26,14 +26,14 @@ pub(crate) struct Lag {
 }
 
 /// What the producers of a trial wrote to one topic, second by second.
-pub(crate) struct Written {
+pub(crate) struct WrittenRecords {
     /// Records acknowledged in each second.
     by_second: BTreeMap<u32, u64>,
     /// Something of this trial writes to it, and the item has all of its partitions.
     is_known: bool,
 }
 
-impl Written {
+impl WrittenRecords {
     /// Records of the topic that an item consumes. Where members of other items have some of its partitions, it is
     /// unknown what was written to those of this one.
     pub(crate) fn of(evidence: &TrialEvidence, name: &str, consumer: &LoadPlan) -> Self {
@@ -90,14 +90,14 @@ impl Lag {
 
 /// The lag of an item that consumes when the window ended; `None` for one that produces, without a window, and where
 /// one of its streams did not know by then where the log ends.
-pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
+pub(crate) fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Option<Lag> {
     let window = item.window.filter(|_| item.plan.role.as_consume().is_some())?;
     let records = item.tally.lag_records.1?;
-    Some(Written::of(trial.evidence, item.name, item.plan).behind(records, window.end_second))
+    Some(WrittenRecords::of(trial.evidence, item.name, item.plan).behind(records, window.end_second))
 }
 
 /// A metric of how far a consuming item is behind, or how it caught up; `None`: it is another one.
-pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<Value> {
+pub(crate) fn value(trial: &TrialRows<'_>, item: &ItemRows<'_>, name: &str) -> Option<Value> {
     match name {
         "lag_time" => Some(of(trial, item).map_or(Value::None, Lag::ns)),
         "caught_up" => Some(drain(trial, item).map_or(Value::None, |drain| drain.took_ns)),
@@ -132,7 +132,7 @@ impl Drain {
 
 /// For an item that came in the measure phase. It had caught up when its streams had first read all that there was;
 /// where they did not say so, at the end of the first second at which it was [no further behind](CAUGHT_UP_S).
-fn drain(trial: &Trial<'_>, item: &Item<'_>) -> Option<Drain> {
+fn drain(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Option<Drain> {
     let window = item.window.filter(|_| item.plan.span.is_late() && item.plan.role.as_consume().is_some())?;
     let measure = trial.evidence.span(Phase::Measure)?;
     let came_ns = measure.start_ns.saturating_add(item.plan.span.at_ns.unwrap_or(0));
@@ -155,7 +155,7 @@ fn drain(trial: &Trial<'_>, item: &Item<'_>) -> Option<Drain> {
     if let Some(exact) = exact(trial.evidence, &streams).filter(|exact| exact.at_ns <= latest_ns) {
         return Some(Drain { took_ns: Value::Is(since_ns(exact.at_ns)), records: exact.records });
     }
-    let is_known = Written::of(trial.evidence, item.name, item.plan).is_known;
+    let is_known = WrittenRecords::of(trial.evidence, item.name, item.plan).is_known;
     is_known.then(|| match by_rows {
         Some(second) => Drain { took_ns: Value::Is(since_ns(end_ns(second))), records: until(second) },
         None => Drain {
@@ -176,13 +176,13 @@ fn exact(evidence: &TrialEvidence, streams: &[StreamId]) -> Option<CaughtUp> {
 
 /// The second at whose beginning it was no further behind, by its rows.
 fn first_second_up(
-    trial: &Trial<'_>,
-    item: &Item<'_>,
+    trial: &TrialRows<'_>,
+    item: &ItemRows<'_>,
     streams: &[StreamId],
     rows: &[&Sample],
 ) -> Option<u32> {
     let window = item.window?;
-    let written = Written::of(trial.evidence, item.name, item.plan);
+    let written = WrittenRecords::of(trial.evidence, item.name, item.plan);
     let is_up = |end_second: &u32| {
         tally::lag_at(streams, || rows.iter().copied(), *end_second)
             .and_then(|records| written.behind(records, *end_second).seconds)

@@ -9,7 +9,7 @@
 use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::streams_of;
-use crate::histogram::Distribution;
+use crate::histogram::LatencyDistribution;
 use crate::tally::{open_of, unfinished, waited_ns};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Grain, Phase, Sample, Timing};
@@ -26,8 +26,8 @@ pub fn measured_latencies(
     evidence: &TrialEvidence,
     item: &str,
     timing: Timing,
-) -> Result<Distribution, AnalysisError> {
-    let mut merged = Distribution::new();
+) -> Result<LatencyDistribution, AnalysisError> {
+    let mut merged = LatencyDistribution::new();
     if Timing::OF_HANDED.contains(&timing) {
         if !end_to_end::is_told(evidence, item) {
             return Ok(merged);
@@ -64,7 +64,11 @@ pub fn measured_latencies(
 }
 
 /// Adds records that failed or stayed unresolved, which only rows of seconds count.
-fn add_unfinished<'a>(into: &mut Distribution, timing: Timing, rows: impl Iterator<Item = &'a Sample>) {
+fn add_unfinished<'a>(
+    into: &mut LatencyDistribution,
+    timing: Timing,
+    rows: impl Iterator<Item = &'a Sample>,
+) {
     if ends_with_outcome(timing) {
         rows.for_each(|row| {
             into.add_unfinished(unfinished(&row.counts), waited_ns(row.t0_second, row.written_second));
@@ -73,7 +77,7 @@ fn add_unfinished<'a>(into: &mut Distribution, timing: Timing, rows: impl Iterat
 }
 
 /// Adds records that were acknowledged and never handed over: they waited at least until the item's last row.
-fn add_censored(into: &mut Distribution, evidence: &TrialEvidence, item: &str) {
+fn add_censored(into: &mut LatencyDistribution, evidence: &TrialEvidence, item: &str) {
     let last = end_to_end::last_written(evidence, item);
     for (t0_second, records) in end_to_end::censored(evidence, item).unwrap_or_default() {
         into.add_unfinished(records, waited_ns(t0_second, last));
@@ -87,7 +91,7 @@ fn ends_with_outcome(timing: Timing) -> bool {
 
 /// Adds the records of some rows that were acknowledged, or handed over.
 fn add_finished<'a>(
-    into: &mut Distribution,
+    into: &mut LatencyDistribution,
     timing: Timing,
     rows: impl Iterator<Item = &'a Sample>,
 ) -> Result<(), AnalysisError> {

@@ -5,7 +5,7 @@
 //! that was counted is known by its number.
 
 use crate::cpu;
-use crate::histogram::Distribution;
+use crate::histogram::LatencyDistribution;
 use crate::tally::failed;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -22,7 +22,7 @@ pub const RECENT_S: u32 = 10;
 
 /// What was counted of a trial since T0.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct LiveTally {
     /// Number of the next row of each stream.
     next: BTreeMap<StreamId, u64>,
     offered: u64,
@@ -34,7 +34,7 @@ pub struct Live {
     after: BTreeMap<u32, Counts>,
 }
 
-impl Live {
+impl LiveTally {
     /// How all load items together stood in `second`. `recent` holds every row of a second's grain that was written
     /// from [`RECENT_S`] before `second` on, and the readings of that time; rows that were there before are not
     /// counted again.
@@ -45,7 +45,7 @@ impl Live {
             self.counted.add(&Counts { lag_records: None, ..first.remove() });
         }
         let mut written = Counts::default();
-        let mut response = Distribution::new();
+        let mut response = LatencyDistribution::new();
         for row in rows().filter(|row| row.written_second == second) {
             written.add(&row.counts);
             if let Some(bytes) = row.histograms.get(&Timing::Response) {

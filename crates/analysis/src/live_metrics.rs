@@ -3,7 +3,7 @@
 //! Counters go on over the trials of a case; a scrape that comes between two trials still sees the last one's.
 
 use crate::cpu;
-use crate::histogram::Distribution;
+use crate::histogram::LatencyDistribution;
 use crate::live::lag_records;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -37,7 +37,7 @@ const QUANTILES: [(f64, &str); 3] = [(0.5, "0.5"), (0.99, "0.99"), (1.0, "1")];
 #[derive(Debug, Default)]
 pub struct LiveItems {
     /// By the trial in words and the load item.
-    items: BTreeMap<(String, String), Item>,
+    items: BTreeMap<(String, String), LiveItem>,
     /// For a trial that runs: the first second that was not counted yet.
     next_second: BTreeMap<TrialId, u32>,
     /// Newest readings of processes by the trial in words.
@@ -48,7 +48,7 @@ pub struct LiveItems {
 
 /// One load item. A probe sends and fetches.
 #[derive(Debug)]
-struct Item {
+struct LiveItem {
     produces: bool,
     consumes: bool,
     /// Whether the requests and batches of its clients are seen.
@@ -56,7 +56,7 @@ struct Item {
     counted: Counts,
     /// Figures of the newest whole second.
     lag_records: Option<u64>,
-    response: Distribution,
+    response: LatencyDistribution,
 }
 
 impl LiveItems {
@@ -97,7 +97,7 @@ impl LiveItems {
             item.shows_requests = planned.is_none_or(|planned| planned.driver.shows_requests());
             let newest = complete_until.saturating_sub(1);
             item.lag_records = lag_records(recent, newest, |other| other.name == stream.name);
-            item.response = Distribution::new();
+            item.response = LatencyDistribution::new();
         }
         let rows = recent.samples.iter().filter(|row| row.grain == Grain::Second);
         for row in rows.filter(|row| (from..complete_until).contains(&row.written_second)) {
@@ -127,14 +127,14 @@ impl LiveItems {
         values
     }
 
-    fn item(&mut self, case: &str, name: &str, role: RoleKind) -> &mut Item {
-        let item = self.items.entry((case.to_owned(), name.to_owned())).or_insert_with(|| Item {
+    fn item(&mut self, case: &str, name: &str, role: RoleKind) -> &mut LiveItem {
+        let item = self.items.entry((case.to_owned(), name.to_owned())).or_insert_with(|| LiveItem {
             produces: false,
             consumes: false,
             shows_requests: true,
             counted: Counts::default(),
             lag_records: None,
-            response: Distribution::new(),
+            response: LatencyDistribution::new(),
         });
         item.produces |= role == RoleKind::Produce;
         item.consumes |= role == RoleKind::Consume;
@@ -142,7 +142,7 @@ impl LiveItems {
     }
 }
 
-impl Item {
+impl LiveItem {
     fn add(&mut self, row: &Sample, is_newest: bool) {
         self.counted.add(&Counts { lag_records: None, ..row.counts.clone() });
         if let Some(bytes) = row.histograms.get(&Timing::Response).filter(|_| is_newest) {

@@ -3,8 +3,8 @@
 //! It is asked every 10 s, just before the window and at the ends of phases: what is reported for the window's ends is
 //! what was read there.
 
-use crate::evidence::NS_PER_S;
-use crate::rows::Trial;
+use crate::evidence::{NS_PER_S, ReadingsByTime};
+use crate::rows::TrialRows;
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Value};
 use kdyno_model::logs;
@@ -28,18 +28,15 @@ const SERIES: [&str; 7] = [
     series::COMMITTED_LAG_S_AT_LEAST,
 ];
 
-/// Values of one series by the instants at which they were read, ns from T0.
-type Course = BTreeMap<i64, f64>;
-
 /// The readings of a trial, by what and of whom.
 struct Logs<'a> {
-    readings: BTreeMap<&'a str, BTreeMap<&'a Subject, Course>>,
+    readings: BTreeMap<&'a str, BTreeMap<&'a Subject, ReadingsByTime>>,
     start_ns: i64,
     end_ns: i64,
 }
 
 /// Every reported figure, of `brokers`, each broker and each group.
-pub(crate) fn findings(trial: &Trial<'_>) -> Vec<Finding> {
+pub(crate) fn findings(trial: &TrialRows<'_>) -> Vec<Finding> {
     let Some(logs) = Logs::of(trial) else { return Vec::new() };
     let mut found = Vec::new();
     let mut state = |subject: &str, kind: SubjectKind, value: &dyn Fn(&str) -> Value| {
@@ -67,9 +64,9 @@ pub(crate) fn under_replicated(findings: &[Finding]) -> Option<f64> {
 }
 
 impl<'a> Logs<'a> {
-    fn of(trial: &Trial<'a>) -> Option<Self> {
+    fn of(trial: &TrialRows<'a>) -> Option<Self> {
         let (start_ns, end_ns) = trial.window?.ends_ns();
-        let mut readings: BTreeMap<&str, BTreeMap<&Subject, Course>> = BTreeMap::new();
+        let mut readings: BTreeMap<&str, BTreeMap<&Subject, ReadingsByTime>> = BTreeMap::new();
         for reading in trial.probes().iter().filter(|reading| reading.value.is_finite()) {
             let Some(name) = SERIES.iter().find(|name| **name == reading.series) else { continue };
             // Brokers report their own part of partitions under the same name.
@@ -100,8 +97,8 @@ impl<'a> Logs<'a> {
     }
 
     /// What all topics reported together at each instant in the window.
-    fn at_once(&self, series: &str, with: impl Fn(f64, f64) -> f64) -> Course {
-        let mut together = Course::new();
+    fn at_once(&self, series: &str, with: impl Fn(f64, f64) -> f64) -> ReadingsByTime {
+        let mut together = ReadingsByTime::new();
         for course in self.readings.get(series).into_iter().flat_map(BTreeMap::values) {
             // The first reading of it is one just before it begins.
             let from_ns = self.start_ns - BEFORE_WINDOW_NS.cast_signed();

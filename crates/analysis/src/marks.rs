@@ -3,7 +3,7 @@
 use crate::analysed::bound_by_queue;
 use crate::caveats::load::RECORDS_BEYOND_MIN;
 use crate::commands;
-use crate::rows::Trial;
+use crate::rows::TrialRows;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::concern::timing;
 use kdyno_model::finding::{Finding, Mark, Scope, Value};
@@ -43,7 +43,7 @@ pub fn at_least(findings: &mut [Finding], caveats: &[ScopedCaveat]) {
 }
 
 /// Marks the end-to-end latencies that must not be used since the latencies of who writes to the topic must not be.
-pub(crate) fn invalid_behind(findings: &mut [Finding], caveats: &[ScopedCaveat], trial: &Trial<'_>) {
+pub(crate) fn invalid_behind(findings: &mut [Finding], caveats: &[ScopedCaveat], trial: &TrialRows<'_>) {
     let of_item = |caveat: &ScopedCaveat| match &caveat.concerns {
         Concern::Latencies { item } if caveat.severity == Severity::Invalid => {
             trial.items.iter().find(|own| own.name == item.as_str()).map(|own| own.plan.topic.as_str())
@@ -70,7 +70,7 @@ pub(crate) fn backlog(findings: &mut [Finding], caveats: &[ScopedCaveat]) {
 }
 
 /// Marks the quantiles of a trial that fewer than [`RECORDS_BEYOND_MIN`] records lie beyond.
-pub(crate) fn few_records(findings: &mut [Finding], trial: &Trial<'_>) {
+pub(crate) fn few_records(findings: &mut [Finding], trial: &TrialRows<'_>) {
     for finding in findings.iter_mut().filter(|finding| finding.estimate != Value::None) {
         let Some((timing, statistic)) = timing(&finding.of.metric) else { continue };
         let Some((_, quantile)) = QUANTILES.iter().find(|(name, _)| *name == statistic) else { continue };

@@ -6,7 +6,7 @@
 
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
-use crate::rows::Trial;
+use crate::rows::TrialRows;
 use crate::statistics::{SEN_LEVEL, SEN_MIN, SenSlope, sen_slope};
 use crate::steady::{median, theil_sen};
 use kdyno_model::event::Subject;
@@ -34,7 +34,7 @@ const STABLE_SHARE: f64 = 0.0002;
 const LEVELLING_SHARE: f64 = 0.5;
 
 /// Every process that was probed and is not the other side's; `None`: there is none, or no window.
-pub(crate) fn of(trial: &Trial<'_>) -> Option<Processes> {
+pub(crate) fn of(trial: &TrialRows<'_>) -> Option<Processes> {
     let window = trial.window?;
     let is_one = |subject: &Subject| {
         let is_told = cpu::is_own_process(subject) || cpu::is_named(subject);

@@ -4,7 +4,7 @@
 mod rise;
 
 use crate::evidence::{NS_PER_S, Window, is_open_loop};
-use crate::rows::Item;
+use crate::rows::ItemRows;
 use crate::steadiness::courses::has_one_rate;
 use kdyno_model::finding::Value;
 use kdyno_model::sample::Timing;
@@ -27,7 +27,7 @@ const TICK_NS: f64 = 200_000.0;
 
 /// The queue of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Queue {
+pub(crate) struct OpenLoopQueue {
     /// What waited when the window began.
     pub(crate) start_s: f64,
     /// By how much that grew until the window's end.
@@ -40,13 +40,13 @@ pub(crate) struct Queue {
     rises_on: bool,
 }
 
-impl Queue {
+impl OpenLoopQueue {
     /// The queue of an item; `None` for a closed loop and where nothing was offered in the window.
     ///
     /// The growth counts only as far as it was there a second before the window's end too: a stall that happens to
     /// fall on the end is no growing queue. Where open records rise throughout the window, requests explain what was open at
     /// its beginning, and no more.
-    pub(crate) fn of(item: &Item<'_>, window: Window) -> Option<Self> {
+    pub(crate) fn of(item: &ItemRows<'_>, window: Window) -> Option<Self> {
         let offered_per_s = item.tally.offered as f64 / window.seconds();
         if !is_open_loop(item.plan) || offered_per_s <= 0.0 {
             return None;
@@ -92,7 +92,7 @@ impl Queue {
 /// acknowledged/s × (linger + 2 × request + callback), each a mean. What batches lingered beyond `linger.ms` they waited
 /// for a request to come free, which is queueing. Where stages are not known (a stream was cut off), a tenth of the
 /// responses is taken for the time without a queue.
-fn explained_records(item: &Item<'_>, window: Window) -> f64 {
+fn explained_records(item: &ItemRows<'_>, window: Window) -> f64 {
     let per_s = item.tally.windowed.acknowledged as f64 / window.seconds();
     let mean_ns = |timing| match item.latencies.get(&timing).map(|times| times.mean()) {
         Some(Value::Is(ns) | Value::AtLeast(ns)) => Some(ns),

@@ -1,9 +1,9 @@
 //! For each column the ratios of its rows to the first one, and which rows differ in it.
 
-use crate::cases::Case;
+use crate::cases::CaseFigures;
 use crate::paired::{ALPHA, Paired, REPEATS_MIN};
 use crate::statistics::holm;
-use kdyno_model::conclusion::{Conclusion, ToldApart};
+use kdyno_model::conclusion::{Conclusion, DistinctRows};
 use kdyno_model::finding::{Finding, Interval, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{self, Address, Unit};
 use kdyno_model::plan::Plan;
@@ -11,41 +11,41 @@ use kdyno_model::table::TableRow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Ratios of every column of the table and of every published metric, and which rows differ in each column.
-pub(crate) fn of(plan: &Plan, cases: &BTreeMap<u32, Case<'_>>) -> (Vec<Finding>, Vec<Conclusion>) {
+pub(crate) fn of(plan: &Plan, cases: &BTreeMap<u32, CaseFigures<'_>>) -> (Vec<Finding>, Vec<Conclusion>) {
     let rows = plan.table_rows();
     let published = plan.published.iter().flat_map(|published| &published.rows);
     let published = published.flat_map(|row| row.values.keys()).filter_map(|name| Address::parse(name));
     let metrics: BTreeSet<Address> = published.chain(plan.show.columns.iter().cloned()).collect();
-    let columns = metrics.iter().map(|of| Column { plan, cases, of });
+    let columns = metrics.iter().map(|of| MetricColumn { plan, cases, of });
     let found = columns.flat_map(|column| column.ratios(&rows)).collect();
-    let told = plan.show.columns.iter().filter_map(|of| Column { plan, cases, of }.told_apart(&rows));
+    let told = plan.show.columns.iter().filter_map(|of| MetricColumn { plan, cases, of }.told_apart(&rows));
     (found, told.map(Conclusion::ToldApart).collect())
 }
 
 /// One metric in all rows.
-struct Column<'a> {
+struct MetricColumn<'a> {
     plan: &'a Plan,
-    cases: &'a BTreeMap<u32, Case<'a>>,
+    cases: &'a BTreeMap<u32, CaseFigures<'a>>,
     of: &'a Address,
 }
 
 /// Our figure of a row, known exactly and from trials whose figures may be used.
 #[derive(Clone, Copy)]
-struct Ours<'a> {
+struct KnownFigure<'a> {
     case: u32,
-    of: &'a Case<'a>,
+    of: &'a CaseFigures<'a>,
     finding: &'a Finding,
     number: f64,
 }
 
 /// The row that others are divided by.
 struct Base<'a> {
-    ours: Ours<'a>,
+    ours: KnownFigure<'a>,
     /// The published figure of the same row, where that is what the row was chosen for.
     theirs: Option<f64>,
 }
 
-impl<'a> Column<'a> {
+impl<'a> MetricColumn<'a> {
     fn ratios(&self, rows: &[TableRow]) -> Vec<Finding> {
         let Some(base) = self.base(rows) else { return Vec::new() };
         let cases = self.comparable(rows, &base.ours);
@@ -70,7 +70,7 @@ impl<'a> Column<'a> {
         let both =
             |row: &TableRow| self.ours(row.case?).zip(self.theirs(row.published?).filter(|of| *of != 0.0));
         if let Some((ours, theirs)) = rows.iter().find_map(both) {
-            let alike = |(other, _): &(Ours<'_>, f64)| other.of.session == ours.of.session;
+            let alike = |(other, _): &(KnownFigure<'_>, f64)| other.of.session == ours.of.session;
             if rows.iter().filter_map(both).filter(alike).count() >= 2 {
                 return Some(Base { ours, theirs: Some(theirs) });
             }
@@ -81,13 +81,13 @@ impl<'a> Column<'a> {
     }
 
     /// Rows with a figure of the same session, the base among them.
-    fn comparable(&self, rows: &[TableRow], base: &Ours<'_>) -> Vec<Ours<'a>> {
+    fn comparable(&self, rows: &[TableRow], base: &KnownFigure<'_>) -> Vec<KnownFigure<'a>> {
         let ours = rows.iter().filter_map(|row| self.ours(row.case?));
         ours.filter(|ours| ours.of.session == base.of.session).collect()
     }
 
     /// A yes or a no has no ratio, nor has 0.
-    fn ours(&self, case: u32) -> Option<Ours<'a>> {
+    fn ours(&self, case: u32) -> Option<KnownFigure<'a>> {
         if !metric::is_outcome(&self.of.metric) {
             return None;
         }
@@ -100,7 +100,7 @@ impl<'a> Column<'a> {
                     && of.repeats(self.of).next().is_some()
                     && finding.unit != Unit::YesNo =>
             {
-                Some(Ours { case, of, finding, number })
+                Some(KnownFigure { case, of, finding, number })
             }
             _ => None,
         }
@@ -126,7 +126,7 @@ impl<'a> Column<'a> {
     }
 
     /// From the row that the ratios are to. `None`: fewer than two rows have a figure.
-    fn told_apart(&self, rows: &[TableRow]) -> Option<ToldApart> {
+    fn told_apart(&self, rows: &[TableRow]) -> Option<DistinctRows> {
         let base = self.base(rows)?.ours;
         let mut others = self.comparable(rows, &base);
         others.retain(|other| other.case != base.case);
@@ -141,7 +141,7 @@ impl<'a> Column<'a> {
             if p <= ALPHA { &mut differ } else { &mut same }.push(*case);
         }
         let why_not = tested.is_empty().then(|| why_not(&paired));
-        Some(ToldApart { of: self.of.clone(), base: base.case, differ, same, why_not })
+        Some(DistinctRows { of: self.of.clone(), base: base.case, differ, same, why_not })
     }
 }
 
@@ -155,7 +155,7 @@ fn why_not(paired: &[Paired]) -> String {
 
 /// ln(other ÷ base), repeat by repeat. Where the repeats do not match, or a figure has no logarithm, the ratio of what
 /// the table shows, without an interval.
-fn paired(of: &Address, base: &Ours<'_>, other: &Ours<'_>, together: u32) -> Paired {
+fn paired(of: &Address, base: &KnownFigure<'_>, other: &KnownFigure<'_>, together: u32) -> Paired {
     let theirs: BTreeMap<u32, Value> = base.of.repeats(of).collect();
     let both = other.of.repeats(of).filter_map(|(repeat, value)| Some((value, *theirs.get(&repeat)?)));
     let logarithm = |value| match value {

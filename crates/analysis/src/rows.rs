@@ -3,7 +3,7 @@
 use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{self, NS_PER_S, Window};
-use crate::histogram::Distribution;
+use crate::histogram::LatencyDistribution;
 use crate::latencies::measured_latencies;
 use crate::tally::ItemTally;
 use kdyno_model::event::Subject;
@@ -15,26 +15,26 @@ use kdyno_model::sample::{NoiseReading, ProbeReading, Timing};
 use std::collections::BTreeMap;
 
 /// A trial's evidence with all that was made of its rows.
-pub(crate) struct Trial<'a> {
+pub(crate) struct TrialRows<'a> {
     pub(crate) evidence: &'a TrialEvidence,
     pub(crate) window: Option<Window>,
-    pub(crate) items: Vec<Item<'a>>,
+    pub(crate) items: Vec<ItemRows<'a>>,
 }
 
 /// A load item with all that was made of its rows.
-pub(crate) struct Item<'a> {
+pub(crate) struct ItemRows<'a> {
     pub(crate) name: &'a str,
     pub(crate) plan: &'a LoadPlan,
     /// The seconds of the window in which its clients were at work.
     pub(crate) window: Option<Window>,
     pub(crate) tally: ItemTally,
     /// By timing, of those that its role has.
-    pub(crate) latencies: BTreeMap<Timing, Distribution>,
+    pub(crate) latencies: BTreeMap<Timing, LatencyDistribution>,
     /// Records of the measure phase that were acknowledged on its topic and never handed over to it, where that is known.
     pub(crate) censored: Option<u64>,
 }
 
-impl Item<'_> {
+impl ItemRows<'_> {
     /// Time for which brokers held back answers in the window, divided by the time of its clients.
     pub(crate) fn throttled_share(&self, window: Window) -> f64 {
         let clients_ns = window.seconds() * NS_PER_S as f64 * f64::from(self.plan.clients.max(1));
@@ -42,7 +42,7 @@ impl Item<'_> {
     }
 }
 
-impl<'a> Trial<'a> {
+impl<'a> TrialRows<'a> {
     pub(crate) fn new(evidence: &'a TrialEvidence) -> Result<Self, AnalysisError> {
         let window = evidence::window(evidence);
         let item = |(name, plan): (&'a str, &'a LoadPlan)| {
@@ -56,7 +56,7 @@ impl<'a> Trial<'a> {
                 end_to_end::censored(evidence, name).filter(|_| end_to_end::is_told(evidence, name));
             let censored =
                 censored.map(|by_second| by_second.values().fold(0, |a: u64, b| a.saturating_add(*b)));
-            Ok(Item { name, plan, window, tally, latencies, censored })
+            Ok(ItemRows { name, plan, window, tally, latencies, censored })
         };
         let items = evidence::items(evidence).map(item).collect::<Result<_, AnalysisError>>()?;
         Ok(Self { evidence, window, items })

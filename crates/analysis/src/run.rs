@@ -5,7 +5,7 @@
 //! newest of several, a ratio is stated only of rows of one session, and a pair whose trials ran in two is lost.
 
 pub use crate::analysed::AnalysedTrial;
-use crate::cases::Case;
+use crate::cases::CaseFigures;
 use crate::{claims, comparison, demand, row_ratios, search};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Finding;
@@ -34,7 +34,7 @@ pub fn all(
 
 /// What side B of each compared case comes to, as a case states its side A; nothing outside of comparisons.
 pub fn side_b(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> Vec<Finding> {
-    let sides = plan.case_numbers().filter_map(|case| Case::of_side_b(case, trials));
+    let sides = plan.case_numbers().filter_map(|case| CaseFigures::of_side_b(case, trials));
     sides.flat_map(|side| side.findings).collect()
 }
 
@@ -69,9 +69,9 @@ pub fn judge(
     };
     let in_table: Vec<AnalysedTrial<'_>> =
         trials.iter().filter(|of| search::stands_in_table(&answer.conclusions, of.trial)).copied().collect();
-    let cases: BTreeMap<u32, Case<'_>> = (0u32..)
+    let cases: BTreeMap<u32, CaseFigures<'_>> = (0u32..)
         .zip(&plan.cases)
-        .filter_map(|(index, _)| Some((index, Case::of(index, &in_table)?)))
+        .filter_map(|(index, _)| Some((index, CaseFigures::of(index, &in_table)?)))
         .collect();
     let (ratios, mut conclusions) = row_ratios::of(plan, &cases);
     conclusions.extend(demand::of(plan, trials).into_iter().map(Conclusion::Demand));

@@ -6,9 +6,9 @@ use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::heat::Heat;
-use crate::histogram::Distribution;
+use crate::histogram::LatencyDistribution;
 use crate::imported;
-use crate::lag::{Lag, Written};
+use crate::lag::{Lag, WrittenRecords};
 use crate::latencies::measured_latencies;
 use crate::resources;
 use crate::tally::{failed, unfinished, waited_ns};
@@ -52,7 +52,7 @@ fn stream(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Result<Strea
     let service = measured_latencies(evidence, name, Timing::Service)?;
     let end_to_end = measured_latencies(evidence, name, Timing::EndToEnd)?;
     let failed = failed_in_measure(evidence, name);
-    let outcomes = |times: &Distribution, failed: u64| Outcomes {
+    let outcomes = |times: &LatencyDistribution, failed: u64| Outcomes {
         kept: times.finished(),
         failed,
         unseen: times.unfinished().saturating_sub(failed),
@@ -82,7 +82,7 @@ fn failed_in_measure(evidence: &TrialEvidence, item: &str) -> u64 {
 
 /// What one second of an item holds.
 #[derive(Default)]
-struct Second<'a> {
+struct ItemSecond<'a> {
     /// Counts of rows written in it.
     written: Counts,
     /// Counts of records intended in it.
@@ -101,7 +101,7 @@ struct Courses {
 
 fn courses(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Courses, AnalysisError> {
     let streams = streams_of(evidence, item);
-    let mut seconds: BTreeMap<u32, Second<'_>> = BTreeMap::new();
+    let mut seconds: BTreeMap<u32, ItemSecond<'_>> = BTreeMap::new();
     let rows = evidence.samples.iter();
     for row in rows.filter(|row| row.grain == Grain::Second && streams.contains(&row.id)) {
         seconds.entry(row.written_second).or_default().written.add(&row.counts);
@@ -113,11 +113,11 @@ fn courses(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Cour
     let mut censored = if is_told { end_to_end::censored(evidence, item) } else { None }.unwrap_or_default();
     let last = end_to_end::last_written(evidence, item);
     let is_consumer = plan.role.as_consume().is_some();
-    let written = is_consumer.then(|| Written::of(evidence, item, plan));
+    let written = is_consumer.then(|| WrittenRecords::of(evidence, item, plan));
     let mut out = Courses::default();
     let mut open = 0u64;
     for (second, held) in &seconds {
-        let mut latencies = Latencies::of(held)?;
+        let mut latencies = SecondLatencies::of(held)?;
         let missing = censored.remove(second).unwrap_or(0);
         latencies.end_to_end.add_unfinished(missing, waited_ns(*second, last));
         out.heat.add(*second, &latencies.response);
@@ -132,14 +132,14 @@ fn courses(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Cour
 }
 
 /// Latencies of the records intended in one second.
-struct Latencies {
-    response: Distribution,
-    end_to_end: Distribution,
+struct SecondLatencies {
+    response: LatencyDistribution,
+    end_to_end: LatencyDistribution,
 }
 
-impl Latencies {
-    fn of(held: &Second<'_>) -> Result<Self, AnalysisError> {
-        let (mut response, mut end_to_end) = (Distribution::new(), Distribution::new());
+impl SecondLatencies {
+    fn of(held: &ItemSecond<'_>) -> Result<Self, AnalysisError> {
+        let (mut response, mut end_to_end) = (LatencyDistribution::new(), LatencyDistribution::new());
         for histograms in held.rows.iter().map(|row| &row.histograms) {
             histograms.get(&Timing::Response).map_or(Ok(()), |bytes| response.add_histogram(bytes))?;
             histograms.get(&Timing::EndToEnd).map_or(Ok(()), |bytes| end_to_end.add_histogram(bytes))?;
@@ -156,9 +156,9 @@ impl Latencies {
 fn point(
     phases: &[PhaseSpan],
     second: u32,
-    held: &Second<'_>,
-    written: Option<&Written>,
-    Latencies { response, end_to_end }: &Latencies,
+    held: &ItemSecond<'_>,
+    written: Option<&WrittenRecords>,
+    SecondLatencies { response, end_to_end }: &SecondLatencies,
 ) -> SecondPoint {
     let start_ns = u64::from(second) * NS_PER_S;
     let phase = phases.iter().find(|span| start_ns < span.end_ns).map_or(Phase::Drain, |span| span.phase);
@@ -185,7 +185,7 @@ fn point(
 }
 
 /// The curve goes on towards 1 until less than one record is left above.
-fn percentiles(times: &Distribution) -> Vec<QuantilePoint> {
+fn percentiles(times: &LatencyDistribution) -> Vec<QuantilePoint> {
     let total = times.total() as f64;
     let mut points = Vec::new();
     if total == 0.0 {

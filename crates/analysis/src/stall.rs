@@ -1,7 +1,7 @@
 //! The longest time in which nothing of an item was acknowledged though records waited, by instants.
 
 use crate::evidence::{NS_PER_S, Window, streams_of};
-use crate::rows::Item;
+use crate::rows::ItemRows;
 use crate::tally::failed;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
@@ -31,7 +31,7 @@ pub(crate) struct Stall {
 
 /// What an item's rows say of one second.
 #[derive(Debug, Clone, Copy, Default)]
-struct Second {
+struct StallSecond {
     offered: u64,
     /// Records that had an outcome.
     settled: u64,
@@ -40,7 +40,7 @@ struct Second {
     acknowledged: Option<(u64, u64)>,
 }
 
-impl Second {
+impl StallSecond {
     fn acknowledged_in(&mut self, (first, last): (u64, u64)) {
         let known = self.acknowledged.get_or_insert((first, last));
         *known = (known.0.min(first), known.1.max(last));
@@ -48,7 +48,7 @@ impl Second {
 }
 
 /// The longest of the item's window that is worth reporting.
-pub(crate) fn longest(evidence: &TrialEvidence, item: &Item<'_>, window: Window) -> Option<Stall> {
+pub(crate) fn longest(evidence: &TrialEvidence, item: &ItemRows<'_>, window: Window) -> Option<Stall> {
     let linger_ns = item.plan.role.as_produce()?.client.linger_ns;
     let response_ns = match item.latencies.get(&Timing::Response).map(|response| response.quantile(0.5)) {
         // A histogram's value lies below an hour of ns.
@@ -88,8 +88,8 @@ pub(crate) fn longest(evidence: &TrialEvidence, item: &Item<'_>, window: Window)
     })
 }
 
-fn by_second<'a>(rows: impl Iterator<Item = &'a Sample>) -> BTreeMap<u32, Second> {
-    let mut seconds: BTreeMap<u32, Second> = BTreeMap::new();
+fn by_second<'a>(rows: impl Iterator<Item = &'a Sample>) -> BTreeMap<u32, StallSecond> {
+    let mut seconds: BTreeMap<u32, StallSecond> = BTreeMap::new();
     // One of the rows of a stream's second says when its acknowledgements came.
     let mut told: BTreeMap<(StreamId, u32), (bool, bool)> = BTreeMap::new();
     for row in rows {

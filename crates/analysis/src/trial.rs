@@ -29,9 +29,9 @@ use crate::limit;
 use crate::logs;
 use crate::marks;
 use crate::processes;
-use crate::queue::Queue;
+use crate::queue::OpenLoopQueue;
 use crate::relay;
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use crate::steadiness;
 use crate::sums;
 use crate::tally::{self, ratio, unfinished};
@@ -67,7 +67,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     if evidence.start.trial.is_conditioning() {
         return Ok(Judgement::default());
     }
-    let trial = Trial::new(evidence)?;
+    let trial = TrialRows::new(evidence)?;
     let mut found = Vec::new();
     for item in &trial.items {
         trial.state(item.name, item.plan.role.kind().subject(), &mut found, |name| {
@@ -138,7 +138,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
 }
 
 /// Bytes of a value of the item: by its plan, or where values differ of those that were acknowledged, in the mean.
-fn mean_value_bytes(item: &Item<'_>) -> Option<f64> {
+fn mean_value_bytes(item: &ItemRows<'_>) -> Option<f64> {
     let plan = item.plan.role.as_produce()?;
     if plan.records.has_equal_values() {
         return Some(f64::from(plan.value_bytes));
@@ -147,7 +147,7 @@ fn mean_value_bytes(item: &Item<'_>) -> Option<f64> {
     ratio(totals.acknowledged_bytes, totals.acknowledged)
 }
 
-impl<'a> Trial<'a> {
+impl<'a> TrialRows<'a> {
     /// Adds a finding for every metric that a kind of subject has; for those that may be left out where there is one.
     pub(crate) fn state(
         &self,
@@ -227,7 +227,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn item_value(&self, item: &Item<'_>, name: &str) -> Value {
+    fn item_value(&self, item: &ItemRows<'_>, name: &str) -> Value {
         if let Some((timing, statistic)) = name.split_once('.') {
             return latency_value(item, timing, statistic);
         }
@@ -268,7 +268,7 @@ impl<'a> Trial<'a> {
             "committed" => of_transactions(windowed.committed),
             "aborted" => of_transactions(windowed.aborted),
             "queue" => {
-                let queue = item.window.and_then(|window| Queue::of(item, window));
+                let queue = item.window.and_then(|window| OpenLoopQueue::of(item, window));
                 queue.map(|queue| queue.end_s * NS_PER_S as f64)
             }
             "lag" => lag::of(self, item).map(|lag| lag.records as f64),
@@ -301,7 +301,7 @@ impl<'a> Trial<'a> {
     }
 
     /// A count of the measure phase; of a trial that never got there, nothing is known.
-    fn measured(&self, item: &Item<'_>, count: u64) -> Option<f64> {
+    fn measured(&self, item: &ItemRows<'_>, count: u64) -> Option<f64> {
         (item.window.is_some() || item.tally.measured.offered > 0).then_some(count as f64)
     }
 
@@ -309,7 +309,7 @@ impl<'a> Trial<'a> {
     /// is produced.
     fn records_per_s(&self, window: Window) -> f64 {
         let produces = self.items.iter().any(|item| item.plan.role.as_produce().is_some());
-        let served = |item: &Item<'_>| {
+        let served = |item: &ItemRows<'_>| {
             let counts = &item.tally.windowed;
             if produces { counts.acknowledged } else { counts.fetched }
         };
@@ -417,7 +417,7 @@ fn known(value: Option<f64>) -> Value {
 
 /// Mean response ÷ mean service. Neither mean is defined once a record has no acknowledgement, and of a stream that was cut
 /// off the service of the last records is not known.
-fn response_over_service(item: &Item<'_>) -> Option<f64> {
+fn response_over_service(item: &ItemRows<'_>) -> Option<f64> {
     let (response, service) = (item.latencies.get(&Timing::Response)?, item.latencies.get(&Timing::Service)?);
     if response.total() != service.total() {
         return None;
@@ -428,7 +428,7 @@ fn response_over_service(item: &Item<'_>) -> Option<f64> {
     }
 }
 
-fn latency_value(item: &Item<'_>, timing: &str, statistic: &str) -> Value {
+fn latency_value(item: &ItemRows<'_>, timing: &str, statistic: &str) -> Value {
     let timing = timing.parse::<Timing>().ok();
     let Some(latencies) = timing.and_then(|timing| item.latencies.get(&timing)) else {
         return Value::None;

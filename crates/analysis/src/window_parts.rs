@@ -3,7 +3,7 @@
 use crate::error::AnalysisError;
 use crate::evidence::{Window, streams_of};
 use crate::few_seconds::{Seconds, WINDOW_S_MAX, grouped, headline};
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use kdyno_model::conclusion::{PartsOf, WindowParts};
 use kdyno_model::finding::Value;
 use kdyno_model::metric::{Address, QUANTILES};
@@ -20,7 +20,7 @@ const PARTS_MIN: u32 = 5;
 ///
 /// # Errors
 /// When a stored histogram is damaged.
-pub(crate) fn of(trial: &Trial<'_>) -> Result<Option<WindowParts>, AnalysisError> {
+pub(crate) fn of(trial: &TrialRows<'_>) -> Result<Option<WindowParts>, AnalysisError> {
     let mut of = Vec::new();
     for item in &trial.items {
         if let Some(window) = item.window
@@ -32,7 +32,11 @@ pub(crate) fn of(trial: &Trial<'_>) -> Result<Option<WindowParts>, AnalysisError
     Ok((!of.is_empty()).then(|| WindowParts { scope: trial.scope(), of }))
 }
 
-fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec<PartsOf>, AnalysisError> {
+fn of_item(
+    trial: &TrialRows<'_>,
+    item: &ItemRows<'_>,
+    window: Window,
+) -> Result<Vec<PartsOf>, AnalysisError> {
     let counts = counts(trial, item, window);
     let seconds = |part: u32| f64::from(start(window, part + 1) - start(window, part));
     let rate = |count: fn(&Counts) -> u64| {
@@ -68,7 +72,7 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec<Par
 }
 
 /// What was written in each part.
-fn counts(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Counts> {
+fn counts(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> Vec<Counts> {
     let streams = streams_of(trial.evidence, item.name);
     let mut parts = vec![Counts::default(); parts_of(window) as usize];
     let rows = trial.evidence.samples.iter().filter(|row| row.grain == Grain::Second);

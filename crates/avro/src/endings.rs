@@ -1,7 +1,7 @@
 //! How values come to an end of types that hold themselves.
 
 use crate::error::SchemaError;
-use crate::shape::Shape;
+use crate::shape::ValueShape;
 use std::collections::BTreeMap;
 
 /// Most types with names inside each other that the smallest value of one has.
@@ -12,8 +12,8 @@ const HEIGHT_MAX: u32 = 64;
 /// # Errors
 /// A type holds itself in all of its values.
 pub(crate) fn find(
-    whole: &mut Shape,
-    named: &mut [Shape],
+    whole: &mut ValueShape,
+    named: &mut [ValueShape],
     numbers: &BTreeMap<String, usize>,
 ) -> Result<(), SchemaError> {
     let mut heights: Vec<Option<u32>> = vec![None; named.len()];
@@ -35,11 +35,13 @@ pub(crate) fn find(
 }
 
 /// How many types with names are inside each other in the smallest value; `None`: not known yet.
-fn height(shape: &Shape, heights: &[Option<u32>]) -> Option<u32> {
+fn height(shape: &ValueShape, heights: &[Option<u32>]) -> Option<u32> {
     match shape {
-        Shape::Named(number) => heights[*number].map(|height| height + 1),
-        Shape::Union(variants, _) => variants.iter().filter_map(|variant| height(variant, heights)).min(),
-        Shape::Record(fields) => fields
+        ValueShape::Named(number) => heights[*number].map(|height| height + 1),
+        ValueShape::Union(variants, _) => {
+            variants.iter().filter_map(|variant| height(variant, heights)).min()
+        }
+        ValueShape::Record(fields) => fields
             .iter()
             .map(|field| height(field, heights))
             .try_fold(0, |most, field| Some(most.max(field?))),
@@ -48,11 +50,11 @@ fn height(shape: &Shape, heights: &[Option<u32>]) -> Option<u32> {
     }
 }
 
-fn settle(shape: &mut Shape, heights: &[Option<u32>]) {
+fn settle(shape: &mut ValueShape, heights: &[Option<u32>]) {
     match shape {
-        Shape::Array(inner, _) | Shape::Map(inner, _) => settle(inner, heights),
-        Shape::Record(fields) => fields.iter_mut().for_each(|field| settle(field, heights)),
-        Shape::Union(variants, soonest) => {
+        ValueShape::Array(inner, _) | ValueShape::Map(inner, _) => settle(inner, heights),
+        ValueShape::Record(fields) => fields.iter_mut().for_each(|field| settle(field, heights)),
+        ValueShape::Union(variants, soonest) => {
             let height_of = |at: &usize| height(&variants[*at], heights).unwrap_or(u32::MAX);
             *soonest = (0..variants.len()).min_by_key(height_of).unwrap_or_default();
             variants.iter_mut().for_each(|variant| settle(variant, heights));

@@ -3,7 +3,7 @@
 use crate::encode;
 use crate::error::SchemaError;
 use crate::random::Random;
-use crate::shape::{Shape, Shapes};
+use crate::shape::{Shapes, ValueShape};
 
 /// How often a type may hold itself before a value comes to its end: unions take what ends soonest, and arrays and maps are
 /// empty.
@@ -60,30 +60,30 @@ impl<'m> Maker<'m> {
     ///
     /// # Errors
     /// It becomes too large.
-    pub(crate) fn append(&mut self, shape: &Shape, out: &mut Vec<u8>) -> Result<(), SchemaError> {
+    pub(crate) fn append(&mut self, shape: &ValueShape, out: &mut Vec<u8>) -> Result<(), SchemaError> {
         self.parts += 1;
         self.allow(0, out)?;
         match shape {
-            Shape::Null => {}
-            Shape::Boolean(odds) => out.push((self.random.part() < *odds).into()),
-            Shape::Whole(min, max) => encode::long(self.random.whole(*min, *max), out),
-            Shape::Float(min, max) => {
+            ValueShape::Null => {}
+            ValueShape::Boolean(odds) => out.push((self.random.part() < *odds).into()),
+            ValueShape::Whole(min, max) => encode::long(self.random.whole(*min, *max), out),
+            ValueShape::Float(min, max) => {
                 let number = self.real(*min, *max) as f32;
                 out.extend_from_slice(&number.to_le_bytes());
             }
-            Shape::Double(min, max) => out.extend_from_slice(&self.real(*min, *max).to_le_bytes()),
-            Shape::Bytes(min, max) => {
+            ValueShape::Double(min, max) => out.extend_from_slice(&self.real(*min, *max).to_le_bytes()),
+            ValueShape::Bytes(min, max) => {
                 let length = self.length((*min, *max));
                 encode::long(length as i64, out);
                 self.bytes(length, out)?;
             }
-            Shape::Text(min, max) => {
+            ValueShape::Text(min, max) => {
                 let length = self.length((*min, *max));
                 encode::long(length as i64, out);
                 self.letters(length, out)?;
             }
-            Shape::Fixed(bytes) => self.bytes(*bytes, out)?,
-            Shape::Decimal(below, bytes) => {
+            ValueShape::Fixed(bytes) => self.bytes(*bytes, out)?,
+            ValueShape::Decimal(below, bytes) => {
                 let number = encode::unscaled(self.random.whole(0, *below - 1));
                 match bytes {
                     None => encode::bytes(&number, out),
@@ -94,13 +94,13 @@ impl<'m> Maker<'m> {
                     }
                 }
             }
-            Shape::Uuid => encode::bytes(uuid(self.random.bits()).as_bytes(), out),
-            Shape::Duration => {
+            ValueShape::Uuid => encode::bytes(uuid(self.random.bits()).as_bytes(), out),
+            ValueShape::Duration => {
                 for below in [12, 30, 86_400_000] {
                     out.extend_from_slice(&(self.random.below(below) as u32).to_le_bytes());
                 }
             }
-            Shape::OneOf(options) => {
+            ValueShape::OneOf(options) => {
                 let option = &options[self.random.below(options.len() as u64) as usize];
                 self.allow(option.len(), out)?;
                 out.extend_from_slice(option);
@@ -111,14 +111,14 @@ impl<'m> Maker<'m> {
     }
 
     /// The shapes with others inside.
-    fn append_inner(&mut self, shape: &Shape, out: &mut Vec<u8>) -> Result<(), SchemaError> {
+    fn append_inner(&mut self, shape: &ValueShape, out: &mut Vec<u8>) -> Result<(), SchemaError> {
         let is_ending = self.recursions >= RECURSIONS_MAX || self.depth >= DEPTH_MAX;
         match shape {
-            Shape::Array(items, length) => {
+            ValueShape::Array(items, length) => {
                 let count = if is_ending { 0 } else { self.length(*length) };
                 self.block(count, out, |maker, out| maker.append(items, out))?;
             }
-            Shape::Map(values, length) => {
+            ValueShape::Map(values, length) => {
                 let count = if is_ending { 0 } else { self.length(*length) };
                 self.block(count, out, |maker, out| {
                     encode::long(KEY_LETTERS as i64, out);
@@ -126,14 +126,14 @@ impl<'m> Maker<'m> {
                     maker.append(values, out)
                 })?;
             }
-            Shape::Union(variants, soonest) => {
+            ValueShape::Union(variants, soonest) => {
                 let any = self.random.below(variants.len() as u64) as usize;
                 let at = if is_ending { *soonest } else { any };
                 encode::long(at as i64, out);
                 self.append(&variants[at], out)?;
             }
-            Shape::Record(fields) => fields.iter().try_for_each(|field| self.append(field, out))?,
-            Shape::Named(number) => {
+            ValueShape::Record(fields) => fields.iter().try_for_each(|field| self.append(field, out))?,
+            ValueShape::Named(number) => {
                 let shapes = self.shapes;
                 let is_recursion = self.open[*number] > 0;
                 self.open[*number] += 1;

@@ -4,7 +4,7 @@ use crate::encode;
 use crate::endings;
 use crate::error::SchemaError;
 use crate::hints::Hints;
-use crate::shape::{Shape, Shapes};
+use crate::shape::{Shapes, ValueShape};
 use apache_avro::Schema;
 use apache_avro::schema::{DecimalSchema, InnerDecimalSchema, Name, UuidSchema};
 use serde_json::Value as Json;
@@ -36,9 +36,9 @@ pub(crate) fn read(text: &[u8]) -> Result<Shapes, SchemaError> {
     }
     let json = without_defaults(json);
     let schema = Schema::parse(&json).map_err(|e| not_avro(&e.to_string()))?;
-    let mut reading = Reading::default();
+    let mut reading = NamedTypes::default();
     let mut whole = reading.shape(&schema, &json, "the schema")?;
-    let Reading { numbers, mut named } = reading;
+    let NamedTypes { numbers, mut named } = reading;
     endings::find(&mut whole, &mut named, &numbers)?;
     Ok(Shapes::new(whole, named))
 }
@@ -69,20 +69,20 @@ fn not_avro(why: &str) -> SchemaError {
 
 /// Types with names that were read.
 #[derive(Default)]
-struct Reading {
+struct NamedTypes {
     /// Their numbers, by their whole names.
     numbers: BTreeMap<String, usize>,
-    named: Vec<Shape>,
+    named: Vec<ValueShape>,
 }
 
-impl Reading {
+impl NamedTypes {
     /// What a type is. `place`: where it is, for messages.
-    fn shape(&mut self, schema: &Schema, json: &Json, place: &str) -> Result<Shape, SchemaError> {
+    fn shape(&mut self, schema: &Schema, json: &Json, place: &str) -> Result<ValueShape, SchemaError> {
         let (json, hints) = Hints::of(json, place)?;
         if let Schema::Ref { name } = schema {
             hints.only(&[])?;
             let full = name.fullname(None);
-            return self.numbers.get(&full).map(|number| Shape::Named(*number)).ok_or_else(|| {
+            return self.numbers.get(&full).map(|number| ValueShape::Named(*number)).ok_or_else(|| {
                 SchemaError::new(format!("refers at {place} to the type `{full}`, which it does not define"))
                     .hint("put all types into one schema file, and name them by their names, not by aliases")
             });
@@ -91,12 +91,12 @@ impl Reading {
         // The parser has put namespaces before names.
         let full = name.fullname(None);
         let number = self.named.len();
-        self.named.push(Shape::Null);
+        self.named.push(ValueShape::Null);
         if self.numbers.insert(full.clone(), number).is_some() {
             return Err(SchemaError::new(format!("defines the type `{full}` twice")));
         }
         self.named[number] = self.unnamed(schema, (json, hints), place)?;
-        Ok(Shape::Named(number))
+        Ok(ValueShape::Named(number))
     }
 
     /// What a type is, whatever its name.
@@ -105,7 +105,7 @@ impl Reading {
         schema: &Schema,
         (json, hints): (&Json, Hints<'_>),
         place: &str,
-    ) -> Result<Shape, SchemaError> {
+    ) -> Result<ValueShape, SchemaError> {
         if let Some(shape) = simple(schema, hints, place)? {
             return Ok(shape);
         }
@@ -113,12 +113,12 @@ impl Reading {
             Schema::Array(array) => {
                 hints.only(&["length"])?;
                 let items = self.inner(&array.items, json.get("items"), (place, "items"))?;
-                Ok(Shape::Array(Box::new(items), hints.length()?))
+                Ok(ValueShape::Array(Box::new(items), hints.length()?))
             }
             Schema::Map(map) => {
                 hints.only(&["length"])?;
                 let values = self.inner(&map.types, json.get("values"), (place, "values"))?;
-                Ok(Shape::Map(Box::new(values), hints.length()?))
+                Ok(ValueShape::Map(Box::new(values), hints.length()?))
             }
             Schema::Union(union) if union.variants().is_empty() => {
                 Err(SchemaError::new(format!("has at {place} a union of nothing")))
@@ -128,7 +128,7 @@ impl Reading {
                 let variants = union.variants().iter().enumerate();
                 let shapes = variants
                     .map(|(at, variant)| self.shape(variant, json.get(at).unwrap_or(&Json::Null), place));
-                shapes.collect::<Result<_, _>>().map(|shapes| Shape::Union(shapes, 0))
+                shapes.collect::<Result<_, _>>().map(|shapes| ValueShape::Union(shapes, 0))
             }
             Schema::Record(record) => {
                 hints.only(&[])?;
@@ -140,7 +140,7 @@ impl Reading {
                 let fields = record.fields.iter().zip(typed);
                 let shapes =
                     fields.map(|(field, json)| self.inner(&field.schema, Some(json), (place, &field.name)));
-                shapes.collect::<Result<_, _>>().map(Shape::Record)
+                shapes.collect::<Result<_, _>>().map(ValueShape::Record)
             }
             other => {
                 let hint = "give it another type, or send values of your own with `file` or `sample`";
@@ -155,7 +155,7 @@ impl Reading {
         schema: &Schema,
         json: Option<&Json>,
         (outer, name): (&str, &str),
-    ) -> Result<Shape, SchemaError> {
+    ) -> Result<ValueShape, SchemaError> {
         let place = match outer.strip_prefix('`').and_then(|outer| outer.strip_suffix('`')) {
             Some(outer) => format!("`{outer}.{name}`"),
             None => format!("`{name}`"),
@@ -178,7 +178,7 @@ fn name_of(schema: &Schema) -> Option<&Name> {
 }
 
 /// Types without others inside; `None`: it has others, or is not known.
-fn simple(schema: &Schema, hints: Hints<'_>, place: &str) -> Result<Option<Shape>, SchemaError> {
+fn simple(schema: &Schema, hints: Hints<'_>, place: &str) -> Result<Option<ValueShape>, SchemaError> {
     const INT: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
     const LONG: (i64, i64) = (i64::MIN, i64::MAX);
     let day = |units: i64| (0, DAY_MS * units - 1);
@@ -193,10 +193,10 @@ fn simple(schema: &Schema, hints: Hints<'_>, place: &str) -> Result<Option<Shape
         Schema::TimestampMicros | Schema::LocalTimestampMicros => whole(hints, year(1_000), LONG)?,
         Schema::TimestampNanos | Schema::LocalTimestampNanos => whole(hints, year(1_000_000), LONG)?,
         Schema::Boolean => boolean(hints)?,
-        Schema::Float => real(hints, f64::from(f32::MAX), Shape::Float, |number, out| {
+        Schema::Float => real(hints, f64::from(f32::MAX), ValueShape::Float, |number, out| {
             out.extend_from_slice(&(*number as f32).to_le_bytes());
         })?,
-        Schema::Double => real(hints, f64::MAX, Shape::Double, |number, out| {
+        Schema::Double => real(hints, f64::MAX, ValueShape::Double, |number, out| {
             out.extend_from_slice(&number.to_le_bytes());
         })?,
         Schema::String => text(hints)?,
@@ -204,7 +204,7 @@ fn simple(schema: &Schema, hints: Hints<'_>, place: &str) -> Result<Option<Shape
         Schema::Bytes => {
             hints.only(&["length"])?;
             let (min, max) = hints.length()?;
-            Shape::Bytes(min, max)
+            ValueShape::Bytes(min, max)
         }
         rest => {
             let Some(shape) = fixed(rest) else { return Ok(None) };
@@ -216,24 +216,24 @@ fn simple(schema: &Schema, hints: Hints<'_>, place: &str) -> Result<Option<Shape
 }
 
 /// Types that a schema can say nothing more about.
-fn fixed(schema: &Schema) -> Option<Shape> {
+fn fixed(schema: &Schema) -> Option<ValueShape> {
     Some(match schema {
-        Schema::Null => Shape::Null,
-        Schema::Fixed(fixed) => Shape::Fixed(fixed.size),
-        Schema::Duration(_) => Shape::Duration,
-        Schema::Uuid(UuidSchema::String) => Shape::Uuid,
-        Schema::Uuid(UuidSchema::Fixed(_)) => Shape::Fixed(16),
-        Schema::Uuid(UuidSchema::Bytes) => Shape::Bytes(16, 16),
+        Schema::Null => ValueShape::Null,
+        Schema::Fixed(fixed) => ValueShape::Fixed(fixed.size),
+        Schema::Duration(_) => ValueShape::Duration,
+        Schema::Uuid(UuidSchema::String) => ValueShape::Uuid,
+        Schema::Uuid(UuidSchema::Fixed(_)) => ValueShape::Fixed(16),
+        Schema::Uuid(UuidSchema::Bytes) => ValueShape::Bytes(16, 16),
         Schema::Decimal(decimal) => {
             let below = 10_i64.pow(decimal.precision.min(DIGITS_MAX) as u32);
             match &decimal.inner {
-                InnerDecimalSchema::Bytes => Shape::Decimal(below, None),
+                InnerDecimalSchema::Bytes => ValueShape::Decimal(below, None),
                 // What does not fit in so few bytes is not drawn.
                 InnerDecimalSchema::Fixed(fixed) => {
                     let bits =
                         u32::try_from(fixed.size.saturating_mul(8)).unwrap_or(u32::MAX).saturating_sub(1);
                     let fits = if bits < i64::BITS - 1 { 1 << bits } else { i64::MAX };
-                    Shape::Decimal(below.min(fits), Some(fixed.size))
+                    ValueShape::Decimal(below.min(fits), Some(fixed.size))
                 }
             }
         }
@@ -241,20 +241,20 @@ fn fixed(schema: &Schema) -> Option<Shape> {
     })
 }
 
-fn whole(hints: Hints<'_>, usual: (i64, i64), possible: (i64, i64)) -> Result<Shape, SchemaError> {
+fn whole(hints: Hints<'_>, usual: (i64, i64), possible: (i64, i64)) -> Result<ValueShape, SchemaError> {
     hints.only(&["range", "options"])?;
     let is_possible = |number: &i64| (possible.0..=possible.1).contains(number);
     let options = hints.options(|json| json.as_i64().filter(is_possible))?;
     let (min, max) = hints.whole(usual, possible)?;
-    Ok(one_of(options, |number, out| encode::long(*number, out)).unwrap_or(Shape::Whole(min, max)))
+    Ok(one_of(options, |number, out| encode::long(*number, out)).unwrap_or(ValueShape::Whole(min, max)))
 }
 
 fn real(
     hints: Hints<'_>,
     possible: f64,
-    shape: impl Fn(f64, f64) -> Shape,
+    shape: impl Fn(f64, f64) -> ValueShape,
     encode: impl Fn(&f64, &mut Vec<u8>),
-) -> Result<Shape, SchemaError> {
+) -> Result<ValueShape, SchemaError> {
     hints.only(&["range", "options"])?;
     let is_possible = |number: &f64| number.abs() <= possible;
     let options = hints.options(|json| json.as_f64().filter(is_possible))?;
@@ -262,21 +262,21 @@ fn real(
     Ok(one_of(options, encode).unwrap_or_else(|| shape(min, max)))
 }
 
-fn boolean(hints: Hints<'_>) -> Result<Shape, SchemaError> {
+fn boolean(hints: Hints<'_>) -> Result<ValueShape, SchemaError> {
     hints.only(&["odds", "options"])?;
     let options = hints.options(Json::as_bool)?;
     let odds = hints.odds()?;
-    Ok(one_of(options, |is_true, out| out.push((*is_true).into())).unwrap_or(Shape::Boolean(odds)))
+    Ok(one_of(options, |is_true, out| out.push((*is_true).into())).unwrap_or(ValueShape::Boolean(odds)))
 }
 
-fn text(hints: Hints<'_>) -> Result<Shape, SchemaError> {
+fn text(hints: Hints<'_>) -> Result<ValueShape, SchemaError> {
     hints.only(&["length", "options"])?;
     let options = hints.options(|json| json.as_str().map(str::to_owned))?;
     let (min, max) = hints.length()?;
-    Ok(one_of(options, |text, out| encode::bytes(text.as_bytes(), out)).unwrap_or(Shape::Text(min, max)))
+    Ok(one_of(options, |text, out| encode::bytes(text.as_bytes(), out)).unwrap_or(ValueShape::Text(min, max)))
 }
 
-fn symbol(hints: Hints<'_>, symbols: &[String], place: &str) -> Result<Shape, SchemaError> {
+fn symbol(hints: Hints<'_>, symbols: &[String], place: &str) -> Result<ValueShape, SchemaError> {
     hints.only(&["options"])?;
     if symbols.is_empty() {
         return Err(SchemaError::new(format!("has at {place} an enum without symbols")));
@@ -284,16 +284,16 @@ fn symbol(hints: Hints<'_>, symbols: &[String], place: &str) -> Result<Shape, Sc
     let places: HashMap<&str, usize> =
         symbols.iter().enumerate().map(|(place, symbol)| (symbol.as_str(), place)).collect();
     let options = hints.options(|json| places.get(json.as_str()?).copied())?;
-    let all = Shape::Whole(0, symbols.len() as i64 - 1);
+    let all = ValueShape::Whole(0, symbols.len() as i64 - 1);
     Ok(one_of(options, |place, out| encode::long(*place as i64, out)).unwrap_or(all))
 }
 
 /// One of what a schema lists, if it does.
-fn one_of<T>(options: Option<Vec<T>>, encode: impl Fn(&T, &mut Vec<u8>)) -> Option<Shape> {
+fn one_of<T>(options: Option<Vec<T>>, encode: impl Fn(&T, &mut Vec<u8>)) -> Option<ValueShape> {
     let encoded = |option: &T| {
         let mut out = Vec::new();
         encode(option, &mut out);
         out
     };
-    options.map(|options| Shape::OneOf(options.iter().map(encoded).collect()))
+    options.map(|options| ValueShape::OneOf(options.iter().map(encoded).collect()))
 }

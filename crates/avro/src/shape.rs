@@ -2,7 +2,7 @@
 
 /// What one part of a value is drawn from.
 #[derive(Debug)]
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     /// Nothing.
     Null,
     /// `true` with a probability.
@@ -28,13 +28,13 @@ pub(crate) enum Shape {
     /// One of these, as they are encoded.
     OneOf(Vec<Vec<u8>>),
     /// So many of one shape.
-    Array(Box<Shape>, (u32, u32)),
+    Array(Box<ValueShape>, (u32, u32)),
     /// The same, each with a key.
-    Map(Box<Shape>, (u32, u32)),
+    Map(Box<ValueShape>, (u32, u32)),
     /// One of these; the second is the place of the one that ends soonest.
-    Union(Vec<Shape>, usize),
+    Union(Vec<ValueShape>, usize),
     /// All of these.
-    Record(Vec<Shape>),
+    Record(Vec<ValueShape>),
     /// The type with a name that has this number.
     Named(usize),
 }
@@ -42,23 +42,23 @@ pub(crate) enum Shape {
 /// The shapes of a schema.
 #[derive(Debug)]
 pub(crate) struct Shapes {
-    whole: Shape,
-    named: Vec<Shape>,
+    whole: ValueShape,
+    named: Vec<ValueShape>,
 }
 
 impl Shapes {
     /// With these.
-    pub(crate) fn new(whole: Shape, named: Vec<Shape>) -> Self {
+    pub(crate) fn new(whole: ValueShape, named: Vec<ValueShape>) -> Self {
         Self { whole, named }
     }
 
     /// That of a whole value.
-    pub(crate) fn whole(&self) -> &Shape {
+    pub(crate) fn whole(&self) -> &ValueShape {
         &self.whole
     }
 
     /// That of the type with a name that has this number.
-    pub(crate) fn named(&self, number: usize) -> &Shape {
+    pub(crate) fn named(&self, number: usize) -> &ValueShape {
         &self.named[number]
     }
 

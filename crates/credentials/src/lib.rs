@@ -7,9 +7,9 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 use kdyno_kafka::security::sasl::{CredentialError, Login, scram::Hash};
-use kdyno_kafka::security::tls::stores::{self, Identity, STORE_BYTES_MAX, StoreError, StoreKind};
-use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsError, TlsVersion};
-use kdyno_kafka::security::{Hidden, Security};
+use kdyno_kafka::security::tls::stores::{self, ClientIdentity, STORE_BYTES_MAX, StoreKind, TlsStoreError};
+use kdyno_kafka::security::tls::{TlsConfig, TlsError, TlsSessions, TlsVersion};
+use kdyno_kafka::security::{ConnectionSecurity, Hidden};
 use kdyno_kafka::session::SessionFactory;
 use kdyno_model::plan::{self, Sasl, ScramHash, Store, StoreContent};
 use kdyno_model::secret::Secret;
@@ -45,7 +45,7 @@ pub enum CredentialsError {
         /// The file, or `its PEM text`.
         place: String,
         /// Why.
-        source: StoreError,
+        source: TlsStoreError,
     },
     /// The platform has no roots.
     #[error(
@@ -77,25 +77,28 @@ pub fn close_memory() {
 }
 
 /// Gives a secret's value by its name in the plan.
-pub type Values<'a> = &'a dyn Fn(&str) -> Option<&'a Secret>;
+pub type SecretLookup<'a> = &'a dyn Fn(&str) -> Option<&'a Secret>;
 
 /// What connections need to be secured as the plan says.
 ///
 /// # Errors
 /// A secret lacks, a file cannot be read or is of no use, or settings do not go together.
-pub fn security(plan: &plan::Security, values: Values<'_>) -> Result<Security, CredentialsError> {
+pub fn security(
+    plan: &plan::Security,
+    values: SecretLookup<'_>,
+) -> Result<ConnectionSecurity, CredentialsError> {
     let sessions = plan.tls.as_ref().map(|tls| tls_of(tls, values)).transpose()?;
     let sessions = sessions.map(|tls| Arc::new(tls) as Arc<dyn SessionFactory>);
     let login = plan.sasl.as_ref().map(|sasl| login_of(sasl, values)).transpose()?;
-    Ok(Security { sessions, login: login.map(Arc::new) })
+    Ok(ConnectionSecurity { sessions, login: login.map(Arc::new) })
 }
 
-fn hidden(name: &str, values: Values<'_>) -> Result<Hidden, CredentialsError> {
+fn hidden(name: &str, values: SecretLookup<'_>) -> Result<Hidden, CredentialsError> {
     let value = values(name).ok_or_else(|| CredentialsError::NoSecret(name.to_owned()))?;
     Ok(Hidden::new(value.expose().to_vec()))
 }
 
-fn login_of(sasl: &Sasl, values: Values<'_>) -> Result<Login, CredentialsError> {
+fn login_of(sasl: &Sasl, values: SecretLookup<'_>) -> Result<Login, CredentialsError> {
     Ok(match sasl {
         Sasl::Plain { username, password } => Login::plain(username, hidden(password, values)?)?,
         Sasl::Scram { hash, username, password, is_delegation_token } => {
@@ -111,11 +114,11 @@ fn login_of(sasl: &Sasl, values: Values<'_>) -> Result<Login, CredentialsError> 
     })
 }
 
-fn tls_of(plan: &plan::Tls, values: Values<'_>) -> Result<Tls, CredentialsError> {
+fn tls_of(plan: &plan::Tls, values: SecretLookup<'_>) -> Result<TlsSessions, CredentialsError> {
     const TRUST: &str = "ssl.truststore";
     let trusted = match &plan.trust {
         Some(store) => {
-            let opened = Opened::new(TRUST, store, values)?;
+            let opened = StoreBytes::new(TRUST, store, values)?;
             let trusted = stores::trusted(opened.kind, &opened.bytes, opened.password.as_ref());
             trusted.map_err(|source| opened.failed(source))?
         }
@@ -125,7 +128,7 @@ fn tls_of(plan: &plan::Tls, values: Values<'_>) -> Result<Tls, CredentialsError>
         plan::TlsVersion::Tls12 => TlsVersion::Tls12,
         plan::TlsVersion::Tls13 => TlsVersion::Tls13,
     };
-    Ok(Tls::new(TlsConfig {
+    Ok(TlsSessions::new(TlsConfig {
         trusted,
         identity: plan.identity.as_ref().map(|store| identity_of(store, values)).transpose()?,
         checks_hostname: plan.hostname_check,
@@ -167,8 +170,8 @@ fn platform_roots() -> Result<Vec<CertificateDer<'static>>, CredentialsError> {
     Ok(found.certs)
 }
 
-fn identity_of(store: &Store, values: Values<'_>) -> Result<Identity, CredentialsError> {
-    let opened = Opened::new("ssl.keystore", store, values)?;
+fn identity_of(store: &Store, values: SecretLookup<'_>) -> Result<ClientIdentity, CredentialsError> {
+    let opened = StoreBytes::new("ssl.keystore", store, values)?;
     let key = match &store.content {
         StoreContent::Pem { key, .. } => key.as_deref().map(|name| hidden(name, values)).transpose()?,
         _ => None,
@@ -181,7 +184,7 @@ fn identity_of(store: &Store, values: Values<'_>) -> Result<Identity, Credential
 }
 
 /// A store's bytes, as far as they can be had without looking into them.
-struct Opened {
+struct StoreBytes {
     setting: &'static str,
     place: String,
     kind: StoreKind,
@@ -189,8 +192,8 @@ struct Opened {
     password: Option<Hidden>,
 }
 
-impl Opened {
-    fn new(setting: &'static str, store: &Store, values: Values<'_>) -> Result<Self, CredentialsError> {
+impl StoreBytes {
+    fn new(setting: &'static str, store: &Store, values: SecretLookup<'_>) -> Result<Self, CredentialsError> {
         let of_file = |path: &Path| {
             let failed = |source| CredentialsError::File { setting, path: path.to_owned(), source };
             read(path).map(|bytes| (path.display().to_string(), bytes)).map_err(failed)
@@ -206,7 +209,7 @@ impl Opened {
         Ok(Self { setting, place, kind, bytes, password })
     }
 
-    fn failed(&self, source: StoreError) -> CredentialsError {
+    fn failed(&self, source: TlsStoreError) -> CredentialsError {
         CredentialsError::Store { setting: self.setting, place: self.place.clone(), source }
     }
 }

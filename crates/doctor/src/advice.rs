@@ -8,7 +8,7 @@ use serde::Serialize;
 /// How much it matters that a recommendation is not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum AdviceSeverity {
     /// Records may be lost, something fails under load, or figures are not those of the system.
     High,
     /// Throughput or latency suffer under the loads that it is recommended for.
@@ -17,7 +17,7 @@ pub enum Severity {
     Low,
 }
 
-impl Severity {
+impl AdviceSeverity {
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -32,7 +32,7 @@ impl Severity {
 /// Whether what is follows what is recommended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum AdviceStatus {
     /// It does.
     Followed,
     /// It does not.
@@ -43,7 +43,7 @@ pub enum Verdict {
 
 /// How a setting is changed, and back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Change {
+pub struct SettingChange {
     /// A shell command that sets the recommended value; what has to be done by hand, where `by_hand` says so.
     pub apply: String,
     /// A shell command that sets back what was found; `None`: there is nothing to set back, or it is done by hand.
@@ -52,7 +52,7 @@ pub struct Change {
     pub by_hand: bool,
 }
 
-impl Change {
+impl SettingChange {
     /// Two commands.
     pub(crate) fn commands(apply: String, undo: String) -> Self {
         Self { apply, undo: Some(undo), by_hand: false }
@@ -76,16 +76,16 @@ pub struct Advice {
     /// The recommended value.
     pub recommended: String,
     /// How the two compare.
-    pub verdict: Verdict,
+    pub verdict: AdviceStatus,
     /// How much it matters.
-    pub severity: Severity,
+    pub severity: AdviceSeverity,
     /// Why it is recommended.
     pub why: String,
     /// Who recommends it.
     pub source: &'static str,
     /// How it is changed; `None` where it is followed or not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub change: Option<Change>,
+    pub change: Option<SettingChange>,
 }
 
 impl Advice {
@@ -99,7 +99,7 @@ impl Advice {
 /// What `kdyno doctor --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "What kdyno doctor found")]
-pub struct Document<'a> {
+pub struct AdviceDocument<'a> {
     /// Version of this form; it grows when a field changes its meaning or goes.
     pub format: u32,
     /// Every recommendation that applies.
@@ -111,7 +111,7 @@ pub struct Document<'a> {
     pub measured_network: Option<&'a MeasuredNetwork>,
 }
 
-impl<'a> Document<'a> {
+impl<'a> AdviceDocument<'a> {
     /// The document of what was found.
     #[must_use]
     pub fn new(
@@ -123,8 +123,8 @@ impl<'a> Document<'a> {
     }
 }
 
-/// JSON Schema of [`Document`].
+/// JSON Schema of [`AdviceDocument`].
 #[must_use]
 pub fn json_schema() -> serde_json::Value {
-    schemars::schema_for!(Document<'static>).to_value()
+    schemars::schema_for!(AdviceDocument<'static>).to_value()
 }

@@ -1,7 +1,7 @@
 //! Commands of Kafka's own tools, which change what runs.
 
-use crate::advice::Change;
-use crate::observed::{Cluster, Level, Setting};
+use crate::advice::SettingChange;
+use crate::observed::{Cluster, ObservedSetting, SettingLevel};
 use crate::quote::quoted;
 
 /// For a cluster that asks for TLS or a user: kdyno writes down no file that may hold a secret.
@@ -21,11 +21,11 @@ pub(crate) enum Entity<'a> {
 
 impl Entity<'_> {
     /// The level on which what is set for it lies.
-    fn level(self) -> Level {
+    fn level(self) -> SettingLevel {
         match self {
-            Self::AllBrokers => Level::AllBrokers,
-            Self::Broker(_) => Level::Broker,
-            Self::Topic(_) => Level::Topic,
+            Self::AllBrokers => SettingLevel::AllBrokers,
+            Self::Broker(_) => SettingLevel::Broker,
+            Self::Topic(_) => SettingLevel::Topic,
         }
     }
 
@@ -48,8 +48,8 @@ pub(crate) fn set(
     entity: Entity<'_>,
     name: &str,
     value: &str,
-    now: Option<&Setting>,
-) -> Change {
+    now: Option<&ObservedSetting>,
+) -> SettingChange {
     let tool = |what: &str| {
         let options = entity.options();
         format!("{} --alter {options} {what}", start(cluster, "kafka-configs.sh", "--command-config"))
@@ -68,11 +68,11 @@ pub(crate) fn set(
         Some(now) => set(&now.value),
         None => tool(&format!("--delete-config {}", quoted(name))),
     };
-    Change::commands(way(found, value, set(value)), way(value, found, back))
+    SettingChange::commands(way(found, value, set(value)), way(value, found, back))
 }
 
 /// Makes the preferred replicas of some partitions of a topic their leaders. It has no way back: who led was chance.
-pub(crate) fn elect(cluster: &Cluster, topic: &str, partitions: &[usize]) -> Change {
+pub(crate) fn elect(cluster: &Cluster, topic: &str, partitions: &[usize]) -> SettingChange {
     let partitions: Vec<_> = partitions
         .iter()
         .map(|partition| serde_json::json!({"topic": topic, "partition": partition}))
@@ -83,7 +83,7 @@ pub(crate) fn elect(cluster: &Cluster, topic: &str, partitions: &[usize]) -> Cha
         "printf %s {} | {tool} --election-type preferred --path-to-json-file /dev/stdin",
         quoted(&file)
     );
-    Change { apply, undo: None, by_hand: false }
+    SettingChange { apply, undo: None, by_hand: false }
 }
 
 fn start(cluster: &Cluster, tool: &str, config_option: &str) -> String {

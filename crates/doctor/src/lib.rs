@@ -16,12 +16,12 @@ mod rules;
 mod script;
 mod text;
 
-pub use advice::{Advice, Change, Document, Severity, Verdict, json_schema};
+pub use advice::{Advice, AdviceDocument, AdviceSeverity, AdviceStatus, SettingChange, json_schema};
 pub use measured::{
     DiskRound, MeasuredDisk, MeasuredNetwork, NetworkRound, measured_network_text, measured_text,
 };
 pub use observed::Observed;
-pub use rules::host::{LOOKED_UP, Place};
+pub use rules::host::{HostSource, LOOKED_UP};
 pub use script::script;
 pub use text::text;
 

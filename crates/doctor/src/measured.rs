@@ -7,14 +7,14 @@ use std::fmt::Write;
 
 /// A figure of several rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Spread {
+struct RoundsSpread {
     /// The one in the middle; of an even number the lower one.
     median: f64,
     /// The lowest and the highest.
     range: [f64; 2],
 }
 
-impl Spread {
+impl RoundsSpread {
     /// The median of the rounds' figures; 0 for none.
     fn of(rounds: impl IntoIterator<Item = f64>) -> Self {
         let mut all: Vec<f64> = rounds.into_iter().collect();
@@ -77,7 +77,7 @@ impl MeasuredDisk {
     /// What the rounds found of the disk under a folder.
     #[must_use]
     pub fn of(folder: String, rounds: &[DiskRound]) -> Self {
-        let each = |figure: &dyn Fn(&DiskRound) -> f64| Spread::of(rounds.iter().map(figure));
+        let each = |figure: &dyn Fn(&DiskRound) -> f64| RoundsSpread::of(rounds.iter().map(figure));
         let write = each(&|round| round.write_bytes as f64 / round.write_s);
         let [p50, p99] = [0.5, 0.99].map(|share| each(&|round| quantile(&round.syncs_ns, share)));
         Self {
@@ -144,7 +144,7 @@ impl MeasuredNetwork {
     /// What the rounds found of the network to a peer.
     #[must_use]
     pub fn of(peer: String, rounds: &[NetworkRound]) -> Self {
-        let each = |figure: &dyn Fn(&NetworkRound) -> f64| Spread::of(rounds.iter().map(figure));
+        let each = |figure: &dyn Fn(&NetworkRound) -> f64| RoundsSpread::of(rounds.iter().map(figure));
         let rate = |(bytes, seconds): (u64, f64)| bytes as f64 / seconds;
         let [sent, received] = [each(&|round| rate(round.sent)), each(&|round| rate(round.received))];
         let [p50, p99] = [0.5, 0.99].map(|share| each(&|round| quantile(&round.round_trips_ns, share)));
@@ -239,10 +239,10 @@ mod tests {
 
     #[test]
     fn a_figure_of_several_rounds_is_their_median_with_the_lowest_and_the_highest() {
-        let of = |rounds: &[f64]| Spread::of(rounds.iter().copied());
-        assert_eq!(of(&[5.0, 1.0, 9.0, 2.0, 3.0]), Spread { median: 3.0, range: [1.0, 9.0] });
-        assert_eq!(of(&[4.0, 2.0]), Spread { median: 2.0, range: [2.0, 4.0] });
-        assert_eq!(of(&[]), Spread { median: 0.0, range: [0.0, 0.0] });
+        let of = |rounds: &[f64]| RoundsSpread::of(rounds.iter().copied());
+        assert_eq!(of(&[5.0, 1.0, 9.0, 2.0, 3.0]), RoundsSpread { median: 3.0, range: [1.0, 9.0] });
+        assert_eq!(of(&[4.0, 2.0]), RoundsSpread { median: 2.0, range: [2.0, 4.0] });
+        assert_eq!(of(&[]), RoundsSpread { median: 0.0, range: [0.0, 0.0] });
         assert_eq!(
             [0.0, 0.5, 0.99, 1.0].map(|share| quantile(&[3.0, 1.0, 2.0], share)),
             [1.0, 2.0, 3.0, 3.0]

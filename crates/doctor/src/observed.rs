@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
     /// The host that the command runs on.
-    pub host: Option<Host>,
+    pub host: Option<ObservedHost>,
     /// Disks below the folders that were named, each once.
     pub disks: Vec<Disk>,
     /// Brokers, by id.
-    pub brokers: Vec<Broker>,
+    pub brokers: Vec<ObservedBroker>,
     /// Memory of the host that all of these brokers run on, bytes; `None`: not known, or several hosts.
     pub broker_memory_bytes: Option<u64>,
     /// The cluster as commands reach it; `None`: it is not there yet.
     pub cluster: Option<Cluster>,
     /// Topics.
-    pub topics: Vec<Topic>,
+    pub topics: Vec<ObservedTopic>,
     /// Load items by their address, as planned.
     pub clients: BTreeMap<String, LoadPlan>,
     /// Processors of the host that these clients run on; `None`: not known.
@@ -35,7 +35,7 @@ pub struct Cluster {
 
 /// A host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Host {
+pub struct ObservedHost {
     /// What each of [`LOOKED_UP`](crate::LOOKED_UP) said there, by the setting's name; one that is missing was not
     /// reported.
     pub settings: BTreeMap<&'static str, String>,
@@ -70,12 +70,12 @@ pub struct Disk {
 
 /// A broker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Broker {
+pub struct ObservedBroker {
     /// Node id.
     pub id: i32,
     /// Its settings in force, by Kafka's names. Those that are missing have the default of Kafka, if `is_planned`, and
     /// are not known otherwise.
-    pub settings: BTreeMap<String, Setting>,
+    pub settings: BTreeMap<String, ObservedSetting>,
     /// Whether it is one of a plan, with only the set values known.
     pub is_planned: bool,
     /// CPUs that it has for itself; `None`: not stated.
@@ -88,16 +88,16 @@ pub struct Broker {
 
 /// A setting of a broker or topic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Setting {
+pub struct ObservedSetting {
     /// Its value.
     pub value: String,
     /// Where it was set.
-    pub level: Level,
+    pub level: SettingLevel,
 }
 
 /// Where the value of a setting was set; those of a later level hide those of earlier ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Level {
+pub enum SettingLevel {
     /// In the file that a broker starts with, or nowhere.
     #[default]
     Start,
@@ -145,7 +145,7 @@ pub(crate) fn java_bytes(text: &str) -> Option<u64> {
 
 /// A topic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Topic {
+pub struct ObservedTopic {
     /// Its name; in a plan its address.
     pub name: String,
     /// Whether it is one of Kafka's own.
@@ -155,7 +155,7 @@ pub struct Topic {
     /// Replicas of the partition that has fewest.
     pub replicas: usize,
     /// Settings that were looked up; in a plan those that are set.
-    pub settings: BTreeMap<String, Setting>,
+    pub settings: BTreeMap<String, ObservedSetting>,
     /// For each partition, who leads it; `None`: it is a plan's.
     pub placement: Option<Vec<Placement>>,
 }

@@ -1,6 +1,6 @@
 //! The changes as a shell script, and the way back. kdyno never runs it.
 
-use crate::advice::{Advice, Change};
+use crate::advice::{Advice, SettingChange};
 use crate::quote::{plain, quoted};
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ fi
 #[must_use]
 pub fn script(all: &[Advice]) -> String {
     // Advice on one setting of many things may have equal commands.
-    let mut changes: Vec<(&Advice, &Change)> = Vec::new();
+    let mut changes: Vec<(&Advice, &SettingChange)> = Vec::new();
     for (advice, change) in all.iter().filter_map(|advice| Some((advice, advice.change.as_ref()?))) {
         if !changes.iter().any(|(_, known)| known.apply == change.apply) {
             changes.push((advice, change));

@@ -1,6 +1,6 @@
 //! What was found, for a terminal.
 
-use crate::advice::{Advice, Severity, Verdict};
+use crate::advice::{Advice, AdviceSeverity, AdviceStatus};
 use crate::quote::plain;
 use std::fmt::Write;
 
@@ -9,29 +9,29 @@ use std::fmt::Write;
 #[must_use]
 pub fn text(all: &[Advice]) -> String {
     let mut text = String::new();
-    let mut open: Vec<&Advice> = of(all, Verdict::NotFollowed).collect();
+    let mut open: Vec<&Advice> = of(all, AdviceStatus::NotFollowed).collect();
     open.sort_by_key(|advice| advice.severity);
-    for severity in [Severity::High, Severity::Medium, Severity::Low] {
+    for severity in [AdviceSeverity::High, AdviceSeverity::Medium, AdviceSeverity::Low] {
         for advice in open.iter().filter(|advice| advice.severity == severity) {
             open_one(&mut text, advice);
         }
     }
-    list(&mut text, "followed", all, Verdict::Followed);
-    list(&mut text, "not known here", all, Verdict::Unknown);
+    list(&mut text, "followed", all, AdviceStatus::Followed);
+    list(&mut text, "not known here", all, AdviceStatus::Unknown);
     let count = |verdict| of(all, verdict).count();
-    let high = open.iter().filter(|advice| advice.severity == Severity::High).count();
+    let high = open.iter().filter(|advice| advice.severity == AdviceSeverity::High).count();
     let _ = writeln!(
         text,
         "{} recommendations: {} not followed, {high} of them of high severity; {} followed; {} not known here",
         all.len(),
         open.len(),
-        count(Verdict::Followed),
-        count(Verdict::Unknown)
+        count(AdviceStatus::Followed),
+        count(AdviceStatus::Unknown)
     );
     text
 }
 
-fn of(all: &[Advice], verdict: Verdict) -> impl Iterator<Item = &Advice> {
+fn of(all: &[Advice], verdict: AdviceStatus) -> impl Iterator<Item = &Advice> {
     all.iter().filter(move |advice| advice.verdict == verdict)
 }
 
@@ -48,7 +48,7 @@ fn open_one(text: &mut String, advice: &Advice) {
 }
 
 /// Names of settings, those of one thing together.
-fn list(text: &mut String, title: &str, all: &[Advice], verdict: Verdict) {
+fn list(text: &mut String, title: &str, all: &[Advice], verdict: AdviceStatus) {
     let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
     for advice in of(all, verdict) {
         match names.iter_mut().find(|(of, _)| *of == advice.of) {
@@ -69,13 +69,13 @@ fn list(text: &mut String, title: &str, all: &[Advice], verdict: Verdict) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Change, examine, observed, script};
+    use crate::{SettingChange, examine, observed, script};
 
     fn host() -> observed::Observed {
         let settings =
             [("vm.swappiness", "60"), ("vm.zone_reclaim_mode", "0"), ("open files (ulimit -n)", "1024")];
         let settings = settings.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
-        let host = observed::Host { settings, ..observed::Host::default() };
+        let host = observed::ObservedHost { settings, ..observed::ObservedHost::default() };
         observed::Observed { host: Some(host), ..observed::Observed::default() }
     }
 
@@ -114,16 +114,17 @@ mod tests {
 
     #[test]
     fn names_from_elsewhere_add_no_line_and_no_command() {
-        let in_sync = observed::Setting { value: "1".to_owned(), level: observed::Level::Topic };
-        let topic = observed::Topic {
+        let in_sync =
+            observed::ObservedSetting { value: "1".to_owned(), level: observed::SettingLevel::Topic };
+        let topic = observed::ObservedTopic {
             name: "a\nreboot\n'$(reboot)".to_owned(),
             replicas: 3,
             placement: Some(Vec::new()),
             settings: [("min.insync.replicas".to_owned(), in_sync)].into(),
-            ..observed::Topic::default()
+            ..observed::ObservedTopic::default()
         };
         let cluster = observed::Cluster { bootstrap: "h:1".to_owned(), is_secured: false };
-        let brokers = vec![observed::Broker::default()];
+        let brokers = vec![observed::ObservedBroker::default()];
         let observed = observed::Observed { topics: vec![topic], brokers, cluster: Some(cluster), ..host() };
         let mut all = examine(&observed);
         // Labels of cases come before `of` only later.
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn the_same_command_stands_once_and_without_a_way_back_it_is_said() {
         let mut advice = examine(&host()).into_iter().find(|advice| advice.change.is_some()).expect("one");
-        advice.change = Some(Change { apply: "elect".to_owned(), undo: None, by_hand: false });
+        advice.change = Some(SettingChange { apply: "elect".to_owned(), undo: None, by_hand: false });
         let script = script(&[advice.clone(), advice]);
         assert_eq!(script.matches("\n    ( elect ) || fail ").count(), 1, "{script}");
         assert!(script.contains("nothing to set back"), "{script}");

@@ -1,6 +1,8 @@
 //! The script of changes, run by a shell that finds programs of this test's in place of the host's.
 
-use kdyno_doctor::observed::{Broker, Cluster, Disk, Host, Level, Observed, Setting, Topic};
+use kdyno_doctor::observed::{
+    Cluster, Disk, Observed, ObservedBroker, ObservedHost, ObservedSetting, ObservedTopic, SettingLevel,
+};
 use kdyno_doctor::{examine, script};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -46,7 +48,7 @@ fn run(script: &str, what: &str, fails: &str) -> (Vec<String>, i32, String) {
 const NOTHING: &str = "no command has these words";
 
 fn observed() -> Observed {
-    let host = Host {
+    let host = ObservedHost {
         settings: [
             ("tuned profile", "balanced"),
             ("vm.swappiness", "60"),
@@ -56,7 +58,7 @@ fn observed() -> Observed {
         .map(|(name, value)| (name, value.to_owned()))
         .into(),
         files: [("scaling_governor", vec![("/c/0".to_owned(), "powersave".to_owned())])].into(),
-        ..Host::default()
+        ..ObservedHost::default()
     };
     let disk = Disk {
         mount_point: "/data 1".to_owned(),
@@ -67,12 +69,12 @@ fn observed() -> Observed {
         rotational: Some("0".to_owned()),
         ..Disk::default()
     };
-    let threads = Setting { value: "32".to_owned(), level: Level::Broker };
-    let broker = Broker {
+    let threads = ObservedSetting { value: "32".to_owned(), level: SettingLevel::Broker };
+    let broker = ObservedBroker {
         id: 4,
         processors: Some(2),
         settings: [("num.io.threads".to_owned(), threads)].into(),
-        ..Broker::default()
+        ..ObservedBroker::default()
     };
     Observed {
         host: Some(host),
@@ -167,14 +169,14 @@ fn a_secured_cluster_asks_for_its_client_settings() {
 fn leaders_are_elected_for_the_partitions_that_others_lead() {
     use kdyno_doctor::observed::Placement;
     let at = |leader| Placement { leader, replicas: vec![0, 1], isr: vec![0, 1] };
-    let topic = Topic {
+    let topic = ObservedTopic {
         name: "orders".to_owned(),
         partitions: 3,
         replicas: 2,
         placement: Some(vec![at(0), at(1), at(1)]),
-        ..Topic::default()
+        ..ObservedTopic::default()
     };
-    let brokers = vec![Broker::default(), Broker { id: 1, ..Broker::default() }];
+    let brokers = vec![ObservedBroker::default(), ObservedBroker { id: 1, ..ObservedBroker::default() }];
     let observed = Observed { host: None, disks: Vec::new(), topics: vec![topic], brokers, ..observed() };
     let (called, code, _) = run(&script(&examine(&observed)), "apply", NOTHING);
     let partition = |number| format!(r#"{{"partition":{number},"topic":"orders"}}"#);

@@ -14,13 +14,13 @@ use std::time::Duration;
 const SESSIONS: usize = 4;
 
 /// What all clients have alike.
-pub(crate) struct Clients {
+pub(crate) struct ClientOptions {
     tls: ClientConfig,
     headers: HeaderMap,
     timeout: Duration,
 }
 
-impl Clients {
+impl ClientOptions {
     /// Reads certificates and headers.
     pub(crate) fn of(target: &HttpTarget) -> Result<Self, HttpLoadError> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());

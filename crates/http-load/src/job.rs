@@ -1,10 +1,10 @@
 //! A job: started over HTTP, then polled until it says that it is done.
 
-use crate::client::Clients;
+use crate::client::ClientOptions;
 use crate::error::HttpLoadError;
-use crate::lines::Lines;
-use crate::turn::{Step, beginning};
-use crate::values::{Values, told};
+use crate::lines::RequestLines;
+use crate::turn::{PreparedStep, beginning};
+use crate::values::{NamedValues, told};
 use kdyno_model::plan::http_load::JobPlan;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const REFUSED_MAX: u32 = 20;
 /// Starts it and waits.
 pub(crate) async fn run(
     plan: &JobPlan,
-    lines: &Lines,
+    lines: &RequestLines,
     mut stopped: watch::Receiver<bool>,
 ) -> Result<(), HttpLoadError> {
     let last = RefCell::new(None);
@@ -37,12 +37,13 @@ pub(crate) async fn run(
 /// Keeps the beginning of the last answer, for when it is not done in time.
 async fn until_done(
     plan: &JobPlan,
-    lines: &Lines,
+    lines: &RequestLines,
     last: &RefCell<Option<String>>,
 ) -> Result<(), HttpLoadError> {
-    let client = Clients::of(&plan.target)?.client()?;
-    let (start, poll) = (Step::of(&plan.start, &plan.target)?, Step::of(&plan.poll, &plan.target)?.read());
-    let mut values = Values::new();
+    let client = ClientOptions::of(&plan.target)?.client()?;
+    let (start, poll) =
+        (PreparedStep::of(&plan.start, &plan.target)?, PreparedStep::of(&plan.poll, &plan.target)?.read());
+    let mut values = NamedValues::new();
     let began = Instant::now();
     let started = start.tried(&client, &mut values).await;
     lines.request(began, &start.plan.name, started.is_ok());

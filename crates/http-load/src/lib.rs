@@ -19,9 +19,9 @@ mod values;
 
 pub use error::HttpLoadError;
 
-use client::Clients;
+use client::ClientOptions;
 use kdyno_model::plan::http_load::HttpLoad;
-use lines::Lines;
+use lines::RequestLines;
 use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
-use values::Rows;
+use values::FileRows;
 
 /// How often it looks whether it is to end.
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
@@ -40,11 +40,11 @@ const LOOKS_EVERY: Duration = Duration::from_millis(20);
 /// # Errors
 /// The first that is not.
 pub fn check(load: &HttpLoad) -> Result<(), HttpLoadError> {
-    Clients::of(load.target())?;
+    ClientOptions::of(load.target())?;
     load.steps().into_iter().try_for_each(turn::check)?;
     match load {
         HttpLoad::Users(plan) => {
-            plan.data.as_deref().map_or(Ok(()), |path| Rows::read(path)?.serve(path, &plan.steps))
+            plan.data.as_deref().map_or(Ok(()), |path| FileRows::read(path)?.serve(path, &plan.steps))
         }
         HttpLoad::Job(_) => Ok(()),
     }
@@ -65,10 +65,10 @@ pub fn main(
     let load: HttpLoad = serde_json::from_slice(&text).map_err(HttpLoadError::Plan)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(HttpLoadError::Runtime)?;
-    tokio::task::LocalSet::new().block_on(&runtime, run(&load, stop, Rc::new(Lines::of(out, err))))
+    tokio::task::LocalSet::new().block_on(&runtime, run(&load, stop, Rc::new(RequestLines::of(out, err))))
 }
 
-async fn run(load: &HttpLoad, stop: Arc<AtomicBool>, lines: Rc<Lines>) -> Result<(), HttpLoadError> {
+async fn run(load: &HttpLoad, stop: Arc<AtomicBool>, lines: Rc<RequestLines>) -> Result<(), HttpLoadError> {
     let (end, stopped) = watch::channel(false);
     tokio::task::spawn_local(async move {
         while !stop.load(Ordering::Relaxed) {

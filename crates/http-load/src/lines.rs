@@ -14,7 +14,7 @@ const FLUSHED_EVERY: Duration = Duration::from_millis(200);
 const FAILURES_TOLD: usize = 20;
 
 /// Where requests are printed.
-pub(crate) struct Lines {
+pub(crate) struct RequestLines {
     out: RefCell<BufWriter<Box<dyn Write>>>,
     err: RefCell<Box<dyn Write>>,
     /// One instant on both clocks.
@@ -27,7 +27,7 @@ pub(crate) struct Lines {
     more_failures: Cell<u64>,
 }
 
-impl Lines {
+impl RequestLines {
     pub(crate) fn of(out: impl Write + 'static, err: impl Write + 'static) -> Self {
         let now = Instant::now();
         let mut out = BufWriter::new(Box::new(out) as Box<dyn Write>);
@@ -106,9 +106,9 @@ mod tests {
 
     /// What was written, while somebody else writes.
     #[derive(Clone, Default)]
-    struct Written(Rc<RefCell<Vec<u8>>>);
+    struct SharedBuffer(Rc<RefCell<Vec<u8>>>);
 
-    impl Write for Written {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.borrow_mut().write(bytes)
         }
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    impl Written {
+    impl SharedBuffer {
         fn text(&self) -> String {
             String::from_utf8_lossy(&self.0.borrow()).into_owned()
         }
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn a_failure_that_comes_again_is_told_once_and_leaves_room_for_others() {
-        let (out, err) = (Written::default(), Written::default());
-        let lines = Lines::of(out, err.clone());
+        let (out, err) = (SharedBuffer::default(), SharedBuffer::default());
+        let lines = RequestLines::of(out, err.clone());
         for _ in 0..100 {
             lines.failure("find", "status 500");
         }
@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn failures_that_all_differ_are_bounded() {
-        let err = Written::default();
-        let lines = Lines::of(Written::default(), err.clone());
+        let err = SharedBuffer::default();
+        let lines = RequestLines::of(SharedBuffer::default(), err.clone());
         (0..1_000).for_each(|number| lines.failure("find", &format!("no answer to {number}")));
         lines.finish();
         assert_eq!(err.text().lines().count(), FAILURES_TOLD + 1);
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_name_with_a_comma_is_one_field() {
-        let out = Written::default();
-        let lines = Lines::of(out.clone(), Written::default());
+        let out = SharedBuffer::default();
+        let lines = RequestLines::of(out.clone(), SharedBuffer::default());
         lines.request(Instant::now(), "start, \"now\"", true);
         lines.finish();
         assert!(out.text().ends_with(",\"start, \"\"now\"\"\",true\n"), "{}", out.text());

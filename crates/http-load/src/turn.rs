@@ -1,10 +1,10 @@
 //! One request after the other: made of values, sent, read, looked at.
 
 use crate::error::HttpLoadError;
-use crate::lines::Lines;
-use crate::values::{Place, Values, filled, told, unreadable};
+use crate::lines::RequestLines;
+use crate::values::{Escaping, NamedValues, filled, told, unreadable};
 use bytes::Bytes;
-use kdyno_model::plan::http_load::{Body, HttpStep, HttpTarget};
+use kdyno_model::plan::http_load::{HttpStep, HttpTarget, RequestBody};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Method, Response};
 use rustls::CertificateError;
@@ -18,7 +18,7 @@ const FILE_MAX: (u64, &str) = (1 << 30, "1 GiB");
 const CHARACTERS_TOLD: usize = 200;
 
 /// A step that is ready to be taken.
-pub(crate) struct Step {
+pub(crate) struct PreparedStep {
     pub(crate) plan: HttpStep,
     method: Method,
     /// What is sent where that is a file: read once, and shared by all requests.
@@ -30,18 +30,18 @@ pub(crate) struct Step {
     is_read: bool,
 }
 
-impl Step {
+impl PreparedStep {
     /// Reads what it sends.
     pub(crate) fn of(plan: &HttpStep, target: &HttpTarget) -> Result<Self, HttpLoadError> {
         let method = Method::from_bytes(plan.method.as_bytes())
             .map_err(|_| HttpLoadError::Client(format!("{:?} is no method of HTTP", plan.method)))?;
         check(plan)?;
         let file = match &plan.body {
-            Some(Body::File(path)) => {
+            Some(RequestBody::File(path)) => {
                 let wrong = |source| HttpLoadError::File { path: path.clone(), source };
                 Some(Bytes::from(std::fs::read(path).map_err(wrong)?))
             }
-            Some(Body::Json(_)) | None => None,
+            Some(RequestBody::Json(_)) | None => None,
         };
         let trusted = match &target.trust {
             Some(path) => format!("in {path} (`trust`)"),
@@ -58,7 +58,7 @@ impl Step {
     }
 
     /// Takes it, and returns how long it took; whether all was as it should be.
-    pub(crate) async fn take(&self, client: &Client, values: &mut Values, lines: &Lines) -> bool {
+    pub(crate) async fn take(&self, client: &Client, values: &mut NamedValues, lines: &RequestLines) -> bool {
         let began = Instant::now();
         let failure = self.tried(client, values).await.err();
         lines.request(began, &self.plan.name, failure.is_none());
@@ -72,16 +72,16 @@ impl Step {
     pub(crate) async fn tried(
         &self,
         client: &Client,
-        values: &mut Values,
-    ) -> Result<serde_json::Value, Failed> {
+        values: &mut NamedValues,
+    ) -> Result<serde_json::Value, RequestFailure> {
         let plan = &self.plan;
-        let url = format!("{}{}", self.address, filled(&plan.url, values, Place::Url)?);
+        let url = format!("{}{}", self.address, filled(&plan.url, values, Escaping::Url)?);
         let mut request = client.request(self.method.clone(), url);
         if let Some(file) = &self.file {
             request = request.header(CONTENT_TYPE, "application/octet-stream").body(file.clone());
         }
-        if let Some(Body::Json(text)) = &plan.body {
-            let text = filled(text, values, Place::Json)?;
+        if let Some(RequestBody::Json(text)) = &plan.body {
+            let text = filled(text, values, Escaping::Json)?;
             request = request.header(CONTENT_TYPE, "application/json").body(text);
         }
         let mut response = request.send().await.map_err(|error| self.unanswered(&error))?;
@@ -93,7 +93,7 @@ impl Step {
             let why = format!("status {status}, not {expected}{}", beginning(&body));
             // Too slow (408), or too many at once (429): it may be another one next time.
             let is_refused = (400..500).contains(&status) && ![408, 429].contains(&status);
-            return Err(Failed { why, is_refused });
+            return Err(RequestFailure { why, is_refused });
         }
         if !self.is_read {
             return Ok(serde_json::Value::Null);
@@ -101,7 +101,7 @@ impl Step {
         let document: serde_json::Value = serde_json::from_slice(&body)
             .map_err(|error| format!("the answer is no JSON: {error}{}", beginning(&body)))?;
         for (pointer, expected) in &plan.holds {
-            let expected = filled(expected, values, Place::Plain)?;
+            let expected = filled(expected, values, Escaping::Plain)?;
             let found = told(&document, pointer);
             if found.as_deref() != Some(expected.as_str()) {
                 let found = found.unwrap_or_else(|| "nothing".to_owned());
@@ -131,14 +131,14 @@ impl Step {
 }
 
 /// Why a request failed.
-pub(crate) struct Failed {
+pub(crate) struct RequestFailure {
     /// One lowercase clause.
     pub(crate) why: String,
     /// The application says that it is the request that is wrong (status 4xx): it would say so again.
     pub(crate) is_refused: bool,
 }
 
-impl From<String> for Failed {
+impl From<String> for RequestFailure {
     fn from(why: String) -> Self {
         Self { why, is_refused: false }
     }
@@ -146,7 +146,7 @@ impl From<String> for Failed {
 
 /// Looks whether what a step sends can be read.
 pub(crate) fn check(plan: &HttpStep) -> Result<(), HttpLoadError> {
-    let Some(Body::File(path)) = &plan.body else { return Ok(()) };
+    let Some(RequestBody::File(path)) = &plan.body else { return Ok(()) };
     let wrong = |source| HttpLoadError::File { path: path.clone(), source };
     if let Some(why) = unreadable(path, FILE_MAX).map_err(wrong)? {
         return Err(HttpLoadError::Client(format!("{path} {why}")));

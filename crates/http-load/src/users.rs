@@ -1,11 +1,11 @@
 //! Users: in a closed loop each begins its next turn when it has thought; with arrivals turns begin when they are due, and
 //! one for which no user is free waits, which is part of what it took.
 
-use crate::client::Clients;
+use crate::client::ClientOptions;
 use crate::error::HttpLoadError;
-use crate::lines::Lines;
-use crate::turn::Step;
-use crate::values::{Rows, Values};
+use crate::lines::RequestLines;
+use crate::turn::PreparedStep;
+use crate::values::{FileRows, NamedValues};
 use kdyno_model::plan::http_load::UsersPlan;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp};
@@ -23,12 +23,12 @@ const GRACE: Duration = Duration::from_millis(1_500);
 const WAITING_MAX: usize = 1_000_000;
 
 /// What all users share.
-struct Shared {
-    steps: Vec<Step>,
+struct UserContext {
+    steps: Vec<PreparedStep>,
     chain: String,
-    rows: Option<Rows>,
+    rows: Option<FileRows>,
     think_ns: (u64, u64),
-    lines: Rc<Lines>,
+    lines: Rc<RequestLines>,
     /// Turns that are due and that no user has begun, with `per_s`.
     waiting: RefCell<VecDeque<Instant>>,
     is_due: Notify,
@@ -38,15 +38,16 @@ struct Shared {
 /// Lets users come and go until it is asked to end.
 pub(crate) async fn run(
     plan: &UsersPlan,
-    lines: &Rc<Lines>,
+    lines: &Rc<RequestLines>,
     mut stopped: watch::Receiver<bool>,
 ) -> Result<(), HttpLoadError> {
-    let clients = Clients::of(&plan.target)?;
-    let steps: Result<Vec<Step>, _> = plan.steps.iter().map(|step| Step::of(step, &plan.target)).collect();
-    let shared = Rc::new(Shared {
+    let clients = ClientOptions::of(&plan.target)?;
+    let steps: Result<Vec<PreparedStep>, _> =
+        plan.steps.iter().map(|step| PreparedStep::of(step, &plan.target)).collect();
+    let shared = Rc::new(UserContext {
         steps: steps?,
         chain: plan.chain.clone(),
-        rows: plan.data.as_deref().map(Rows::read).transpose()?,
+        rows: plan.data.as_deref().map(FileRows::read).transpose()?,
         think_ns: plan.think_ns,
         lines: Rc::clone(lines),
         waiting: RefCell::default(),
@@ -56,7 +57,7 @@ pub(crate) async fn run(
     lines.leave_out(Duration::from_nanos(plan.warmup_ns));
     let (mut users, mut begun) = (JoinSet::new(), Vec::new());
     for number in 1..=plan.users {
-        let open = Rc::<Open>::default();
+        let open = Rc::<OpenTurn>::default();
         begun.push(Rc::clone(&open));
         let user = User {
             number,
@@ -94,7 +95,7 @@ pub(crate) async fn run(
 
 /// What a user has begun and not done.
 #[derive(Default)]
-struct Open {
+struct OpenTurn {
     /// When its turn began; `None`: it is in none.
     turn: Cell<Option<Instant>>,
     /// When its request was sent, and which step that is; `None`: none is in flight.
@@ -105,7 +106,7 @@ struct Open {
 async fn arrive(
     per_s: f64,
     seed: u64,
-    shared: &Shared,
+    shared: &UserContext,
     stopped: &mut watch::Receiver<bool>,
 ) -> Result<(), HttpLoadError> {
     let gaps = Exp::new(per_s)
@@ -132,9 +133,9 @@ async fn arrive(
 struct User {
     number: u32,
     client: reqwest::Client,
-    shared: Rc<Shared>,
+    shared: Rc<UserContext>,
     random: Pcg64,
-    open: Rc<Open>,
+    open: Rc<OpenTurn>,
     comes_after: Duration,
 }
 
@@ -162,7 +163,7 @@ impl User {
     }
 
     /// When the next turn begins, or was to.
-    async fn next_turn(shared: &Shared) -> Instant {
+    async fn next_turn(shared: &UserContext) -> Instant {
         loop {
             if !shared.has_arrivals {
                 return Instant::now();
@@ -176,7 +177,7 @@ impl User {
 
     async fn take_turn(&self, began: Instant, turn: u64) {
         let shared = &self.shared;
-        let mut values = Values::new();
+        let mut values = NamedValues::new();
         if let Some(rows) = &shared.rows {
             rows.add_next(&mut values);
         }
@@ -201,8 +202,8 @@ mod tests {
 
     #[test]
     fn more_turns_than_can_wait_end_the_load_and_are_not_told_as_short_ones() {
-        let lines = Rc::new(Lines::of(Vec::<u8>::new(), Vec::<u8>::new()));
-        let shared = Shared {
+        let lines = Rc::new(RequestLines::of(Vec::<u8>::new(), Vec::<u8>::new()));
+        let shared = UserContext {
             steps: Vec::new(),
             chain: "turn".to_owned(),
             rows: None,

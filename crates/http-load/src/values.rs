@@ -1,17 +1,17 @@
 //! Values that requests are made of: rows of a file, parts of an answer, the user's number.
 
 use crate::error::HttpLoadError;
-use kdyno_model::plan::http_load::{HttpStep, OF_USERS, Piece, pieces};
+use kdyno_model::plan::http_load::{HttpStep, OF_USERS, TemplatePiece, pieces};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Values by name.
-pub(crate) type Values = BTreeMap<String, String>;
+pub(crate) type NamedValues = BTreeMap<String, String>;
 
 /// Where a value is put, which says how it is written there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Escaping {
     /// In an address.
     Url,
     /// In a text of a JSON document.
@@ -27,20 +27,20 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 ///
 /// # Errors
 /// A value is not known: one lowercase clause.
-pub(crate) fn filled(text: &str, values: &Values, place: Place) -> Result<String, String> {
+pub(crate) fn filled(text: &str, values: &NamedValues, place: Escaping) -> Result<String, String> {
     let mut found = String::with_capacity(text.len());
     for piece in pieces(text)? {
         match piece {
-            Piece::Text(text) => found.push_str(text),
-            Piece::Value(name) => {
+            TemplatePiece::Text(text) => found.push_str(text),
+            TemplatePiece::Value(name) => {
                 let value = values.get(name).ok_or_else(|| format!("there is no value `{name}`"))?;
                 match place {
-                    Place::Url => found.extend(utf8_percent_encode(value, ENCODED)),
-                    Place::Json => {
+                    Escaping::Url => found.extend(utf8_percent_encode(value, ENCODED)),
+                    Escaping::Json => {
                         let quoted = serde_json::Value::from(value.as_str()).to_string();
                         found.push_str(&quoted[1..quoted.len() - 1]);
                     }
-                    Place::Plain => found.push_str(value),
+                    Escaping::Plain => found.push_str(value),
                 }
             }
         }
@@ -61,13 +61,13 @@ pub(crate) fn told(document: &serde_json::Value, pointer: &str) -> Option<String
 const DATA_MAX: (u64, &str) = (256 << 20, "256 MiB");
 
 /// The rows of a file, one for each turn.
-pub(crate) struct Rows {
+pub(crate) struct FileRows {
     names: Vec<String>,
     rows: Vec<csv::StringRecord>,
     next: Cell<usize>,
 }
 
-impl Rows {
+impl FileRows {
     /// Reads a CSV with a header.
     pub(crate) fn read(path: &str) -> Result<Self, HttpLoadError> {
         let wrong = |why: String| HttpLoadError::Data { path: path.to_owned(), why };
@@ -96,8 +96,8 @@ impl Rows {
             for text in step.texts() {
                 let pieces = pieces(text).map_err(wrong)?;
                 let unknown = pieces.iter().find_map(|piece| match piece {
-                    Piece::Value(name) if !known.contains(name) => Some(*name),
-                    Piece::Value(_) | Piece::Text(_) => None,
+                    TemplatePiece::Value(name) if !known.contains(name) => Some(*name),
+                    TemplatePiece::Value(_) | TemplatePiece::Text(_) => None,
                 });
                 if let Some(name) = unknown {
                     let (step, columns) = (&step.name, self.names.join(", "));
@@ -112,7 +112,7 @@ impl Rows {
     }
 
     /// Puts in the values of the next row.
-    pub(crate) fn add_next(&self, values: &mut Values) {
+    pub(crate) fn add_next(&self, values: &mut NamedValues) {
         let at = self.next.get();
         self.next.set((at + 1) % self.rows.len());
         for (name, value) in self.names.iter().zip(self.rows[at].iter()) {
@@ -147,20 +147,20 @@ fn check_names(names: &[String]) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn values() -> Values {
+    fn values() -> NamedValues {
         BTreeMap::from([("id".to_owned(), "a b/\"ü".to_owned())])
     }
 
     #[test]
     fn a_value_is_written_as_its_place_needs_it() {
         let told = |text, place| filled(text, &values(), place).expect("filled");
-        assert_eq!(told("/x/{{id}}", Place::Url), "/x/a%20b%2F%22%C3%BC");
+        assert_eq!(told("/x/{{id}}", Escaping::Url), "/x/a%20b%2F%22%C3%BC");
         let id = BTreeMap::from([("id".to_owned(), "2fd4-e1c6.7_a~b".to_owned())]);
-        assert_eq!(filled("/x/{{id}}", &id, Place::Url).as_deref(), Ok("/x/2fd4-e1c6.7_a~b"));
-        let body = told("{\"id\": \"{{id}}\", \"n\": {{id}}}", Place::Json);
+        assert_eq!(filled("/x/{{id}}", &id, Escaping::Url).as_deref(), Ok("/x/2fd4-e1c6.7_a~b"));
+        let body = told("{\"id\": \"{{id}}\", \"n\": {{id}}}", Escaping::Json);
         assert_eq!(body, "{\"id\": \"a b/\\\"ü\", \"n\": a b/\\\"ü}");
-        assert_eq!(told("{{ id }}!", Place::Plain), "a b/\"ü!");
-        assert!(filled("{{no}}", &values(), Place::Plain).unwrap_err().contains("`no`"));
+        assert_eq!(told("{{ id }}!", Escaping::Plain), "a b/\"ü!");
+        assert!(filled("{{no}}", &values(), Escaping::Plain).unwrap_err().contains("`no`"));
     }
 
     #[test]
@@ -177,8 +177,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("rows.csv");
         std::fs::write(&path, "\u{feff}id, name\n1,\"a, b\"\n2,c\n").expect("written");
-        let rows = Rows::read(path.to_str().expect("plain path")).expect("rows");
-        let mut values = Values::new();
+        let rows = FileRows::read(path.to_str().expect("plain path")).expect("rows");
+        let mut values = NamedValues::new();
         let mut next = || {
             rows.add_next(&mut values);
             (values["id"].clone(), values["name"].clone())
@@ -198,10 +198,11 @@ mod tests {
             ("id,a,id\n1,2,3\n", "two of its columns are called `id`"),
         ] {
             std::fs::write(&path, text).expect("written");
-            let error = Rows::read(path.to_str().expect("plain path")).err().expect(words).to_string();
+            let error = FileRows::read(path.to_str().expect("plain path")).err().expect(words).to_string();
             assert!(error.contains(words), "{error}");
         }
-        let error = Rows::read(dir.path().to_str().expect("plain path")).err().expect("a folder").to_string();
+        let error =
+            FileRows::read(dir.path().to_str().expect("plain path")).err().expect("a folder").to_string();
         assert!(error.ends_with("it is no file"), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::error::JavaDriverError;
 use crate::jar::{ClientJar, sha256_of};
-use crate::sources::Source;
+use crate::sources::JavaSource;
 use kdyno_testbed::{Environment, cached, java, javac};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ const DIGITS: usize = 32;
 
 /// For each of the loggers that a client's jars may bring: slf4j-simple, which comes with a release, and those of unpacked
 /// distributions, log4j 1 and 2. Java finds them by their names, for the classes come first on the class path.
-const LOGGING: [Source; 3] = [
+const LOGGING: [JavaSource; 3] = [
     (
         "simplelogger.properties",
         "org.slf4j.simpleLogger.defaultLogLevel=warn\norg.slf4j.simpleLogger.logFile=System.err\n",
@@ -41,7 +41,7 @@ pub(crate) fn classes(
     environment: &Environment,
     client: &ClientJar,
     others: &[PathBuf],
-    sources: &[Source],
+    sources: &[JavaSource],
     progress: &dyn Fn(&str),
 ) -> Result<PathBuf, JavaDriverError> {
     let texts = sources.iter().chain(&LOGGING).flat_map(|(name, text)| [*name, *text]);
@@ -60,7 +60,7 @@ fn compile(
     compiler: &Path,
     client: &ClientJar,
     others: &[PathBuf],
-    sources: &[Source],
+    sources: &[JavaSource],
     folder: &Path,
 ) -> Result<(), JavaDriverError> {
     let jars: Vec<String> =

@@ -16,7 +16,7 @@ mod sources;
 
 pub use error::JavaDriverError;
 pub use options::heap_bytes;
-pub use sources::{SOURCES, Source};
+pub use sources::{JavaSource, SOURCES};
 
 use checkout::Checkout;
 use client::Jars;
@@ -51,7 +51,7 @@ pub struct Resolved {
 pub fn resolve(
     environment: &Environment,
     driver: &JavaDriver,
-    sources: &[Source],
+    sources: &[JavaSource],
     progress: &dyn Fn(&str),
 ) -> Result<Resolved, JavaDriverError> {
     let options = options::all(&driver.jvm)?;

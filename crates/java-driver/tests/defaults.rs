@@ -1,28 +1,28 @@
 //! The tables of defaults, and of the releases that know a setting, against what each release's own clients say. With
 //! `KDYNO_MATRIX=full` (`make test-matrix`) against all releases that are known, else against two.
 
-use kdyno_java_driver::{Source, resolve};
-use kdyno_model::plan::{Compression, GroupAssignor, JavaClient, JavaDriver, Read, StartOffset};
+use kdyno_java_driver::{JavaSource, resolve};
+use kdyno_model::plan::{Compression, GroupAssignor, JavaClient, JavaDriver, ReadDepth, StartOffset};
 use kdyno_model::version::{KNOWN, NEWEST, Version};
 use kdyno_scenario::client::{
-    CONSUMER, Client, OTHERS, PRODUCER, Setting, consumer_defaults, group_defaults, producer_defaults,
-    removed_in, since,
+    CONSUMER, ClientKind, OTHERS, PRODUCER, SupportedSetting, consumer_defaults, group_defaults,
+    producer_defaults, removed_in, since,
 };
 use kdyno_testbed::Environment;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const MAIN: [Source; 1] = [("kdyno/driver/Main.java", include_str!("defaults/Main.java"))];
+const MAIN: [JavaSource; 1] = [("kdyno/driver/Main.java", include_str!("defaults/Main.java"))];
 
 /// One that differs from all later ones of its line, and the newest.
 const ALWAYS: [&str; 2] = ["3.1.0", NEWEST];
 
 /// Values by whose they are (`P`, `C`, `idempotent`) and the setting's name.
-type Said = BTreeMap<(String, String), String>;
+type ReportedDefaults = BTreeMap<(String, String), String>;
 
 /// What a release's clients say. The jars are the user's, what is compiled is not.
-fn said(version: &str, folder: &Path) -> Said {
+fn said(version: &str, folder: &Path) -> ReportedDefaults {
     let mut environment = Environment::from_lookup(&|name| std::env::var_os(name)).expect("a home");
     let releases = environment.cache_dir.join("kafka-clients");
     std::fs::create_dir_all(&releases).expect("the user's cache");
@@ -56,14 +56,14 @@ fn as_java(name: &str, value: &str) -> String {
 }
 
 /// What of our tables is otherwise there, each as a sentence.
-fn wrong(text: &str, said: &Said) -> Vec<String> {
+fn wrong(text: &str, said: &ReportedDefaults) -> Vec<String> {
     let version = Version::of_client(text).expect("known");
     let own = producer_defaults(&version);
     let mut producer = own.named();
     for codec in [Compression::Gzip, Compression::Lz4, Compression::Zstd] {
         producer.extend(codec.levels().map(|levels| (levels.setting, levels.default.to_string())));
     }
-    let mut consumer = consumer_defaults(StartOffset::Latest, Read::Decode);
+    let mut consumer = consumer_defaults(StartOffset::Latest, ReadDepth::Decode);
     consumer.group = Some(group_defaults(&version, "group".to_owned()));
     let ours = producer.into_iter().map(|one| ("P", one));
     let ours = ours.chain(consumer.named().into_iter().map(|one| ("C", one)));
@@ -82,11 +82,14 @@ fn wrong(text: &str, said: &Said) -> Vec<String> {
 }
 
 /// What we say of the releases that know a setting, and is otherwise there.
-fn unknown(text: &str, said: &Said) -> Vec<String> {
+fn unknown(text: &str, said: &ReportedDefaults) -> Vec<String> {
     let version = Version::of_client(text).expect("known");
     let mut wrong = Vec::new();
-    for (whose, client, acted_on) in [("P", Client::Producer, PRODUCER), ("C", Client::Consumer, CONSUMER)] {
-        let acted_on = acted_on.iter().map(|Setting { name, .. }| *name).filter(|name| *name != "defaults");
+    for (whose, client, acted_on) in
+        [("P", ClientKind::Producer, PRODUCER), ("C", ClientKind::Consumer, CONSUMER)]
+    {
+        let acted_on =
+            acted_on.iter().map(|SupportedSetting { name, .. }| *name).filter(|name| *name != "defaults");
         let others = OTHERS.iter().filter(|row| row.of.contains(&client)).map(|row| row.name);
         // The table is by name, and of consumers it is older.
         let is_told = |name: &&str| !(whose == "P" && *name == "client.rack");

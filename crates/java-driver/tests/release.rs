@@ -1,6 +1,6 @@
 //! From a release to a Java process: fetched once, compiled once, run.
 
-use kdyno_java_driver::{JavaDriverError, Resolved, Source, resolve};
+use kdyno_java_driver::{JavaDriverError, JavaSource, Resolved, resolve};
 use kdyno_model::plan::{JavaClient, JavaDriver};
 use kdyno_testbed::Environment;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ fn resolved(
         jvm: jvm.iter().map(|option| (*option).to_owned()).collect(),
         properties: BTreeMap::from([("acks".to_owned(), "1".to_owned())]),
     };
-    let sources: [Source; 1] = [("kdyno/driver/Main.java", main)];
+    let sources: [JavaSource; 1] = [("kdyno/driver/Main.java", main)];
     resolve(environment, &driver, &sources, &|_| {})
 }
 

@@ -73,7 +73,7 @@ fn decompress_peak(codec: Compression, bytes: &[u8]) -> usize {
 
 /// One way to spoil valid bytes.
 #[derive(Debug, Clone)]
-enum Spoil {
+enum Corruption {
     Flip(prop::sample::Index, u8),
     Cut(prop::sample::Index),
     /// Overwrites bytes by a huge or negative length.
@@ -81,7 +81,7 @@ enum Spoil {
     Insert(prop::sample::Index, Vec<u8>),
 }
 
-fn spoil() -> impl Strategy<Value = Spoil> {
+fn spoil() -> impl Strategy<Value = Corruption> {
     let claim = prop::sample::select(vec![
         vec![0x7f, 0xff, 0xff, 0xff],
         vec![0xff, 0xff, 0xff, 0xff],
@@ -95,35 +95,35 @@ fn spoil() -> impl Strategy<Value = Spoil> {
         vec![0xff; 11],
     ]);
     prop_oneof![
-        (any::<prop::sample::Index>(), 1..=u8::MAX).prop_map(|(at, bits)| Spoil::Flip(at, bits)),
-        any::<prop::sample::Index>().prop_map(Spoil::Cut),
-        (any::<prop::sample::Index>(), claim).prop_map(|(at, bytes)| Spoil::Claim(at, bytes)),
+        (any::<prop::sample::Index>(), 1..=u8::MAX).prop_map(|(at, bits)| Corruption::Flip(at, bits)),
+        any::<prop::sample::Index>().prop_map(Corruption::Cut),
+        (any::<prop::sample::Index>(), claim).prop_map(|(at, bytes)| Corruption::Claim(at, bytes)),
         (any::<prop::sample::Index>(), prop::collection::vec(any::<u8>(), 1..9))
-            .prop_map(|(at, bytes)| Spoil::Insert(at, bytes)),
+            .prop_map(|(at, bytes)| Corruption::Insert(at, bytes)),
     ]
 }
 
-fn spoils() -> impl Strategy<Value = Vec<Spoil>> {
+fn spoils() -> impl Strategy<Value = Vec<Corruption>> {
     prop::collection::vec(spoil(), 1..4)
 }
 
-fn spoiled(mut bytes: Vec<u8>, spoils: &[Spoil]) -> Vec<u8> {
+fn spoiled(mut bytes: Vec<u8>, spoils: &[Corruption]) -> Vec<u8> {
     for spoil in spoils {
         if bytes.is_empty() {
             return bytes;
         }
         match spoil {
-            Spoil::Flip(at, bits) => {
+            Corruption::Flip(at, bits) => {
                 let at = at.index(bytes.len());
                 bytes[at] ^= bits;
             }
-            Spoil::Cut(at) => bytes.truncate(at.index(bytes.len())),
-            Spoil::Claim(at, claim) => {
+            Corruption::Cut(at) => bytes.truncate(at.index(bytes.len())),
+            Corruption::Claim(at, claim) => {
                 let at = at.index(bytes.len());
                 let end = bytes.len().min(at + claim.len());
                 bytes.splice(at..end, claim.iter().copied());
             }
-            Spoil::Insert(at, more) => {
+            Corruption::Insert(at, more) => {
                 let at = at.index(bytes.len());
                 bytes.splice(at..at, more.iter().copied());
             }

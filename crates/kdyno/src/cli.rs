@@ -15,7 +15,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
-pub(crate) use execution::{ExecutionArgs, Form, Gate};
+pub(crate) use execution::{ExecutionArgs, Gate, OutputForm};
 pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs};
 pub(crate) use import::ImportArgs;
 pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// What the environment says, read once at the start of a command.
 #[derive(Debug, Clone)]
-pub(crate) struct Environment {
+pub(crate) struct ProgramEnvironment {
     /// Where Java, Maven, caches and records of running clusters are.
     pub(crate) testbed: kdyno_testbed::environment::Environment,
     /// Folder for data that lives as long as a run: `TMPDIR` or `/tmp`.
@@ -17,7 +17,7 @@ pub(crate) struct Environment {
     pub(crate) self_exe: PathBuf,
 }
 
-impl Environment {
+impl ProgramEnvironment {
     /// Reads it.
     pub(crate) fn read() -> Result<Self, Failure> {
         let testbed = kdyno_testbed::environment::Environment::from_lookup(&look_up).ok_or_else(|| {

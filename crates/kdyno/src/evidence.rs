@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Everything of one run that reports are made of.
-pub(crate) struct Evidence {
+pub(crate) struct RunEvidence {
     run: DrawnRun,
     events: Vec<(Option<TrialId>, Event)>,
     noise: Vec<(TrialId, NoiseReading)>,
@@ -28,7 +28,7 @@ pub(crate) struct Evidence {
     stacks: Vec<TrialStacks>,
 }
 
-impl Evidence {
+impl RunEvidence {
     /// Reads what was drawn from a run when it was made, of trials without courses over time the rows. A run that was cut off,
     /// or could not store everything, has rows from which nothing has been drawn yet: it is analysed here.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {

@@ -2,17 +2,17 @@
 
 use crate::cli::ExecutionArgs;
 use crate::commands::show;
-use crate::environment::{self, ENDING, Environment, runs_dir};
-use crate::evidence::Evidence;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::environment::{self, ENDING, ProgramEnvironment, runs_dir};
+use crate::evidence::RunEvidence;
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::gated;
-use crate::looks::Looks;
+use crate::looks::ComparisonLooks;
 use crate::metrics_listener::MetricsListener;
 use crate::progress::{Printer, tell_died};
 use crate::{given_files, moment, out, signals};
-use kdyno_lab::{LabError, Progress, RunOptions, RunOutcome, RunRequest};
+use kdyno_lab::{LabError, RunOptions, RunOutcome, RunProgress, RunRequest};
 use kdyno_model::plan::Plan;
-use kdyno_plan::Note;
+use kdyno_plan::Remark;
 use kdyno_report::judged::judged;
 use kdyno_report::terminal::{self, PlanDetail, plan_text};
 use kdyno_testbed::git;
@@ -30,14 +30,14 @@ const CONFIRM_BYTES: u64 = 1 << 30;
 const FOLDERS_UP_MAX: usize = 32;
 
 /// What is to be executed, and the words it came from.
-pub(crate) struct Planned {
+pub(crate) struct PlannedExecution {
     pub(crate) plan: Plan,
     pub(crate) scenario_text: String,
     pub(crate) scenario_path: String,
     /// The files of the targets that were named.
     pub(crate) target_files: TargetFiles,
     /// What the plan makes of the scenario and its author may not expect.
-    pub(crate) remarks: Vec<Note>,
+    pub(crate) remarks: Vec<Remark>,
     /// The run that is gone on with.
     pub(crate) resumed: Option<Resumed>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Resumed {
 }
 
 /// Executes the plan, keeps its evidence, prints its result.
-pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
+pub(crate) fn execute(mut planned: PlannedExecution, args: &ExecutionArgs) -> CommandResult {
     let named = named_processes(&planned.plan, args)?;
     named.keep_names(&mut planned.plan.probe);
     confirm(&planned.plan, args)?;
@@ -63,7 +63,7 @@ pub(crate) fn execute(mut planned: Planned, args: &ExecutionArgs) -> Outcome {
         false => announce(&planned),
     }
     // Pairs of an earlier session are not at hand here: the answer at the end counts them.
-    let looks = if planned.resumed.is_some() { None } else { Looks::of(&planned.plan) };
+    let looks = if planned.resumed.is_some() { None } else { ComparisonLooks::of(&planned.plan) };
     let mut printer = Printer::new(args.no_progress || args.quiet, looks);
     let mut listener = match args.metrics_listen {
         Some(address) => Some(MetricsListener::start(address, &args.metrics_host, &planned.plan.scenario)?),
@@ -107,12 +107,12 @@ pub(crate) struct Way<'a> {
     /// Values of secrets that the plan takes from environment variables.
     pub(crate) variables: &'a dyn Fn(&str) -> Option<OsString>,
     /// Called with what happens.
-    pub(crate) progress: &'a mut dyn FnMut(Progress),
+    pub(crate) progress: &'a mut dyn FnMut(RunProgress),
 }
 
 /// Executes the plan and keeps its evidence; a signal ends it.
-pub(crate) fn measure(planned: Planned, way: Way<'_>) -> Result<RunOutcome, Failure> {
-    let environment = Environment::read()?;
+pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutcome, Failure> {
+    let environment = ProgramEnvironment::read()?;
     let (run_id, run_file) = match &planned.resumed {
         Some(run) => (run.run_id, run.path.clone()),
         None => (random_u64(), run_file(&planned.plan, runs_dir(way.out)?)?),
@@ -190,8 +190,8 @@ pub(crate) fn random_u64() -> u64 {
 
 /// Prints the table or the document, writes the report next to the run file, chooses the exit code. `resume` is what
 /// `--resume` takes in addition to the run file to go on with it.
-fn present(outcome: &RunOutcome, args: &ExecutionArgs, resume: &str) -> Outcome {
-    let evidence = match Evidence::read_with_stacks(&outcome.path) {
+fn present(outcome: &RunOutcome, args: &ExecutionArgs, resume: &str) -> CommandResult {
+    let evidence = match RunEvidence::read_with_stacks(&outcome.path) {
         Ok(evidence) => evidence,
         // What stopped the run is to be reported, not that its file cannot be read after that.
         Err(_) if outcome.failure.is_some() => return failed_or(outcome, Some(resume), || Ok(Exit::Done)),
@@ -234,8 +234,8 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs, resume: &str) -> Outcome 
 pub(crate) fn failed_or(
     outcome: &RunOutcome,
     resume: Option<&str>,
-    answer: impl FnOnce() -> Outcome,
-) -> Outcome {
+    answer: impl FnOnce() -> CommandResult,
+) -> CommandResult {
     let kept = format!("what was measured until then is kept in {}", outcome.path.display());
     match &outcome.failure {
         Some(LabError::Interrupted) => {
@@ -254,7 +254,7 @@ pub(crate) fn failed_or(
 }
 
 /// Says what is about to happen and how long it takes.
-fn announce(planned: &Planned) {
+fn announce(planned: &PlannedExecution) {
     let options = out::note_options();
     let estimate = kdyno_plan::estimate(&planned.plan);
     out::note_painted(plan_text(&planned.plan, &estimate, PlanDetail::Short, &options).trim_end());
@@ -266,16 +266,16 @@ fn announce(planned: &Planned) {
 }
 
 /// Among equal notes only the warnings.
-fn warn(remarks: &[Note]) {
-    tell(remarks.iter().filter(|remark| matches!(remark, Note::Warning(_))));
+fn warn(remarks: &[Remark]) {
+    tell(remarks.iter().filter(|remark| matches!(remark, Remark::Warning(_))));
 }
 
 /// Says on standard error what a plan makes of what was typed and its author may not expect.
-pub(crate) fn tell<'a>(remarks: impl IntoIterator<Item = &'a Note>) {
+pub(crate) fn tell<'a>(remarks: impl IntoIterator<Item = &'a Remark>) {
     for remark in remarks {
         match remark {
-            Note::Warning(text) => out::note(&format!("warning: {text}")),
-            Note::Fact(fact) => out::note(fact),
+            Remark::Warning(text) => out::note(&format!("warning: {text}")),
+            Remark::Fact(fact) => out::note(fact),
         }
     }
 }
@@ -409,7 +409,7 @@ mod tests {
                       guard: {allow: [rate-max]}\n";
         let target = kdyno_scenario::target::TargetFile::parse(target, "t.yaml").expect("a target");
         let b = kdyno_plan::SideChoices { target: target.resolve(None).ok(), ..Default::default() };
-        let ask = kdyno_plan::Ask::Compare(kdyno_plan::CompareChoices { b, ..Default::default() });
+        let ask = kdyno_plan::PlanQuestion::Compare(kdyno_plan::CompareChoices { b, ..Default::default() });
         kdyno_plan::plan(&scenario, &kdyno_plan::Choices { ask, ..Default::default() }).expect("a plan")
     }
 
@@ -437,11 +437,11 @@ mod tests {
     #[test]
     fn a_volume_for_side_b_is_agreed_to_as_well() {
         #[derive(clap::Parser)]
-        struct Typed {
+        struct ParsedExecution {
             #[command(flatten)]
             execution: ExecutionArgs,
         }
-        let typed = |args: &[&str]| <Typed as clap::Parser>::parse_from(args).execution;
+        let typed = |args: &[&str]| <ParsedExecution as clap::Parser>::parse_from(args).execution;
         let plan = against_a_target();
         // `rate: max` has no bound, and a test has no terminal to ask on.
         if !std::io::stdin().is_terminal() {

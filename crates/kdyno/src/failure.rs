@@ -66,4 +66,4 @@ impl Failure {
 }
 
 /// What every command returns.
-pub(crate) type Outcome = Result<Exit, Failure>;
+pub(crate) type CommandResult = Result<Exit, Failure>;

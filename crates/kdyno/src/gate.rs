@@ -1,23 +1,23 @@
 //! Which exit code an answer is.
 
 use crate::cli::Gate;
-use crate::evidence::Evidence;
-use crate::failure::{Exit, Outcome};
+use crate::evidence::RunEvidence;
+use crate::failure::{CommandResult, Exit};
 use crate::out;
 use kdyno_lab::RunOutcome;
-use kdyno_report::judged::{Judged, claimed};
+use kdyno_report::judged::{RunAnswer, claimed};
 
 /// What the thresholds of a drop-in's run come to, a line each on standard error: the tool itself has none, so without one the
 /// run ends as the tool would.
-pub(crate) fn by_thresholds(outcome: &RunOutcome, fail_if: &[String]) -> Outcome {
+pub(crate) fn by_thresholds(outcome: &RunOutcome, fail_if: &[String]) -> CommandResult {
     if fail_if.is_empty() {
         return Ok(Exit::Done);
     }
-    let evidence = Evidence::read_judged(&outcome.path)?;
+    let evidence = RunEvidence::read_judged(&outcome.path)?;
     let input = evidence.input();
     kdyno_report::claim_sentences(&input).iter().for_each(|sentence| out::note(sentence));
     match claimed(&input) {
-        Judged::Undecided => {
+        RunAnswer::Undecided => {
             out::note("a `fail_if` has no figure to be judged by");
             Ok(Exit::Inconclusive)
         }
@@ -26,29 +26,29 @@ pub(crate) fn by_thresholds(outcome: &RunOutcome, fail_if: &[String]) -> Outcome
 }
 
 /// The exit code of an answer, with a word on standard error where it is not 0.
-pub(crate) fn gated(judged: Judged, gate: Gate) -> Exit {
+pub(crate) fn gated(judged: RunAnswer, gate: Gate) -> Exit {
     let gate = kdyno_report::judged::Gate::from(gate);
     match judged {
-        Judged::Invalid => {
+        RunAnswer::Invalid => {
             out::note("a figure of the answer is invalid, or records were lost: the first lines say which");
             Exit::Invalid
         }
-        Judged::NotMet => {
+        RunAnswer::NotMet => {
             out::note("a claim does not hold, a `fail_if` is true, or no load meets the conditions");
             Exit::NotMet
         }
-        Judged::Worse => {
+        RunAnswer::Worse => {
             out::note("side B is materially worse");
             Exit::Worse
         }
-        Judged::Undecided if gate.fails(judged) => {
+        RunAnswer::Undecided if gate.fails(judged) => {
             out::note("a claim or a `fail_if` has no answer (`--gate worse` ends with 0 then)");
             Exit::Inconclusive
         }
-        Judged::Inconclusive if gate.fails(judged) => {
+        RunAnswer::Inconclusive if gate.fails(judged) => {
             out::note("there is no answer, and `--gate strict` asks for one");
             Exit::Inconclusive
         }
-        Judged::Undecided | Judged::Inconclusive | Judged::Fine => Exit::Done,
+        RunAnswer::Undecided | RunAnswer::Inconclusive | RunAnswer::Fine => Exit::Done,
     }
 }

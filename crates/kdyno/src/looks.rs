@@ -8,12 +8,12 @@ use kdyno_model::plan::{Depth, Plan, Strategy};
 use kdyno_report::terminal::{TextOptions, look_text};
 
 /// The trials of a comparison so far.
-pub(crate) struct Looks {
+pub(crate) struct ComparisonLooks {
     plan: Plan,
     outcomes: Vec<TrialOutcome>,
 }
 
-impl Looks {
+impl ComparisonLooks {
     /// `None` when the plan compares nothing, or is a quick look, which has no looks on the way.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
         let looks = matches!(plan.strategy, Strategy::Compare(_)) && plan.depth == Depth::Verdict;

@@ -13,7 +13,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use kdyno_analysis::live_metrics::LiveItems;
-use kdyno_lab::{Live, Progress};
+use kdyno_lab::{LiveTrial, RunProgress};
 use kdyno_model::live_metrics::{LiveValue, metrics};
 use kdyno_model::sample::Phase;
 use kdyno_report::open_metrics::{CONTENT_TYPE, document};
@@ -79,23 +79,23 @@ impl MetricsListener {
     }
 
     /// Takes one piece of news.
-    pub(crate) fn tell(&mut self, progress: &Progress) {
+    pub(crate) fn tell(&mut self, progress: &RunProgress) {
         match progress {
-            Progress::TrialStarted { trial, .. } => {
+            RunProgress::TrialStarted { trial, .. } => {
                 self.items.begin(&trial.label, &trial.effective.load);
                 self.publish(Vec::new());
             }
-            Progress::Live(live) => self.take(&[live]),
-            Progress::LiveOfPair(pair) => self.take(&[&pair[0], &pair[1]]),
-            Progress::TrialEnded(outcome) => {
+            RunProgress::Live(live) => self.take(&[live]),
+            RunProgress::LiveOfPair(pair) => self.take(&[&pair[0], &pair[1]]),
+            RunProgress::TrialEnded(outcome) => {
                 self.items.end(outcome.trial.id);
                 self.publish(Vec::new());
             }
-            Progress::Step(_) | Progress::Warning(_) | Progress::ClientMetrics(_) => {}
+            RunProgress::Step(_) | RunProgress::Warning(_) | RunProgress::ClientMetrics(_) => {}
         }
     }
 
-    fn take(&mut self, all: &[&Live]) {
+    fn take(&mut self, all: &[&LiveTrial]) {
         for live in all {
             self.items.take(&live.label, &live.recent, live.complete_until);
         }
@@ -149,7 +149,7 @@ async fn check(State(hosts): State<Arc<AllowedHosts>>, request: Request, next: N
 }
 
 /// Which trial runs, and how far it is.
-fn of_trial(live: &Live) -> Vec<LiveValue> {
+fn of_trial(live: &LiveTrial) -> Vec<LiveValue> {
     let case = || vec![live.label.clone()];
     let mut values = vec![
         LiveValue { metric: &metrics::TRIAL, labels: case(), value: f64::from(live.trial.0) },

@@ -1,17 +1,17 @@
 //! What a run says on standard error while it goes on: a few lines that are redrawn on a terminal, a plain line
 //! every few seconds elsewhere.
 
-use crate::looks::Looks;
+use crate::looks::ComparisonLooks;
 use crate::out;
 use kdyno_analysis::marks;
-use kdyno_lab::{Live, Progress};
+use kdyno_lab::{LiveTrial, RunProgress};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_report::terminal::{
-    LiveCourse, LiveState, Said, TextOptions, live_line, live_line_of_pair, live_view, live_view_of_pair,
-    trial_summary, trial_warnings,
+    LiveCourse, LiveState, PrintedOnce, TextOptions, live_line, live_line_of_pair, live_view,
+    live_view_of_pair, trial_summary, trial_warnings,
 };
 use std::io::IsTerminal;
 
@@ -24,51 +24,51 @@ pub(crate) struct Printer {
     /// Lines can be redrawn.
     terminal: bool,
     options: TextOptions,
-    drawn: Drawn,
+    drawn: LiveLines,
     /// How the trial that runs went so far, or each of the two of a duet.
     courses: [LiveCourse; 2],
     /// The looks of a comparison.
-    looks: Option<Looks>,
+    looks: Option<ComparisonLooks>,
     /// Warnings and footnotes that were printed already.
-    said: Said,
+    said: PrintedOnce,
     /// When the last plain line of this trial was printed, ns from T0.
     plain_at_ns: Option<u64>,
 }
 
 impl Printer {
     /// Prints to standard error; when `quiet`, warnings alone.
-    pub(crate) fn new(quiet: bool, looks: Option<Looks>) -> Self {
+    pub(crate) fn new(quiet: bool, looks: Option<ComparisonLooks>) -> Self {
         Self {
             quiet,
             terminal: std::io::stderr().is_terminal()
                 && std::env::var_os("TERM").is_none_or(|name| name != "dumb"),
             options: out::note_options(),
-            drawn: Drawn::default(),
+            drawn: LiveLines::default(),
             courses: Default::default(),
             looks,
-            said: Said::default(),
+            said: PrintedOnce::default(),
             plain_at_ns: None,
         }
     }
 
     /// Takes one piece of news.
-    pub(crate) fn tell(&mut self, progress: Progress) {
+    pub(crate) fn tell(&mut self, progress: RunProgress) {
         match progress {
-            Progress::Warning(what) => self.line(&format!("warning: {what}")),
+            RunProgress::Warning(what) => self.line(&format!("warning: {what}")),
             _ if self.quiet => {}
-            Progress::Step(step) => self.line(&step),
-            Progress::TrialStarted { trial, of } => {
+            RunProgress::Step(step) => self.line(&step),
+            RunProgress::TrialStarted { trial, of } => {
                 self.plain_at_ns = None;
                 self.courses = Default::default();
                 let of = of.map_or(String::new(), |of| format!(" of {of}"));
                 let label = if trial.label.is_empty() { String::new() } else { format!(": {}", trial.label) };
                 self.line(&format!("trial {}{of}{label}", trial.id));
             }
-            Progress::Live(live) => self.live(&live),
-            Progress::LiveOfPair(pair) => self.live_of_pair(&pair),
+            RunProgress::Live(live) => self.live(&live),
+            RunProgress::LiveOfPair(pair) => self.live_of_pair(&pair),
             // They are kept in the run file.
-            Progress::ClientMetrics(_) => {}
-            Progress::TrialEnded(outcome) => {
+            RunProgress::ClientMetrics(_) => {}
+            RunProgress::TrialEnded(outcome) => {
                 let TrialOutcome { trial, findings, caveats, .. } = &*outcome;
                 let mut stated = findings.clone();
                 marks::at_least(&mut stated, caveats);
@@ -92,7 +92,7 @@ impl Printer {
         }
     }
 
-    fn live(&mut self, live: &Live) {
+    fn live(&mut self, live: &LiveTrial) {
         let state = live_state(live);
         self.courses[0].push(live.complete_until, &live.figures);
         if self.terminal {
@@ -103,7 +103,7 @@ impl Printer {
         }
     }
 
-    fn live_of_pair(&mut self, pair: &[Live; 2]) {
+    fn live_of_pair(&mut self, pair: &[LiveTrial; 2]) {
         let states = pair.each_ref().map(live_state);
         for (course, live) in self.courses.iter_mut().zip(pair) {
             course.push(live.complete_until, &live.figures);
@@ -165,11 +165,11 @@ impl Drop for Printer {
 
 /// The lines on a terminal that may be redrawn, none of them wrapped.
 #[derive(Debug, Default)]
-struct Drawn {
+struct LiveLines {
     lines: usize,
 }
 
-impl Drawn {
+impl LiveLines {
     /// What takes them away: the cursor is in the last one.
     fn wipe(&mut self) -> String {
         match std::mem::take(&mut self.lines) {
@@ -188,7 +188,7 @@ impl Drawn {
     }
 }
 
-fn live_state(live: &Live) -> LiveState {
+fn live_state(live: &LiveTrial) -> LiveState {
     LiveState {
         elapsed_ns: live.elapsed_ns,
         phase: live.phase,
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn lines_are_redrawn_in_place_also_after_an_interruption_was_typed() {
-        let mut drawn = Drawn::default();
+        let mut drawn = LiveLines::default();
         let mut output = "trial 1\r\n".to_owned() + &drawn.redraw(&texts(&["one", "two two", "three"]));
         assert_eq!(screen(&output), ["trial 1", "one", "two two", "three"]);
         output += "^C";

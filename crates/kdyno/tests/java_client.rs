@@ -8,7 +8,7 @@ use kdyno_load::worker::{self, WorkerError};
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{
     Arrivals, Compression, ConsumePlan, Fill, IsolationLevel, JavaTask, KafkaSource, Partitioner, Payload,
-    PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Read, StartOffset,
+    PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, ReadDepth, StartOffset,
 };
 use kdyno_model::run::{SettingOrigin, SettingsInForce};
 use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals, Timing, series};
@@ -32,14 +32,14 @@ const VERSIONS: [&str; 2] = ["2.7.2", "4.4.0"];
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A release's client with kdyno's classes, compiled against it.
-struct Client {
+struct CompiledClient {
     /// Holds the classes.
     classes: tempfile::TempDir,
     java: PathBuf,
     classpath: String,
 }
 
-impl Client {
+impl CompiledClient {
     fn compiled(version: &str) -> Self {
         let environment = Environment::from_lookup(&|name| std::env::var_os(name)).expect("an environment");
         let source = KafkaSource::Release(version.to_owned());
@@ -129,7 +129,7 @@ fn consume() -> StreamRole {
         rack: String::new(),
         poll_records_max: 500,
         work: None,
-        read: Read::Decode,
+        read: ReadDepth::Decode,
         group: None,
         records_max: None,
         idle_ns: None,
@@ -156,7 +156,7 @@ fn stream(stream: u16, role: StreamRole, java: JavaTask) -> StreamTask {
 
 /// What the lab heard of a worker.
 #[derive(Default)]
-struct Heard {
+struct WorkerMessages {
     samples: Vec<Sample>,
     events: Vec<WorkerEvent>,
     readings: Vec<ClientReading>,
@@ -167,7 +167,7 @@ struct Heard {
 }
 
 /// The lab's end of a worker on a thread of the test.
-fn run(bootstrap: Vec<String>, streams: Vec<StreamTask>, warmup_ns: u64) -> Heard {
+fn run(bootstrap: Vec<String>, streams: Vec<StreamTask>, warmup_ns: u64) -> WorkerMessages {
     let (mut lab, theirs) = UnixStream::pair().expect("a socket pair");
     lab.set_read_timeout(Some(PATIENCE)).expect("a deadline");
     let worker: JoinHandle<Result<(), WorkerError>> =
@@ -187,7 +187,7 @@ fn run(bootstrap: Vec<String>, streams: Vec<StreamTask>, warmup_ns: u64) -> Hear
         streams,
     };
     write_frame(&mut lab, &ToWorker::Prepare(Box::new(task))).expect("written");
-    let mut heard = Heard::default();
+    let mut heard = WorkerMessages::default();
     loop {
         match read_frame(&mut lab).expect("a message in time").expect("a message before the end") {
             FromWorker::Hello { .. } => {}
@@ -220,7 +220,7 @@ fn run(bootstrap: Vec<String>, streams: Vec<StreamTask>, warmup_ns: u64) -> Hear
     heard
 }
 
-impl Heard {
+impl WorkerMessages {
     fn sum_ns(&self, stream: u16, timing: Timing) -> u128 {
         let rows = self.samples.iter().filter(|row| row.id.stream == stream && row.grain == Grain::Phase);
         let rows = rows.filter(|row| row.phase != Phase::Startup);
@@ -241,7 +241,7 @@ fn cluster() -> FakeCluster {
 #[test]
 fn what_java_sends_java_fetches_and_every_record_is_accounted_for() {
     for version in VERSIONS {
-        let client = Client::compiled(version);
+        let client = CompiledClient::compiled(version);
         let server = tcp::spawn(cluster()).expect("a fake cluster");
         let settings = [("enable.idempotence", "false"), ("acks", "all"), ("linger.ms", "1")];
         let streams =
@@ -298,7 +298,7 @@ fn what_java_sends_java_fetches_and_every_record_is_accounted_for() {
 #[test]
 fn threads_of_clients_count_and_those_of_java_and_kdyno_do_not() {
     for version in VERSIONS {
-        let client = Client::compiled(version);
+        let client = CompiledClient::compiled(version);
         let server = tcp::spawn(cluster()).expect("a fake cluster");
         let file = |stream: u16| client.classes.path().join(format!("threads-{stream}"));
         let task = |stream: u16, settings: &[(&str, &str)]| {
@@ -335,7 +335,7 @@ fn threads_of_clients_count_and_those_of_java_and_kdyno_do_not() {
 
 #[test]
 fn a_closed_loop_goes_as_fast_as_the_client_does() {
-    let client = Client::compiled(VERSIONS[1]);
+    let client = CompiledClient::compiled(VERSIONS[1]);
     let server = tcp::spawn(cluster()).expect("a fake cluster");
     let task = client.task(&[("enable.idempotence", "false"), ("buffer.memory", "1000000")]);
     let heard = run(server.bootstrap(), vec![stream(0, produce(Rate::Max { fill: Fill::Buffer }), task)], 0);
@@ -350,7 +350,7 @@ fn a_closed_loop_goes_as_fast_as_the_client_does() {
 
 #[test]
 fn what_the_client_refuses_and_what_it_does_not_know_is_told() {
-    let client = Client::compiled(VERSIONS[1]);
+    let client = CompiledClient::compiled(VERSIONS[1]);
     let server = tcp::spawn(cluster()).expect("a fake cluster");
     let refused = client.task(&[("acks", "maybe"), ("lingr.ms", "5")]);
     let heard = run(server.bootstrap(), vec![stream(0, open(10.0), refused)], 0);
@@ -368,7 +368,7 @@ fn what_the_client_refuses_and_what_it_does_not_know_is_told() {
 /// Values larger than the heap: the process ends with the exit code that its option gives it, and that is said.
 #[test]
 fn a_process_without_memory_says_so() {
-    let client = Client::compiled(VERSIONS[1]);
+    let client = CompiledClient::compiled(VERSIONS[1]);
     let server = tcp::spawn(cluster()).expect("a fake cluster");
     let mut task = client.task(&[("buffer.memory", "200000000"), ("max.request.size", "100000000")]);
     task.command.iter_mut().filter(|word| *word == "-Xmx256m").for_each(|word| *word = "-Xmx24m".to_owned());

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Place, Said, is_matrix, ran};
+use common::{ProgramOutput, TestFolder, is_matrix, ran};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn build() {
 }
 
 /// Runs a scenario of the application's; its paths count from the checkout.
-fn run(place: &Place, scenario: &str, more: &[&str]) -> Said {
+fn run(place: &TestFolder, scenario: &str, more: &[&str]) -> ProgramOutput {
     let open = std::fs::Permissions::from_mode(0o711);
     std::fs::set_permissions(place.path(), open).expect("opened for the database's user");
     let runs = place.path().join("kdyno-runs");
@@ -58,14 +58,14 @@ fn it_keeps_its_counts_whatever_is_killed_and_its_scenario_runs() {
         return;
     }
     build();
-    let place = Place::new();
+    let place = TestFolder::new();
     ran(&run(&place, "apps/library/tests/faults.yaml", &[]));
     place.expect_no_processes();
     let document = place.show();
     assert!(!document.to_string().contains("command-failed"), "{document}");
     assert_eq!(figure(&document, "faults", "succeeded"), 1.0);
 
-    let place = Place::new();
+    let place = TestFolder::new();
     ran(&run(&place, "apps/library/library.yaml", &["--profile", "smoke"]));
     place.expect_no_processes();
     let document = place.show();

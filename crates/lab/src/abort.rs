@@ -2,7 +2,7 @@
 
 use crate::clock::monotonic_ns;
 use kdyno_kafka::admin::{Admin, ClusterInfo, OffsetAt, TopicInfo};
-use kdyno_model::plan::{AbortIf, Beyond, Watched};
+use kdyno_model::plan::{AbortIf, Beyond, WatchedSign};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -30,12 +30,12 @@ struct Held {
 }
 
 /// What was seen of the cluster, by what is watched; `None` is not known, and what was not looked at is left out.
-type Seen = BTreeMap<&'static str, Option<f64>>;
+type WatchedValues = BTreeMap<&'static str, Option<f64>>;
 
 /// The topics that are not the run's own. One look may not get round all of them: the next one goes on.
 #[derive(Debug, Default)]
 struct Others {
-    topics: BTreeMap<String, Topic>,
+    topics: BTreeMap<String, ForeignTopic>,
     /// The topic that was asked last, where the rest is still to be asked.
     last: Option<String>,
     /// How often all of them were asked.
@@ -44,7 +44,7 @@ struct Others {
 
 /// What is known of a topic of others.
 #[derive(Debug)]
-struct Topic {
+struct ForeignTopic {
     /// The end of each partition's log.
     ends: BTreeMap<i32, i64>,
     /// When these were requested, CLOCK_MONOTONIC, ns.
@@ -89,7 +89,7 @@ impl Others {
             let seconds = at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
             if seconds > 0.0 { records as f64 / seconds } else { before.per_s }
         });
-        self.topics.insert(name.to_owned(), Topic { ends, at_ns, per_s });
+        self.topics.insert(name.to_owned(), ForeignTopic { ends, at_ns, per_s });
     }
 
     fn per_s(&self) -> Option<f64> {
@@ -126,7 +126,8 @@ impl AbortWatch {
         now_ns: u64,
     ) -> Option<String> {
         let reached = self.judge(&states(&self.brokers, cluster, topics), now_ns);
-        if reached.is_some() || !self.conditions.iter().any(|held| held.condition.of == Watched::RateOfOthers)
+        if reached.is_some()
+            || !self.conditions.iter().any(|held| held.condition.of == WatchedSign::RateOfOthers)
         {
             return reached;
         }
@@ -137,10 +138,10 @@ impl AbortWatch {
             topics.iter().filter(of_others).map(|topic| topic.name.as_str()).collect();
         let ask = |name: &str| admin.list_offsets(name, OffsetAt::Latest).ok();
         let per_s = self.others.look(&names, ask, monotonic_ns);
-        self.judge(&BTreeMap::from([(Watched::RateOfOthers.into(), per_s)]), monotonic_ns())
+        self.judge(&BTreeMap::from([(WatchedSign::RateOfOthers.into(), per_s)]), monotonic_ns())
     }
 
-    fn judge(&mut self, seen: &Seen, now_ns: u64) -> Option<String> {
+    fn judge(&mut self, seen: &WatchedValues, now_ns: u64) -> Option<String> {
         let mut reached = None;
         for held in &mut self.conditions {
             let AbortIf { of, beyond, limit, for_ns, text } = &held.condition;
@@ -167,15 +168,15 @@ impl AbortWatch {
 }
 
 /// What one answer says.
-fn states(brokers: &BTreeSet<i32>, cluster: &ClusterInfo, topics: &[TopicInfo]) -> Seen {
+fn states(brokers: &BTreeSet<i32>, cluster: &ClusterInfo, topics: &[TopicInfo]) -> WatchedValues {
     let there: BTreeSet<i32> = cluster.brokers.iter().map(|broker| broker.id).collect();
     let partitions = || topics.iter().flat_map(|topic| &topic.partitions);
     let offline = partitions().filter(|partition| partition.leader < 0).count();
     let under = partitions().filter(|partition| partition.isr.len() < partition.replicas.len()).count();
     BTreeMap::from([
-        (Watched::OfflineBrokers.into(), Some(brokers.difference(&there).count() as f64)),
-        (Watched::OfflinePartitions.into(), Some(offline as f64)),
-        (Watched::UnderReplicated.into(), Some(under as f64)),
+        (WatchedSign::OfflineBrokers.into(), Some(brokers.difference(&there).count() as f64)),
+        (WatchedSign::OfflinePartitions.into(), Some(offline as f64)),
+        (WatchedSign::UnderReplicated.into(), Some(under as f64)),
     ])
 }
 
@@ -187,12 +188,12 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn watch(of: Watched, beyond: Beyond, limit: f64, for_s: u64) -> AbortWatch {
+    fn watch(of: WatchedSign, beyond: Beyond, limit: f64, for_s: u64) -> AbortWatch {
         let condition = AbortIf { of, beyond, limit, for_ns: for_s * SECOND, text: "a > b".to_owned() };
         AbortWatch::of(&[condition], BTreeSet::from([0, 1]), "kdyno-", BTreeSet::new()).expect("a condition")
     }
 
-    fn seen(of: Watched, value: f64) -> Seen {
+    fn seen(of: WatchedSign, value: f64) -> WatchedValues {
         BTreeMap::from([(of.into(), Some(value))])
     }
 
@@ -203,27 +204,27 @@ mod tests {
 
     #[test]
     fn the_limit_itself_is_not_beyond_it() {
-        let mut above = watch(Watched::UnderReplicated, Beyond::Above, 2.0, 0);
-        assert_eq!(above.judge(&seen(Watched::UnderReplicated, 2.0), 1), None);
-        let told = above.judge(&seen(Watched::UnderReplicated, 3.0), 2).expect("more than the limit");
+        let mut above = watch(WatchedSign::UnderReplicated, Beyond::Above, 2.0, 0);
+        assert_eq!(above.judge(&seen(WatchedSign::UnderReplicated, 2.0), 1), None);
+        let told = above.judge(&seen(WatchedSign::UnderReplicated, 3.0), 2).expect("more than the limit");
         assert_eq!(told, "`a > b` of the target's abort_if holds (seen: 3)");
-        let mut below = watch(Watched::RateOfOthers, Beyond::Below, 100.0, 0);
-        let unknown = BTreeMap::from([(Watched::RateOfOthers.into(), None)]);
+        let mut below = watch(WatchedSign::RateOfOthers, Beyond::Below, 100.0, 0);
+        let unknown = BTreeMap::from([(WatchedSign::RateOfOthers.into(), None)]);
         assert_eq!(below.judge(&unknown, 1), None, "nothing is known");
-        assert_eq!(below.judge(&seen(Watched::RateOfOthers, 100.0), 2), None);
-        assert!(below.judge(&seen(Watched::RateOfOthers, 99.0), 3).is_some());
+        assert_eq!(below.judge(&seen(WatchedSign::RateOfOthers, 100.0), 2), None);
+        assert!(below.judge(&seen(WatchedSign::RateOfOthers, 99.0), 3).is_some());
     }
 
     #[test]
     fn a_condition_must_hold_without_a_break() {
-        let mut watch = watch(Watched::OfflineBrokers, Beyond::Above, 0.0, 10);
-        let (bad, good) = (seen(Watched::OfflineBrokers, 1.0), seen(Watched::OfflineBrokers, 0.0));
+        let mut watch = watch(WatchedSign::OfflineBrokers, Beyond::Above, 0.0, 10);
+        let (bad, good) = (seen(WatchedSign::OfflineBrokers, 1.0), seen(WatchedSign::OfflineBrokers, 0.0));
         assert_eq!(watch.judge(&bad, 0), None);
         assert_eq!(watch.judge(&good, 5 * SECOND), None);
         assert_eq!(watch.judge(&bad, 6 * SECOND), None);
         assert_eq!(watch.judge(&bad, 16 * SECOND - 1), None);
         // What is not looked at is not judged.
-        assert_eq!(watch.judge(&seen(Watched::RateOfOthers, 0.0), 11 * SECOND), None);
+        assert_eq!(watch.judge(&seen(WatchedSign::RateOfOthers, 0.0), 11 * SECOND), None);
         assert!(watch.judge(&bad, 16 * SECOND).is_some());
     }
 
@@ -247,10 +248,10 @@ mod tests {
         let topics =
             [topic(vec![partition(0, &[0, 1])]), topic(vec![partition(-1, &[]), partition(0, &[0])])];
         let seen = states(&BTreeSet::from([0, 1]), &cluster, &topics);
-        let value = |of: Watched| seen[<&'static str>::from(of)];
-        assert_eq!(value(Watched::OfflineBrokers), Some(1.0));
-        assert_eq!(value(Watched::OfflinePartitions), Some(1.0));
-        assert_eq!(value(Watched::UnderReplicated), Some(2.0));
+        let value = |of: WatchedSign| seen[<&'static str>::from(of)];
+        assert_eq!(value(WatchedSign::OfflineBrokers), Some(1.0));
+        assert_eq!(value(WatchedSign::OfflinePartitions), Some(1.0));
+        assert_eq!(value(WatchedSign::UnderReplicated), Some(2.0));
     }
 
     /// A look at a second, at topics of one partition with these log ends.

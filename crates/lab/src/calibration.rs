@@ -5,11 +5,11 @@
 
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
-use crate::given::Given;
+use crate::given::GivenContents;
 use crate::inbox::{Heard, Inbox, WorkerNews};
 use crate::null_broker::NullBroker;
 use crate::observer::{MayGoOn, SECOND_NS};
-use crate::options::{Progress, RunOptions, RunRequest};
+use crate::options::{RunOptions, RunProgress, RunRequest};
 use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
 use kdyno_model::plan::{
@@ -47,7 +47,7 @@ pub(crate) type Limits = BTreeMap<String, BTreeMap<u32, f64>>;
 /// What a limit depends on, apart from the host and the number of clients: a load item but for its rate, and the
 /// partitions it goes to.
 #[derive(Serialize)]
-struct Shape<'a> {
+struct LoadShape<'a> {
     produce: &'a ProducePlan,
     partitions: u32,
     /// Versions of TLS that brokers may be spoken to in; `None`: they are spoken to without.
@@ -72,7 +72,7 @@ fn is_wanted(plan: &Plan, item: &LoadPlan) -> bool {
 }
 
 /// What workers are started with: environment variables that they do not inherit, and files that they are given.
-type Handed<'a> = (&'a [String], &'a Given);
+type WorkerInputs<'a> = (&'a [String], &'a GivenContents);
 
 /// Measures what is not known yet, before any cluster runs. What cannot be measured is reported and left out.
 ///
@@ -82,7 +82,7 @@ pub(crate) fn measure(
     request: &RunRequest,
     session: &Session,
     may_go_on: &MayGoOn,
-    handed: Handed<'_>,
+    handed: WorkerInputs<'_>,
     options: &mut RunOptions<'_>,
 ) -> Result<Limits, LabError> {
     let folder = options.environment.cache_dir.join("calibration");
@@ -97,7 +97,9 @@ pub(crate) fn measure(
         let known = kept(&path, &of_host);
         let measured = known.map_or_else(
             || {
-                (options.progress)(Progress::Step("measuring what the load generator can do …".to_owned()));
+                (options.progress)(RunProgress::Step(
+                    "measuring what the load generator can do …".to_owned(),
+                ));
                 of_item(case, &item, handed, options)
             },
             Ok,
@@ -110,7 +112,7 @@ pub(crate) fn measure(
                 }
             }
             Err(why) => {
-                (options.progress)(Progress::Step(format!(
+                (options.progress)(RunProgress::Step(format!(
                     "what the load generator can do is not known: {why}"
                 )));
                 break;
@@ -175,7 +177,7 @@ fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
         ..produce.clone()
     };
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
-    serde_json::to_string(&Shape { produce: &produce, partitions, tls: tls_of(case) }).ok()
+    serde_json::to_string(&LoadShape { produce: &produce, partitions, tls: tls_of(case) }).ok()
 }
 
 /// Versions of TLS that a case's brokers may be spoken to in.
@@ -214,7 +216,7 @@ fn keep(folder: &Path, path: &Path, kept: &Kept) {
 fn of_item(
     case: &CasePlan,
     item: &LoadPlan,
-    (hidden, given): Handed<'_>,
+    (hidden, given): WorkerInputs<'_>,
     options: &RunOptions<'_>,
 ) -> Result<f64, String> {
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);

@@ -14,12 +14,12 @@ pub(crate) struct ClusterView {
     /// Living brokers.
     brokers: BTreeSet<i32>,
     /// By the topic's address in the scenario and the partition's number.
-    partitions: BTreeMap<(String, i32), Partition>,
+    partitions: BTreeMap<(String, i32), PartitionView>,
 }
 
 /// A partition as it was seen.
 #[derive(Debug, Clone, PartialEq)]
-struct Partition {
+struct PartitionView {
     /// -1: none.
     leader: i32,
     replicas: usize,
@@ -28,7 +28,7 @@ struct Partition {
 
 /// Something that changed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct ClusterChange {
     /// What kind of event it is.
     pub kind: EventKind,
     /// Whom it concerns.
@@ -60,14 +60,14 @@ impl ClusterView {
     }
 
     /// What is other than in the look before. A partition that one of them does not know is not judged.
-    pub(crate) fn since(&self, before: &Self) -> Vec<Change> {
+    pub(crate) fn since(&self, before: &Self) -> Vec<ClusterChange> {
         let mut changes = Vec::new();
         let gone = before.brokers.difference(&self.brokers).map(|id| (id, "left the cluster"));
         let back = self.brokers.difference(&before.brokers).map(|id| (id, "joined the cluster"));
         for (id, what) in gone.chain(back) {
             let subject = Subject::Broker(id.unsigned_abs());
             let detail = format!("broker {id} {what}");
-            changes.push(Change { kind: EventKind::BrokersChanged, subject, detail });
+            changes.push(ClusterChange { kind: EventKind::BrokersChanged, subject, detail });
         }
         let both =
             || self.partitions.iter().filter_map(|(key, now)| Some((key, before.partitions.get(key)?, now)));
@@ -92,12 +92,15 @@ impl ClusterView {
     }
 }
 
-fn partitions(topics: &BTreeMap<String, String>, found: &[TopicInfo]) -> BTreeMap<(String, i32), Partition> {
+fn partitions(
+    topics: &BTreeMap<String, String>,
+    found: &[TopicInfo],
+) -> BTreeMap<(String, i32), PartitionView> {
     let of_topic = |topic: &TopicInfo| {
         let address =
             topics.iter().find(|(_, name)| **name == topic.name).map(|(address, _)| address.clone());
         let partitions = topic.partitions.iter().map(|partition| {
-            let seen = Partition {
+            let seen = PartitionView {
                 leader: partition.leader,
                 replicas: partition.replicas.len(),
                 in_sync: partition.isr.iter().copied().collect(),
@@ -131,7 +134,7 @@ fn by_topic<'a>(
     kind: EventKind,
     what: &str,
     found: impl Iterator<Item = (&'a (String, i32), String)>,
-) -> Vec<Change> {
+) -> Vec<ClusterChange> {
     let mut topics: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for ((topic, _), change) in found {
         topics.entry(topic).or_default().push(change);
@@ -141,7 +144,7 @@ fn by_topic<'a>(
         if changes.len() > NAMED_MAX {
             let _ = write!(detail, "; and {} more partitions", changes.len() - NAMED_MAX);
         }
-        Change { kind, subject: Subject::Topic(topic.to_owned()), detail }
+        ClusterChange { kind, subject: Subject::Topic(topic.to_owned()), detail }
     };
     topics.into_iter().map(change).collect()
 }
@@ -175,7 +178,7 @@ mod tests {
     }
 
     fn told(before: &ClusterView, now: &ClusterView) -> Vec<(EventKind, String, String)> {
-        let change = |change: Change| (change.kind, change.subject.to_string(), change.detail);
+        let change = |change: ClusterChange| (change.kind, change.subject.to_string(), change.detail);
         now.since(before).into_iter().map(change).collect()
     }
 

@@ -6,7 +6,7 @@
 
 use crate::abort::AbortWatch;
 use crate::clock::monotonic_ns;
-use crate::cluster_view::{Change, ClusterView};
+use crate::cluster_view::{ClusterChange, ClusterView};
 use crate::error::LabError;
 use crate::inbox::{Heard, Stop};
 use kdyno_kafka::admin::{Access, Admin, AdminError};
@@ -39,7 +39,7 @@ pub(crate) struct ClusterWatch {
 }
 
 /// What the thread needs.
-pub(crate) struct Watched {
+pub(crate) struct WatchOptions {
     pub(crate) access: Access,
     /// Begins the client id.
     pub(crate) prefix: String,
@@ -54,11 +54,11 @@ impl ClusterWatch {
     ///
     /// # Errors
     /// The thread does not start.
-    pub(crate) fn start(watched: Watched, inbox: SyncSender<Heard>) -> Result<Self, LabError> {
+    pub(crate) fn start(watched: WatchOptions, inbox: SyncSender<Heard>) -> Result<Self, LabError> {
         let (alive, ended) = channel();
         let thread = std::thread::Builder::new()
             .name("cluster-watch".to_owned())
-            .spawn(move || Looks::new(watched, inbox).run(&ended))
+            .spawn(move || ClusterObserver::new(watched, inbox).run(&ended))
             .map_err(|source| LabError::ObserverStart { source })?;
         Ok(Self { alive: Some(alive), thread: Some(thread) })
     }
@@ -75,8 +75,8 @@ impl Drop for ClusterWatch {
 }
 
 /// The thread's side.
-struct Looks {
-    watched: Watched,
+struct ClusterObserver {
+    watched: WatchOptions,
     inbox: SyncSender<Heard>,
     admin: Option<Admin>,
     before: Option<ClusterView>,
@@ -84,8 +84,8 @@ struct Looks {
     unseen: u32,
 }
 
-impl Looks {
-    fn new(watched: Watched, inbox: SyncSender<Heard>) -> Self {
+impl ClusterObserver {
+    fn new(watched: WatchOptions, inbox: SyncSender<Heard>) -> Self {
         Self { watched, inbox, admin: None, before: None, unseen: 0 }
     }
 
@@ -107,7 +107,7 @@ impl Looks {
     }
 
     /// What changed since the last look that was answered.
-    fn look(&mut self) -> Vec<Change> {
+    fn look(&mut self) -> Vec<ClusterChange> {
         match self.view() {
             Ok(now) => {
                 self.unseen = 0;
@@ -124,7 +124,7 @@ impl Looks {
                     return Vec::new();
                 }
                 let detail = format!("the cluster's state could not be asked for: {error}");
-                vec![Change { kind: EventKind::MetadataError, subject: Subject::Brokers, detail }]
+                vec![ClusterChange { kind: EventKind::MetadataError, subject: Subject::Brokers, detail }]
             }
         }
     }
@@ -171,14 +171,14 @@ mod tests {
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let nobody = free.local_addr().expect("its address").to_string();
         drop(free);
-        let watched = Watched {
+        let watched = WatchOptions {
             access: Access::plaintext(vec![nobody]),
             prefix: "kdyno-".to_owned(),
             topics: BTreeMap::new(),
             abort: None,
         };
         let inbox = Inbox::default();
-        let mut looks = Looks::new(watched, inbox.sender());
+        let mut looks = ClusterObserver::new(watched, inbox.sender());
         // Without a connection there is nothing to be patient with.
         let told = looks.look();
         assert_eq!(told.len(), 1, "{told:?}");
@@ -189,13 +189,13 @@ mod tests {
     #[test]
     fn where_the_load_must_end_on_a_condition_it_ends_when_nobody_can_see_it() {
         let condition = AbortIf {
-            of: kdyno_model::plan::Watched::UnderReplicated,
+            of: kdyno_model::plan::WatchedSign::UnderReplicated,
             beyond: Beyond::Above,
             limit: 0.0,
             for_ns: 0,
             text: "under_replicated > 0".to_owned(),
         };
-        let watched = Watched {
+        let watched = WatchOptions {
             access: Access::plaintext(vec!["no address".to_owned()]),
             prefix: "kdyno-".to_owned(),
             topics: BTreeMap::new(),
@@ -207,7 +207,7 @@ mod tests {
             ),
         };
         let inbox = Inbox::default();
-        let mut looks = Looks::new(watched, inbox.sender());
+        let mut looks = ClusterObserver::new(watched, inbox.sender());
         looks.look();
         assert!(inbox.hear(Duration::ZERO).is_none(), "one look may fail");
         looks.look();
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn the_watch_ends_when_it_is_dropped() {
         let inbox = Inbox::default();
-        let watched = Watched {
+        let watched = WatchOptions {
             access: Access::plaintext(vec!["no address".to_owned()]),
             prefix: "kdyno-".to_owned(),
             topics: BTreeMap::new(),

@@ -4,8 +4,8 @@
 use crate::clock::unix_ns;
 use crate::command_news::{CommandNews, CommandOutput};
 use crate::inbox::Heard;
-use crate::output::{PIECE_BYTES, Tail, end_of, read_lines};
-use kdyno_analysis::commands::{Lines, Reader, Told};
+use crate::output::{OutputTail, PIECE_BYTES, end_of, read_lines};
+use kdyno_analysis::commands::{CommandReader, CommandTotals, LineSplitter};
 use kdyno_model::plan::ParsePlan;
 use kdyno_testbed::command::{CommandSpec, RunningCommand, Stopper};
 use std::fs::File;
@@ -43,7 +43,7 @@ pub(crate) fn start(
     let (sender, pieces) = channel();
     let name = item.to_owned();
     let of_stdout =
-        parse.as_ref().filter(|parse| parse.plan.file.is_none()).map(|parse| Reader::new(&parse.plan));
+        parse.as_ref().filter(|parse| parse.plan.file.is_none()).map(|parse| CommandReader::new(&parse.plan));
     let thread = |what: &str| std::thread::Builder::new().name(format!("{what}-of-command"));
     let failed = |error: std::io::Error| format!("its output cannot be read, so it is not run: {error}");
     let other = sender.clone();
@@ -64,16 +64,20 @@ pub(crate) fn start(
 }
 
 /// What readers of output report.
-enum Piece {
+enum OutputPiece {
     /// A line for the tail, and whether it came by standard error.
     Line(bool, String),
     /// Bytes that came; what was parsed of them: the end of one of both.
-    End(u64, Option<Box<Told>>),
+    End(u64, Option<Box<CommandTotals>>),
 }
 
 /// Reads an output to its end, and keeps next to nothing.
-fn read_all(from: impl Read, mut reader: Option<Reader>, (is_error, to): (bool, &Sender<Piece>)) {
-    let mut tail = Tail::default();
+fn read_all(
+    from: impl Read,
+    mut reader: Option<CommandReader>,
+    (is_error, to): (bool, &Sender<OutputPiece>),
+) {
+    let mut tail = OutputTail::default();
     let bytes = read_lines(from, |line| {
         match (line, reader.as_mut()) {
             (Some(line), Some(reader)) => reader.line(line, unix_ns().cast_signed()),
@@ -83,20 +87,20 @@ fn read_all(from: impl Read, mut reader: Option<Reader>, (is_error, to): (bool, 
         tail.push(line);
     });
     for line in tail.lines() {
-        let _ = to.send(Piece::Line(is_error, line));
+        let _ = to.send(OutputPiece::Line(is_error, line));
     }
-    let _ = to.send(Piece::End(bytes, reader.map(|reader| Box::new(reader.finish()))));
+    let _ = to.send(OutputPiece::End(bytes, reader.map(|reader| Box::new(reader.finish()))));
 }
 
 /// What both readers reported.
-fn gather(pieces: &Receiver<Piece>) -> CommandOutput {
+fn gather(pieces: &Receiver<OutputPiece>) -> CommandOutput {
     let mut output = CommandOutput::default();
     let mut lines: Vec<(bool, String)> = Vec::new();
     let mut ends = 0;
     while ends < 2 {
         match pieces.recv_timeout(OUTPUT_WAIT) {
-            Ok(Piece::Line(is_error, line)) => lines.push((is_error, line)),
-            Ok(Piece::End(bytes, told)) => {
+            Ok(OutputPiece::Line(is_error, line)) => lines.push((is_error, line)),
+            Ok(OutputPiece::End(bytes, told)) => {
                 ends += 1;
                 output.bytes = output.bytes.saturating_add(bytes);
                 output.told = output.told.or(told.map(|told| *told));
@@ -129,7 +133,7 @@ fn read_results(plan: &ParsePlan, folder: &Path, output: &mut CommandOutput) {
             return;
         }
     };
-    let (mut lines, mut reader) = (Lines::default(), Reader::new(plan));
+    let (mut lines, mut reader) = (LineSplitter::default(), CommandReader::new(plan));
     let mut each = |line: Option<&[u8]>| match line {
         Some(line) => reader.line(line, unix_ns().cast_signed()),
         None => reader.too_long(),
@@ -182,7 +186,7 @@ mod tests {
     #[test]
     fn output_is_parsed_where_it_is_to_be() {
         let (sender, pieces) = channel();
-        read_all(&b"elapsed\n5\n7\nx\n"[..], Some(Reader::new(&plan(None))), (false, &sender));
+        read_all(&b"elapsed\n5\n7\nx\n"[..], Some(CommandReader::new(&plan(None))), (false, &sender));
         read_all(&b""[..], None, (true, &sender));
         let told = gather(&pieces).told.expect("parsed");
         assert_eq!((told.requests, told.unparsed), (2, 1));

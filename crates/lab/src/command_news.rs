@@ -1,13 +1,13 @@
 //! What is heard of a command of a load item.
 
-use kdyno_analysis::commands::Told;
-use kdyno_testbed::command::Ended;
+use kdyno_analysis::commands::CommandTotals;
+use kdyno_testbed::command::CommandExit;
 
 /// What is heard of a command.
 #[derive(Debug)]
 pub enum CommandNews {
     /// It has ended, and nothing of it is left; `None`: its keeper was ended from outside, and it was killed.
-    Exited(Option<Ended>),
+    Exited(Option<CommandExit>),
     /// The last message of it: its figures.
     Read(Box<CommandOutput>),
 }
@@ -20,7 +20,7 @@ pub struct CommandOutput {
     /// Bytes of both.
     pub bytes: u64,
     /// What was parsed, where something was to be.
-    pub told: Option<Told>,
+    pub told: Option<CommandTotals>,
     /// Why not all was parsed that was to be, one lowercase clause.
     pub trouble: Option<String>,
 }

@@ -1,11 +1,11 @@
 //! One component: started by a keeper of its own, its output read while it runs, waited for until it is ready, ended.
 
 use crate::clock::monotonic_ns;
-use crate::output::{Tail, last_lines, read_lines};
+use crate::output::{OutputTail, last_lines, read_lines};
 use kdyno_model::event::Subject;
-use kdyno_model::plan::Ready;
+use kdyno_model::plan::ReadyWhen;
 use kdyno_model::units::length;
-use kdyno_testbed::command::{CommandSpec, Ended, RunningCommand, Stopper};
+use kdyno_testbed::command::{CommandExit, CommandSpec, RunningCommand, Stopper};
 use kdyno_testbed::postgres;
 use kdyno_testbed::process::ProcessRef;
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ const ANSWER_BYTES_MAX: u64 = 1 << 10;
 
 /// What a component is waited for.
 pub(crate) struct Awaited {
-    pub(crate) ready: Ready,
+    pub(crate) ready: ReadyWhen,
     pub(crate) within_ns: u64,
     pub(crate) port: u16,
     /// Its folder.
@@ -33,8 +33,8 @@ pub(crate) struct Awaited {
 
 /// What the threads that read its output and wait for its end know of it.
 #[derive(Default)]
-struct Known {
-    tail: Tail,
+struct ComponentState {
+    tail: OutputTail,
     /// It has written the line that says that it is ready.
     has_line: bool,
     ended: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Component {
     name: String,
     keeper: u32,
     stopper: Stopper,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<ComponentState>>,
     awaited: Awaited,
     /// Ends when nothing of it is left.
     end: Option<JoinHandle<()>>,
@@ -66,10 +66,10 @@ impl Component {
         let (mut running, outputs, _) = RunningCommand::start(spec, hidden)?;
         let failed = |error: std::io::Error| format!("it cannot be watched, so it is not run: {error}");
         let (keeper, stopper) = (running.keeper(), running.stopper().map_err(failed)?);
-        let known = Arc::<Mutex<Known>>::default();
+        let known = Arc::<Mutex<ComponentState>>::default();
         let line = match &awaited.ready {
-            Ready::Line(text) => Some(text.clone()),
-            Ready::Started | Ready::Port | Ready::Http(_) | Ready::Postgres => None,
+            ReadyWhen::Line(text) => Some(text.clone()),
+            ReadyWhen::Started | ReadyWhen::Port | ReadyWhen::Http(_) | ReadyWhen::Postgres => None,
         };
         read(outputs.stdout, line.clone(), &known).map_err(failed)?;
         read(outputs.stderr, line, &known).map_err(failed)?;
@@ -113,11 +113,11 @@ impl Component {
     fn is_ready(&self) -> bool {
         let Awaited { ready, port, folder, .. } = &self.awaited;
         match ready {
-            Ready::Started => true,
-            Ready::Port => connect(*port).is_ok(),
-            Ready::Http(path) => answers(*port, path),
-            Ready::Line(_) => lock(&self.known).has_line,
-            Ready::Postgres => postgres::is_ready(folder),
+            ReadyWhen::Started => true,
+            ReadyWhen::Port => connect(*port).is_ok(),
+            ReadyWhen::Http(path) => answers(*port, path),
+            ReadyWhen::Line(_) => lock(&self.known).has_line,
+            ReadyWhen::Postgres => postgres::is_ready(folder),
         }
     }
 
@@ -155,7 +155,7 @@ impl Drop for Component {
     }
 }
 
-fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+fn lock(known: &Mutex<ComponentState>) -> MutexGuard<'_, ComponentState> {
     // Plain data; a panic elsewhere leaves it usable.
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -164,7 +164,7 @@ fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
 fn read(
     from: impl Read + Send + 'static,
     line: Option<String>,
-    known: &Arc<Mutex<Known>>,
+    known: &Arc<Mutex<ComponentState>>,
 ) -> std::io::Result<()> {
     let known = Arc::clone(known);
     let each = move |written: Option<&[u8]>| {
@@ -181,7 +181,7 @@ fn read(
 }
 
 /// How it ended, in words.
-fn how(ended: Option<&Ended>) -> String {
+fn how(ended: Option<&CommandExit>) -> String {
     let Some(ended) = ended else { return "its keeper was killed, and it with that".to_owned() };
     match (ended.code, ended.signal) {
         (Some(code), _) => format!("exit code {code}"),
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn each_way_to_end_has_its_words() {
-        let ended = |code, signal| Ended {
+        let ended = |code, signal| CommandExit {
             at_ns: 0,
             code,
             signal,

@@ -8,7 +8,7 @@ use crate::preflight::{commands, folder_names, jvms, local, room};
 use crate::proxy;
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy};
 use kdyno_model::words::listed;
-use kdyno_plan::Note;
+use kdyno_plan::Remark;
 use kdyno_testbed::capacity::Capacity;
 use kdyno_testbed::{Environment, TestbedError, cpu_limit, distribution, kroxylicious, preflight};
 use std::collections::BTreeSet;
@@ -27,13 +27,13 @@ pub fn dry_run_checks(
     run_folder: &Path,
     work_dir: &Path,
     environment: &Environment,
-) -> Result<Vec<Note>, LabError> {
+) -> Result<Vec<Remark>, LabError> {
     for (_, cluster) in local(plan) {
         distribution::check_folder(&cluster.kafka)?;
     }
     folder_names(plan, work_dir, environment)?;
     let mut remarks = Vec::new();
-    let mut add = |remark: Note| {
+    let mut add = |remark: Remark| {
         if !remarks.contains(&remark) {
             remarks.push(remark);
         }
@@ -42,22 +42,22 @@ pub fn dry_run_checks(
         if let KafkaSource::Release(version) = &cluster.kafka
             && distribution::is_fetched_first(environment, &cluster.kafka)
         {
-            add(Note::Fact(format!("Kafka {version} is not in the cache and is downloaded first")));
+            add(Remark::Fact(format!("Kafka {version} is not in the cache and is downloaded first")));
         }
     }
     if let Err(error) = commands(plan, environment) {
-        add(Note::Warning(error.to_string()));
+        add(Remark::Warning(error.to_string()));
     }
     for driver in drivers(plan) {
-        kdyno_java_driver::check(environment, driver)?.into_iter().for_each(|fact| add(Note::Fact(fact)));
+        kdyno_java_driver::check(environment, driver)?.into_iter().for_each(|fact| add(Remark::Fact(fact)));
     }
     for version in proxy::releases(plan) {
         if kroxylicious::is_fetched_first(environment, version) {
-            add(Note::Fact(format!("Kroxylicious {version} is not in the cache and is downloaded first")));
+            add(Remark::Fact(format!("Kroxylicious {version} is not in the cache and is downloaded first")));
         }
     }
     for folders in all_folders(plan, work_dir, environment) {
-        add(Note::Fact(disk(plan, &folders, work_dir, environment)));
+        add(Remark::Fact(disk(plan, &folders, work_dir, environment)));
     }
     for (case, cluster) in local(plan) {
         if let Err(error) = room(plan, case, cluster, work_dir, environment) {
@@ -68,11 +68,11 @@ pub fn dry_run_checks(
         }
     }
     if plan.every_case().any(|case| case.system.target().is_some()) {
-        add(Note::Fact(attached(plan)));
+        add(Remark::Fact(attached(plan)));
     }
     if let Some((heaps, free)) = heaps(plan) {
         let fact = format!("memory: heaps of {heaps}, {} free", shown(free));
-        add(heaps.warning(free).map_or(Note::Fact(fact), Note::Warning));
+        add(heaps.warning(free).map_or(Remark::Fact(fact), Remark::Warning));
     }
     if let Some(jvms) = jvms(plan) {
         add(processors(plan, jvms, kdyno_testbed::host::processors()));
@@ -81,17 +81,19 @@ pub fn dry_run_checks(
     for case in plan.every_case() {
         match connections::check(plan, case, &capacity) {
             Ok(()) => {
-                connections::told(plan, case, &capacity).into_iter().for_each(|fact| add(Note::Fact(fact)))
+                connections::told(plan, case, &capacity).into_iter().for_each(|fact| add(Remark::Fact(fact)))
             }
             Err(error) => add(warning(&error)),
         }
     }
     if let Some(fact) = not_checked(plan) {
-        add(Note::Fact(fact));
+        add(Remark::Fact(fact));
     }
     add(match preflight::check_writable(run_folder) {
-        Ok(()) if run_folder.is_dir() => Note::Fact(format!("the run file goes to {}", run_folder.display())),
-        Ok(()) => Note::Fact(format!("the run file goes to {}, which is made", run_folder.display())),
+        Ok(()) if run_folder.is_dir() => {
+            Remark::Fact(format!("the run file goes to {}", run_folder.display()))
+        }
+        Ok(()) => Remark::Fact(format!("the run file goes to {}, which is made", run_folder.display())),
         Err(error) => warning(&error),
     });
     Ok(remarks)
@@ -99,11 +101,11 @@ pub fn dry_run_checks(
 
 /// Whether the JVMs that run at once have a CPU each. The detectable change of a comparison is stated for a host on
 /// which they have.
-fn processors(plan: &Plan, jvms: u64, processors: u32) -> Note {
+fn processors(plan: &Plan, jvms: u64, processors: u32) -> Remark {
     let plural = if jvms == 1 { "" } else { "s" };
     let what = format!("CPUs: {processors} for {jvms} JVM{plural} at once and the load generator");
     if jvms <= u64::from(processors) {
-        return Note::Fact(what);
+        return Remark::Fact(what);
     }
     let seen = match &plan.strategy {
         Strategy::Compare(_) => {
@@ -111,7 +113,7 @@ fn processors(plan: &Plan, jvms: u64, processors: u32) -> Note {
         }
         Strategy::List(_) | Strategy::Find(_) => "",
     };
-    Note::Warning(format!(
+    Remark::Warning(format!(
         "{what}: they wait for each other{seen}; use fewer brokers, or a host with more CPUs"
     ))
 }
@@ -133,9 +135,9 @@ fn not_checked(plan: &Plan) -> Option<String> {
         .then(|| format!("not checked yet: whether brokers know {shown}{more}; they tell when they are up"))
 }
 
-fn warning(error: &TestbedError) -> Note {
+fn warning(error: &TestbedError) -> Remark {
     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-    Note::Warning(format!("{error}{hint}"))
+    Remark::Warning(format!("{error}{hint}"))
 }
 
 /// Each set of folders in which the logs of a case's cluster will lie.
@@ -253,9 +255,9 @@ mod tests {
         for remark in told.expect("Kafka comes from no folder") {
             match remark {
                 // Which of the two it is depends on the host.
-                Note::Fact(text) | Note::Warning(text) if text.starts_with("CPUs: ") => {}
-                Note::Fact(text) => facts.push(text),
-                Note::Warning(text) => warnings.push(text),
+                Remark::Fact(text) | Remark::Warning(text) if text.starts_with("CPUs: ") => {}
+                Remark::Fact(text) => facts.push(text),
+                Remark::Warning(text) => warnings.push(text),
             }
         }
         assert_eq!(std::fs::read_dir(temp.path()).expect("temp").count(), 1, "a look makes nothing");
@@ -306,14 +308,14 @@ mod tests {
             processors(&plan, jvms(&plan).expect("a cluster"), processors_here)
         };
         let enough = "processors: 3 for 3 JVMs at once and the load generator";
-        assert_eq!(told("", 3), Note::Fact(enough.to_owned()));
-        let Note::Warning(few) = told(newer, 5) else { panic!("6 JVMs on 5 CPUs") };
+        assert_eq!(told("", 3), Remark::Fact(enough.to_owned()));
+        let Remark::Warning(few) = told(newer, 5) else { panic!("6 JVMs on 5 CPUs") };
         assert!(
             few.starts_with("processors: 5 for 6 JVMs at once and the load generator: they wait"),
             "{few}"
         );
         assert!(few.contains("typical of a host with a CPU for each"), "{few}");
-        let Note::Warning(few) = told("", 2) else { panic!("3 JVMs on 2 CPUs") };
+        let Remark::Warning(few) = told("", 2) else { panic!("3 JVMs on 2 CPUs") };
         assert!(!few.contains("differences"), "nothing is compared: {few}");
     }
 
@@ -326,8 +328,8 @@ mod tests {
         let facts: Vec<&str> = told
             .iter()
             .filter_map(|note| match note {
-                Note::Fact(text) => Some(text.as_str()),
-                Note::Warning(_) => None,
+                Remark::Fact(text) => Some(text.as_str()),
+                Remark::Warning(_) => None,
             })
             .collect();
         let words = "not checked yet: whether brokers know `min.insync.replica`, `num.io.treads`, `retention.bytes`; they \
@@ -369,7 +371,7 @@ mod tests {
         let told = dry_run_checks(&plan, temp.path(), temp.path(), &environment).expect("a release");
         let words = "disk: per trial at the search's first load, 1,000/s, and in proportion at others, each broker writes";
         assert!(
-            told.iter().any(|note| matches!(note, Note::Fact(fact) if fact.starts_with(words))),
+            told.iter().any(|note| matches!(note, Remark::Fact(fact) if fact.starts_with(words))),
             "{told:?}"
         );
         let kdyno_plan::Next::Trial(mut trial) = kdyno_plan::next(&plan, &[], 1) else { panic!("a trial") };

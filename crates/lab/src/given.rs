@@ -1,7 +1,7 @@
 //! Keys and values that come from files and topics: read once for a run, handed to each worker that needs them.
 
 use crate::error::LabError;
-use crate::secrets::Secrets;
+use crate::secrets::RunSecrets;
 use crate::worker::Worker;
 use kdyno_kafka::admin::{Access, SampleBounds};
 use kdyno_model::plan::{
@@ -16,18 +16,18 @@ use std::time::Duration;
 const SAMPLE_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Gives the content of a file that a plan names.
-type Files<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+type FileLookup<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
 /// All that is given in a run, by the cluster that it was sampled from, if it was, and by its source.
-pub(crate) struct Given(BTreeMap<(Option<String>, GivenSource), GivenContent>);
+pub(crate) struct GivenContents(BTreeMap<(Option<String>, GivenSource), GivenContent>);
 
-impl Given {
+impl GivenContents {
     /// Reads each file and topic that the plan names.
     ///
     /// # Errors
     /// One cannot be read, is empty, or is a file that is another one than when the plan was made: cases and sides would
     /// not be alike.
-    pub(crate) fn read(plan: &Plan, files: Files<'_>, secrets: &Secrets) -> Result<Self, LabError> {
+    pub(crate) fn read(plan: &Plan, files: FileLookup<'_>, secrets: &RunSecrets) -> Result<Self, LabError> {
         let mut found = BTreeMap::new();
         for case in plan.every_case() {
             for source in case.load.values().flat_map(sources_of) {
@@ -94,12 +94,12 @@ fn key(case: &CasePlan, source: &GivenSource) -> (Option<String>, GivenSource) {
     (cluster, source.clone())
 }
 
-fn of_file(file: &GivenFile, files: Files<'_>) -> Result<GivenContent, LabError> {
+fn of_file(file: &GivenFile, files: FileLookup<'_>) -> Result<GivenContent, LabError> {
     let content = planned(("the file", &file.path), file.crc, files)?;
     Ok(GivenContent::new(GivenSource::File(file.clone()), pieces(&content, &file.delimiter)))
 }
 
-fn of_schema(avro: &AvroPlan, files: Files<'_>) -> Result<GivenContent, LabError> {
+fn of_schema(avro: &AvroPlan, files: FileLookup<'_>) -> Result<GivenContent, LabError> {
     let what = ("the schema", avro.path.as_str());
     let values = kdyno_avro::values(&planned(what, avro.crc, files)?, avro.id);
     let values = values.map_err(|error| failed_file(what)(error.to_string()))?;
@@ -111,7 +111,7 @@ fn of_schema(avro: &AvroPlan, files: Files<'_>) -> Result<GivenContent, LabError
 }
 
 /// The content of a file that has not changed since the plan was made.
-fn planned((kind, path): (&str, &str), crc: u32, files: Files<'_>) -> Result<Vec<u8>, LabError> {
+fn planned((kind, path): (&str, &str), crc: u32, files: FileLookup<'_>) -> Result<Vec<u8>, LabError> {
     let failed = failed_file((kind, path));
     let content = files(path).map_err(&failed)?;
     if crc32c::crc32c(&content) != crc {

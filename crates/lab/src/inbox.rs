@@ -3,7 +3,7 @@
 //! Every source has a thread that waits for it and sends here; the trial's own thread takes one thing after
 //! the other and never polls.
 
-use crate::cluster_view::Change;
+use crate::cluster_view::ClusterChange;
 use crate::command_news::CommandNews;
 use crate::limit::TimeCap;
 use kdyno_model::event::Subject;
@@ -11,7 +11,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use kdyno_model::worker::FromWorker;
-use kdyno_testbed::metrics::Unread;
+use kdyno_testbed::metrics::UnreadMetrics;
 use kdyno_testbed::postgres::Counted;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -31,11 +31,11 @@ pub enum Heard {
     /// What became of processes that a user named, and when, ns from T0; `None`: before it.
     Named(Option<i64>, Vec<(Subject, String)>),
     /// What was read of the brokers' own metrics, or why nothing was, and when, ns from T0.
-    Metrics(i64, Result<Vec<ProbeReading>, Unread>),
+    Metrics(i64, Result<Vec<ProbeReading>, UnreadMetrics>),
     /// What was read of the cluster's logs and groups, and what could not be for the first time.
-    Logs(Vec<ProbeReading>, Vec<Unread>),
+    Logs(Vec<ProbeReading>, Vec<UnreadMetrics>),
     /// What changed in the cluster's metadata, seen at this instant of CLOCK_MONOTONIC, ns.
-    Cluster(u64, Vec<Change>),
+    Cluster(u64, Vec<ClusterChange>),
     /// What the last seconds showed, for the progress line and the end of the warm-up.
     Recent(Arc<TrialEvidence>),
     /// From a load item that is a command.

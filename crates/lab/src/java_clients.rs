@@ -1,7 +1,7 @@
 //! The Java clients that carry load items: made ready before anything starts, then part of workers' tasks.
 
 use crate::error::LabError;
-use crate::options::Progress;
+use crate::options::RunProgress;
 use kdyno_java_driver::{Resolved, SOURCES, resolve};
 use kdyno_model::plan::{CasePlan, JavaDriver, JavaTask, Plan};
 use kdyno_model::run::cluster_fact;
@@ -22,15 +22,15 @@ impl JavaClients {
     pub(crate) fn make_ready(
         plan: &Plan,
         environment: &Environment,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<Self, LabError> {
         let progress = RefCell::new(progress);
-        let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+        let tell = |step: &str| (progress.borrow_mut())(RunProgress::Step(step.to_owned()));
         let mut ready = Vec::new();
         for driver in drivers(plan) {
             let resolved = resolve(environment, driver, SOURCES, &tell)?;
             if let Some(warning) = &resolved.warning {
-                (progress.borrow_mut())(Progress::Warning(warning.clone()));
+                (progress.borrow_mut())(RunProgress::Warning(warning.clone()));
             }
             ready.push((driver.clone(), resolved));
         }

@@ -57,7 +57,7 @@ mod worker;
 
 pub use dry_run_checks::dry_run_checks;
 pub use error::LabError;
-pub use options::{Live, Progress, RunOptions, RunOutcome, RunRequest};
+pub use options::{LiveTrial, RunOptions, RunOutcome, RunProgress, RunRequest};
 pub use resume::spent_ns;
 pub use run::run;
 pub use secrets::access;

@@ -9,13 +9,13 @@ mod ends;
 
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::inbox::Heard;
-use crate::metrics_watch::Reader;
-use ends::{Behind, Ends};
+use crate::metrics_watch::PolledSource;
+use ends::{Ends, GroupLag};
 use kdyno_kafka::admin::{Access, Admin, AdminError, Committed, TopicInfo};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
-use kdyno_testbed::metrics::Unread;
+use kdyno_testbed::metrics::UnreadMetrics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -53,16 +53,16 @@ pub(crate) struct LogsReader {
 }
 
 /// What one look finds.
-struct Look {
+struct LogsLook {
     t0_ns: u64,
     /// When the newest answer came, ns from T0.
     at_ns: i64,
     begun: Instant,
     readings: Vec<ProbeReading>,
-    unread: Vec<Unread>,
+    unread: Vec<UnreadMetrics>,
 }
 
-impl Look {
+impl LogsLook {
     /// An answer has come.
     fn answered(&mut self) {
         self.at_ns = relative_ns(monotonic_ns(), self.t0_ns);
@@ -79,10 +79,10 @@ impl Look {
     }
 }
 
-impl Reader for LogsReader {
+impl PolledSource for LogsReader {
     fn read(&mut self, t0_ns: u64) -> Heard {
         let (readings, unread) = (Vec::new(), Vec::new());
-        let mut look = Look { t0_ns, at_ns: 0, begun: Instant::now(), readings, unread };
+        let mut look = LogsLook { t0_ns, at_ns: 0, begun: Instant::now(), readings, unread };
         // That the cluster does not answer at all is reported by the watch of its state.
         if let Ok(mut admin) = self.connected()
             && self.look(&mut admin, &mut look).is_ok()
@@ -108,7 +108,7 @@ impl LogsReader {
         }
     }
 
-    fn look(&mut self, admin: &mut Admin, look: &mut Look) -> Result<(), AdminError> {
+    fn look(&mut self, admin: &mut Admin, look: &mut LogsLook) -> Result<(), AdminError> {
         let names: Vec<&str> = self.watched.topics.values().map(String::as_str).collect();
         let (cluster, topics) = admin.state(Some(&names))?;
         look.answered();
@@ -122,7 +122,7 @@ impl LogsReader {
     }
 
     /// Which replicas of the run's topics are in sync.
-    fn replicas(&self, topics: &[TopicInfo], look: &mut Look) {
+    fn replicas(&self, topics: &[TopicInfo], look: &mut LogsLook) {
         for topic in topics {
             let Some(address) = self.address(&topic.name) else { continue };
             let subject = Subject::Topic(address.to_owned());
@@ -135,7 +135,7 @@ impl LogsReader {
     }
 
     /// How large the logs are.
-    fn log_bytes(&mut self, admin: &mut Admin, brokers: &[i32], look: &mut Look) {
+    fn log_bytes(&mut self, admin: &mut Admin, brokers: &[i32], look: &mut LogsLook) {
         let (mut all_told, mut own_told, mut told) = (0_u64, 0_u64, 0);
         for id in brokers {
             if !look.has_time() {
@@ -171,7 +171,7 @@ impl LogsReader {
     }
 
     /// How far groups are behind that commit on the run's topics.
-    fn lag(&mut self, admin: &mut Admin, brokers: &[i32], topics: &[TopicInfo], look: &mut Look) {
+    fn lag(&mut self, admin: &mut Admin, brokers: &[i32], topics: &[TopicInfo], look: &mut LogsLook) {
         const WHAT: &str = "the lag of groups";
         match admin.log_ends(topics) {
             Ok(ends) => {
@@ -213,7 +213,7 @@ impl LogsReader {
         }
     }
 
-    fn lag_of(&mut self, told: &Committed, look: &mut Look) {
+    fn lag_of(&mut self, told: &Committed, look: &mut LogsLook) {
         let Some(name) = self.name_of(told) else {
             let why = format!("there are more than {NAMES_MAX} groups in the trial");
             return self.not_read(look, "the lag of some groups", &why);
@@ -225,7 +225,7 @@ impl LogsReader {
         }
         let behind =
             told.offsets.iter().filter_map(|(partition, offset)| self.ends.behind(partition, *offset));
-        let Some(behind) = behind.reduce(Behind::with) else { return };
+        let Some(behind) = behind.reduce(GroupLag::with) else { return };
         let subject = Subject::Group(name);
         look.take(&subject, series::COMMITTED_LAG_RECORDS, behind.records as f64);
         let series =
@@ -253,11 +253,11 @@ impl LogsReader {
     }
 
     /// What cannot be read is reported once.
-    fn not_read(&mut self, look: &mut Look, what: &str, why: &str) {
+    fn not_read(&mut self, look: &mut LogsLook, what: &str, why: &str) {
         // What others call their groups and how many there are must not fill memory.
         if self.told.len() < GROUPS_MAX && self.told.insert(what.to_owned()) {
             let why = format!("{what} cannot be read: {why}");
-            look.unread.push(Unread { subject: Subject::Brokers, why });
+            look.unread.push(UnreadMetrics { subject: Subject::Brokers, why });
         }
     }
 

@@ -8,7 +8,7 @@ use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::inbox::Heard;
 use crate::observer::{SECOND_NS, next_after};
 use kdyno_model::sample::{BEFORE_WINDOW_NS, ProbeReading};
-use kdyno_testbed::metrics::{Reading, Source};
+use kdyno_testbed::metrics::{BrokerReading, MetricsSource};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use std::time::Duration;
 const EVERY_NS: u64 = 10 * SECOND_NS;
 
 /// What a thread reads over and over.
-pub(crate) trait Reader: Send {
+pub(crate) trait PolledSource: Send {
     /// Reads once, and sends it to the inbox. T0 is an instant of CLOCK_MONOTONIC, ns.
     fn read(&mut self, t0_ns: u64) -> Heard;
 }
 
-impl Reader for Source {
+impl PolledSource for MetricsSource {
     fn read(&mut self, t0_ns: u64) -> Heard {
         let begun_ns = monotonic_ns();
-        let read = Source::read(self);
+        let read = MetricsSource::read(self);
         // Values are read one after the other: the instant in the middle is off by half the time that takes at most.
         let at_ns = relative_ns(begun_ns.midpoint(monotonic_ns()), t0_ns);
         let found =
@@ -36,7 +36,7 @@ impl Reader for Source {
 
 /// Input of a thread.
 #[derive(Clone)]
-enum Order {
+enum ReaderOrder {
     /// T0 on CLOCK_MONOTONIC, ns: readings begin there.
     Start(u64),
     /// Read shortly before the window, and when it and the drain end, ns from T0: what was done in the window is the difference
@@ -47,7 +47,7 @@ enum Order {
 /// A running watch.
 #[derive(Default)]
 pub(crate) struct MetricsWatch {
-    threads: Vec<(Sender<Order>, JoinHandle<()>)>,
+    threads: Vec<(Sender<ReaderOrder>, JoinHandle<()>)>,
 }
 
 impl MetricsWatch {
@@ -56,7 +56,7 @@ impl MetricsWatch {
     /// before. Of trials that run at once each is a side, its number and how many there are, so that those of the
     /// others are not read at the same instants.
     pub(crate) fn start(
-        readers: Vec<Box<dyn Reader>>,
+        readers: Vec<Box<dyn PolledSource>>,
         (side, sides): (u64, u64),
         inbox: &SyncSender<Heard>,
     ) -> Self {
@@ -83,12 +83,12 @@ impl MetricsWatch {
 
     /// The load starts at T0, an instant of CLOCK_MONOTONIC.
     pub(crate) fn load_starts(&self, t0_ns: u64) {
-        self.order(&Order::Start(t0_ns));
+        self.order(&ReaderOrder::Start(t0_ns));
     }
 
     /// The window begins and phases from it on end at these instants, ns from T0.
     pub(crate) fn measure_begins(&self, start_ns: u64, ends_ns: &[u64]) {
-        self.order(&Order::Window { start_ns, ends_ns: ends_ns.to_vec() });
+        self.order(&ReaderOrder::Window { start_ns, ends_ns: ends_ns.to_vec() });
     }
 
     /// The end of the threads, each when it has the answer that it may be waiting for. What they read lies in the inbox.
@@ -99,7 +99,7 @@ impl MetricsWatch {
         threads.into_iter().for_each(|thread| drop(thread.join()));
     }
 
-    fn order(&self, order: &Order) {
+    fn order(&self, order: &ReaderOrder) {
         for (orders, _) in &self.threads {
             // One that is gone has nothing more to do.
             let _ = orders.send(order.clone());
@@ -109,7 +109,7 @@ impl MetricsWatch {
 
 /// A thread's side.
 struct Thread {
-    reader: Box<dyn Reader>,
+    reader: Box<dyn PolledSource>,
     inbox: SyncSender<Heard>,
     /// By how much its regular readings are later than those of the first thread, ns.
     offset_ns: u64,
@@ -123,13 +123,13 @@ struct Thread {
 }
 
 impl Thread {
-    fn run(mut self, orders: &Receiver<Order>) {
+    fn run(mut self, orders: &Receiver<ReaderOrder>) {
         /// As good as for ever; an order ends the wait.
         const LONG: Duration = Duration::from_secs(3600);
         loop {
             match orders.recv_timeout(until(self.next_ns).min(LONG)) {
-                Ok(Order::Start(t0_ns)) => (self.t0_ns, self.next_ns) = (Some(t0_ns), t0_ns),
-                Ok(Order::Window { start_ns, ends_ns }) => {
+                Ok(ReaderOrder::Start(t0_ns)) => (self.t0_ns, self.next_ns) = (Some(t0_ns), t0_ns),
+                Ok(ReaderOrder::Window { start_ns, ends_ns }) => {
                     self.window_ns = Some(start_ns);
                     self.read_at = ends_ns;
                     self.read_at.push(start_ns.saturating_sub(self.before_window_ns));
@@ -171,7 +171,7 @@ impl Thread {
 }
 
 /// Readings as they are kept; those that somebody else took have the instant at which he did.
-fn rows(reading: Reading, now_ns: i64, t0_ns: u64) -> Vec<ProbeReading> {
+fn rows(reading: BrokerReading, now_ns: i64, t0_ns: u64) -> Vec<ProbeReading> {
     let taken_ns = reading.at_unix_ns.map(|at_unix_ns| {
         let monotonic_now = monotonic_ns();
         let ago_ns = unix_ns().saturating_sub(at_unix_ns);
@@ -196,9 +196,9 @@ mod tests {
     /// The only trial.
     const ALONE: (u64, u64) = (0, 1);
 
-    fn source(port: u16) -> Box<dyn Reader> {
+    fn source(port: u16) -> Box<dyn PolledSource> {
         let endpoint = LocalEndpoint { subject: Subject::Broker(1), port, counts_controller: false };
-        Box::new(Source::local(&endpoint).expect("a source"))
+        Box::new(MetricsSource::local(&endpoint).expect("a source"))
     }
 
     fn thread(t0_ns: Option<u64>, offset_ns: u64, read_at: Vec<u64>) -> Thread {
@@ -223,9 +223,9 @@ mod tests {
     }
 
     /// Returns when it was asked.
-    struct Asked;
+    struct InstantSource;
 
-    impl Reader for Asked {
+    impl PolledSource for InstantSource {
         fn read(&mut self, t0_ns: u64) -> Heard {
             Heard::Metrics(relative_ns(monotonic_ns(), t0_ns), Ok(Vec::new()))
         }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn before_the_window_one_is_read_after_the_other() {
         let inbox = Inbox::default();
-        let readers: Vec<Box<dyn Reader>> = vec![Box::new(Asked), Box::new(Asked)];
+        let readers: Vec<Box<dyn PolledSource>> = vec![Box::new(InstantSource), Box::new(InstantSource)];
         let watch = MetricsWatch::start(readers, ALONE, &inbox.sender());
         watch.load_starts(monotonic_ns());
         let heard = || match inbox.hear(GENEROUS) {
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn what_somebody_else_read_has_his_instant() {
-        let reading = |at_unix_ns| Reading {
+        let reading = |at_unix_ns| BrokerReading {
             subject: Subject::Broker(0),
             at_unix_ns,
             values: vec![("bytes_in_total".to_owned(), 1.0)],

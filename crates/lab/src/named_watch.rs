@@ -1,8 +1,8 @@
 //! Processes that a user named, while a trial goes on: one that has ended is looked for again.
 
 use kdyno_model::event::Subject;
-use kdyno_testbed::probe::Sampler;
-use kdyno_testbed::probe::named::{Found, NamedProcesses, denied};
+use kdyno_testbed::probe::ProbeSampler;
+use kdyno_testbed::probe::named::{FoundProcesses, NamedProcesses, denied};
 use kdyno_testbed::process::ProcessRef;
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const LOOK_AGAIN_NS: u64 = 5_000_000_000;
 
 /// What became of them, for events: process and what happened.
-type Told = Vec<(Subject, String)>;
+type ProcessChanges = Vec<(Subject, String)>;
 
 pub(crate) struct NamedWatch {
     named: NamedProcesses,
@@ -29,10 +29,10 @@ impl NamedWatch {
     }
 
     /// Finds them and has them watched; what is not there, or cannot be read in full, is reported.
-    pub(crate) fn begin(&mut self, sampler: &mut Sampler) -> Told {
-        let Found { processes, missing } = self.named.look(&self.known);
+    pub(crate) fn begin(&mut self, sampler: &mut ProbeSampler) -> ProcessChanges {
+        let FoundProcesses { processes, missing } = self.named.look(&self.known);
         let denied = processes.iter().filter_map(|process| Some((process.subject.clone(), denied(process)?)));
-        let mut told: Told = denied.collect();
+        let mut told: ProcessChanges = denied.collect();
         processes.into_iter().for_each(|process| sampler.add(process));
         self.missing = missing.iter().map(|(subject, _)| subject.clone()).collect();
         told.extend(missing.into_iter().map(|(subject, why)| {
@@ -43,13 +43,13 @@ impl NamedWatch {
     }
 
     /// Reports those that have ended since, and looks for them now and then.
-    pub(crate) fn after_reading(&mut self, sampler: &mut Sampler, now_ns: u64) -> Told {
+    pub(crate) fn after_reading(&mut self, sampler: &mut ProbeSampler, now_ns: u64) -> ProcessChanges {
         if self.named.is_empty() {
             return Vec::new();
         }
         let ended = sampler.dead().into_iter().filter(|subject| matches!(subject, Subject::Process(_)));
         let ended: Vec<Subject> = ended.filter(|subject| !self.missing.contains(subject)).collect();
-        let mut told: Told =
+        let mut told: ProcessChanges =
             ended.iter().map(|subject| (subject.clone(), format!("{subject} has ended"))).collect();
         self.missing.extend(ended);
         let may_come = self.missing.iter().any(|subject| self.named.may_come_again(subject));
@@ -117,10 +117,10 @@ mod tests {
         let find = || NamedProcesses::find(std::slice::from_ref(&name), &[]);
         until("it is there", || find().is_ok());
         let mut watch = NamedWatch::new(find().expect("it is there"), &[]);
-        let mut sampler = Sampler::new(Vec::new(), false);
+        let mut sampler = ProbeSampler::new(Vec::new(), false);
         assert_eq!(watch.begin(&mut sampler), []);
         let subject = Subject::Process(name.clone());
-        let is_read = |sampler: &mut Sampler| sampler.sample(0).iter().any(|one| one.subject == subject);
+        let is_read = |sampler: &mut ProbeSampler| sampler.sample(0).iter().any(|one| one.subject == subject);
         assert!(is_read(&mut sampler));
         drop(first);
         until("its end is seen", || !is_read(&mut sampler));
@@ -147,7 +147,7 @@ mod tests {
         until("it is there", || find().is_ok());
         let known = ProcessRef::new(Subject::Broker(0), one.0);
         let mut watch = NamedWatch::new(find().expect("it is there"), &[known]);
-        let mut sampler = Sampler::new(Vec::new(), false);
+        let mut sampler = ProbeSampler::new(Vec::new(), false);
         assert_eq!(watch.begin(&mut sampler).len(), 0, "it is there, under another name");
         assert_eq!(sampler.sample(0), []);
     }

@@ -7,7 +7,7 @@ use crate::limit::TimeCap;
 use crate::named_watch::NamedWatch;
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
-use kdyno_testbed::probe::Sampler;
+use kdyno_testbed::probe::ProbeSampler;
 use kdyno_testbed::probe::named::NamedProcesses;
 use kdyno_testbed::process::ProcessRef;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl MayGoOn {
 }
 
 /// Input of the observer.
-enum Order {
+enum ObserverOrder {
     /// T0 on CLOCK_MONOTONIC, ns: readings begin there.
     Start(u64),
     /// Read at these instants too, ns from T0: the phases' ends.
@@ -57,7 +57,7 @@ enum Order {
 
 /// A running observer.
 pub(crate) struct Observer {
-    orders: Sender<Order>,
+    orders: Sender<ObserverOrder>,
     thread: JoinHandle<()>,
 }
 
@@ -84,22 +84,22 @@ impl Observer {
 
     /// The load starts at T0, an instant of CLOCK_MONOTONIC.
     pub(crate) fn load_starts(&self, t0_ns: u64) {
-        self.order(Order::Start(t0_ns));
+        self.order(ObserverOrder::Start(t0_ns));
     }
 
     /// Phases end at these instants, ns from T0: what was used in one must not be booked in the next.
     pub(crate) fn phases_end(&self, ends_ns: Vec<u64>) {
-        self.order(Order::ReadAt(ends_ns));
+        self.order(ObserverOrder::ReadAt(ends_ns));
     }
 
     /// The last reading, and the end of the thread. What it read lies in the inbox.
     pub(crate) fn finish(self) {
-        self.order(Order::End);
+        self.order(ObserverOrder::End);
         // A panic in it has been reported to the inbox; in the last reading it has lost that one and nothing else.
         let _ = self.thread.join();
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: ObserverOrder) {
         // An observer that is gone has nothing more to do.
         let _ = self.orders.send(order);
     }
@@ -107,7 +107,7 @@ impl Observer {
 
 /// The thread's side.
 struct Watch {
-    sampler: Sampler,
+    sampler: ProbeSampler,
     named: NamedWatch,
     may_go_on: MayGoOn,
     inbox: SyncSender<Heard>,
@@ -129,7 +129,7 @@ impl Watch {
         inbox: SyncSender<Heard>,
     ) -> Self {
         let mut named = NamedWatch::new(named, &processes);
-        let mut sampler = Sampler::new(processes, true);
+        let mut sampler = ProbeSampler::new(processes, true);
         let told = named.begin(&mut sampler);
         if !told.is_empty() {
             let _ = inbox.send(Heard::Named(None, told));
@@ -147,13 +147,13 @@ impl Watch {
         }
     }
 
-    fn run(&mut self, orders: &Receiver<Order>) {
+    fn run(&mut self, orders: &Receiver<ObserverOrder>) {
         loop {
             let until_reading = Duration::from_nanos(self.next_ns.saturating_sub(monotonic_ns()));
             match orders.recv_timeout(LOOK.min(until_reading)) {
-                Ok(Order::Start(t0_ns)) => (self.t0_ns, self.next_ns) = (Some(t0_ns), t0_ns),
-                Ok(Order::ReadAt(ends_ns)) => self.read_at = ends_ns,
-                Ok(Order::End) => {
+                Ok(ObserverOrder::Start(t0_ns)) => (self.t0_ns, self.next_ns) = (Some(t0_ns), t0_ns),
+                Ok(ObserverOrder::ReadAt(ends_ns)) => self.read_at = ends_ns,
+                Ok(ObserverOrder::End) => {
                     if self.t0_ns.is_some() && monotonic_ns() >= self.read_ns + LAST_NS {
                         self.read();
                     }
@@ -253,7 +253,7 @@ mod tests {
             Watch::new(Vec::new(), NamedProcesses::default(), may_go_on, inbox.sender())
         };
         let (orders, received) = channel();
-        orders.send(Order::End).expect("an order");
+        orders.send(ObserverOrder::End).expect("an order");
         watch().run(&received);
         assert!(inbox.hear(Duration::ZERO).is_none());
         let failing = watch();

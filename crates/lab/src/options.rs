@@ -58,12 +58,12 @@ pub struct RunOptions<'a> {
     /// Gives the content of a file of keys or values by the path that the plan has of it; an error is one lowercase clause.
     pub files: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
     /// Called with what happens, on the thread that called [`crate::run`].
-    pub progress: &'a mut dyn FnMut(Progress),
+    pub progress: &'a mut dyn FnMut(RunProgress),
 }
 
 /// What a run reports while it goes on.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Progress {
+pub enum RunProgress {
     /// A step of the set-up, one lowercase phrase.
     Step(String),
     /// Something the user should know before the load starts, or as it happens while it goes on, one lowercase sentence.
@@ -77,9 +77,9 @@ pub enum Progress {
         of: Option<u32>,
     },
     /// Once per second of a trial.
-    Live(Box<Live>),
+    Live(Box<LiveTrial>),
     /// A line for the two of a duet, which run at once; the one that began first is the first.
-    LiveOfPair(Box<[Live; 2]>),
+    LiveOfPair(Box<[LiveTrial; 2]>),
     /// What a Java client counted of itself, as Kafka's tools print it; nothing is hidden of it, so it is not to be stored.
     ClientMetrics(String),
     /// A trial is over and its findings are there.
@@ -88,7 +88,7 @@ pub enum Progress {
 
 /// The state of a trial.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Live {
+pub struct LiveTrial {
     /// Number of the trial.
     pub trial: TrialId,
     /// How many there will be, where that is known.

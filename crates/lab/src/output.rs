@@ -1,6 +1,6 @@
 //! What a program of somebody else writes: read as fast as it comes, so that it never waits for us, and its end kept.
 
-use kdyno_analysis::commands::Lines;
+use kdyno_analysis::commands::LineSplitter;
 use kdyno_model::words::is_acted_on;
 use std::collections::VecDeque;
 use std::io::Read;
@@ -19,7 +19,7 @@ const CHARACTERS_TOLD: usize = 300;
 
 /// Reads an output to its end, and gives each line, `None` for one that is too long; how many bytes it was.
 pub(crate) fn read_lines(mut from: impl Read, mut each: impl FnMut(Option<&[u8]>)) -> u64 {
-    let mut lines = Lines::default();
+    let mut lines = LineSplitter::default();
     let mut buffer = vec![0; PIECE_BYTES];
     let mut bytes = 0_u64;
     loop {
@@ -38,9 +38,9 @@ pub(crate) fn read_lines(mut from: impl Read, mut each: impl FnMut(Option<&[u8]>
 
 /// The last lines that were written.
 #[derive(Debug, Default)]
-pub(crate) struct Tail(VecDeque<Vec<u8>>);
+pub(crate) struct OutputTail(VecDeque<Vec<u8>>);
 
-impl Tail {
+impl OutputTail {
     /// Adds a line, `None`: one that is too long. A flood of lines costs next to nothing.
     pub(crate) fn push(&mut self, line: Option<&[u8]>) {
         let is_full = self.0.len() >= TAIL_LINES;
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn of_a_flood_the_end_is_kept() {
         let flood: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
-        let mut tail = Tail::default();
+        let mut tail = OutputTail::default();
         assert_eq!(read_lines(flood.as_bytes(), |line| tail.push(line)), flood.len() as u64);
         let kept = tail.text();
         assert!(kept.len() <= TAIL_BYTES && kept.ends_with("line 99999"), "{kept}");

@@ -3,9 +3,9 @@
 use crate::connections;
 use crate::error::LabError;
 use crate::heaps::heaps;
-use crate::options::{Progress, RunOptions};
+use crate::options::{RunOptions, RunProgress};
 use crate::replicas::{replicas, topics_at_once};
-use crate::secrets::Secrets;
+use crate::secrets::RunSecrets;
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, ClusterPlan, CommandBegins, ComponentKind, KafkaSource, PairDesign, Plan,
     ProxyPlan, Strategy, TopicPlan,
@@ -25,7 +25,7 @@ use std::path::Path;
 /// is dropped.
 pub(crate) fn check(
     plan: &Plan,
-    secrets: &Secrets,
+    secrets: &RunSecrets,
     options: &mut RunOptions<'_>,
 ) -> Result<HostLock, LabError> {
     preflight::check_writable(options.run_file.parent().unwrap_or(Path::new(".")))?;
@@ -45,10 +45,10 @@ pub(crate) fn check(
         cluster.cpu_limit.map_or(Ok(()), cpu_limit::check)?;
     }
     if let Some(warning) = heaps(plan).and_then(|(heaps, free)| heaps.warning(free)) {
-        (options.progress)(Progress::Warning(warning));
+        (options.progress)(RunProgress::Warning(warning));
     }
     let progress = RefCell::new(&mut *options.progress);
-    let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+    let tell = |step: &str| (progress.borrow_mut())(RunProgress::Step(step.to_owned()));
     let mut ready: Vec<&KafkaSource> = Vec::new();
     for (_, cluster) in local(plan) {
         if !ready.contains(&&cluster.kafka) {
@@ -142,7 +142,7 @@ fn most_at_once(plan: &Plan, of: impl Fn(&ClusterPlan) -> u64) -> Option<u64> {
 }
 
 /// Makes sure that each attached cluster is the one meant and can carry its cases.
-fn attached_fit(plan: &Plan, secrets: &Secrets, options: &mut RunOptions<'_>) -> Result<(), LabError> {
+fn attached_fit(plan: &Plan, secrets: &RunSecrets, options: &mut RunOptions<'_>) -> Result<(), LabError> {
     let mut known: Option<(&AttachedPlan, Attached)> = None;
     let mut told: Vec<String> = Vec::new();
     for case in plan.every_case() {
@@ -157,7 +157,7 @@ fn attached_fit(plan: &Plan, secrets: &Secrets, options: &mut RunOptions<'_>) ->
                         attached.leftover_topics(),
                         target.target
                     );
-                    (options.progress)(Progress::Step(step));
+                    (options.progress)(RunProgress::Step(step));
                 }
                 attached
             }
@@ -165,7 +165,7 @@ fn attached_fit(plan: &Plan, secrets: &Secrets, options: &mut RunOptions<'_>) ->
         attached.check_case(case)?;
         for difference in attached.differences(case) {
             if !told.contains(&difference) {
-                (options.progress)(Progress::Warning(difference.clone()));
+                (options.progress)(RunProgress::Warning(difference.clone()));
                 told.push(difference);
             }
         }

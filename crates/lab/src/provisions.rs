@@ -5,13 +5,13 @@
 //! of both sides. An attached cluster is not ours to stop: it stays.
 
 use crate::error::{LabError, is_denied};
-use crate::options::{Progress, RunOptions};
+use crate::options::{RunOptions, RunProgress};
 use crate::private::Private;
 use crate::replicas::partition_replicas;
-use crate::secrets::Secrets;
-use crate::settings::{self, InForce};
+use crate::secrets::RunSecrets;
+use crate::settings::{self, SystemInForce};
 use crate::system::{self, SystemUnderTest};
-use crate::topics::{Topics, topic_name};
+use crate::topics::{TrialTopics, topic_name};
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{Isolation, Plan, SystemPlan};
 use kdyno_model::trial::Trial;
@@ -31,8 +31,8 @@ pub(crate) struct Provision {
     /// What it was provided for.
     plan: SystemPlan,
     /// Settings in force on it.
-    pub(crate) in_force: InForce,
-    topics: Option<Topics>,
+    pub(crate) in_force: SystemInForce,
+    topics: Option<TrialTopics>,
     /// Whether a trial has run on it.
     pub(crate) has_carried_load: bool,
     /// Processes whose end has been reported.
@@ -43,7 +43,7 @@ pub(crate) struct Provision {
 
 /// A process of a system that has ended while no trial ran on it.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Ended {
+pub(crate) struct EndedProcess {
     pub(crate) subject: Subject,
     /// In words.
     pub(crate) how: String,
@@ -60,7 +60,7 @@ impl Provisions {
         trial: &Trial,
         options: &mut RunOptions<'_>,
         private: &mut Private,
-        secrets: &Secrets,
+        secrets: &RunSecrets,
     ) -> Result<(), LabError> {
         self.stop_unfit(trial)?;
         let wanted = &trial.effective.system;
@@ -75,7 +75,7 @@ impl Provisions {
         let (access, is_attached) = (system.access(), wanted.target().is_some());
         let in_force = settings::read(&access, system.prefix(), is_attached, private);
         for unread in &in_force.unread {
-            (options.progress)(Progress::Warning(unread.why.clone()));
+            (options.progress)(RunProgress::Warning(unread.why.clone()));
         }
         self.standing.push(Provision {
             start: trial.start,
@@ -104,7 +104,7 @@ impl Provisions {
     }
 
     /// What is there for the trial, with the topics that were made for it.
-    pub(crate) fn of(&self, trial: &Trial) -> Result<(&Provision, &Topics), LabError> {
+    pub(crate) fn of(&self, trial: &Trial) -> Result<(&Provision, &TrialTopics), LabError> {
         let standing =
             self.standing.iter().find(|standing| standing.is_for(trial)).ok_or(LabError::NoSystem)?;
         standing.topics.as_ref().map(|topics| (standing, topics)).ok_or(LabError::NoSystem)
@@ -134,11 +134,11 @@ impl Provisions {
             None => {
                 let existing = standing.system.existing_topics();
                 if wanted.keys().any(|address| !existing.contains_key(address)) {
-                    (options.progress)(Progress::Step("making topics".to_owned()));
+                    (options.progress)(RunProgress::Step("making topics".to_owned()));
                 }
                 let prefix = standing.system.prefix();
                 let name = |address: &str| topic_name(prefix, run_id, address, trial.id);
-                Topics::create(&standing.system.access(), prefix, wanted, &existing, name)?
+                TrialTopics::create(&standing.system.access(), prefix, wanted, &existing, name)?
             }
         };
         standing.read_settings_of(&topics, private, options.progress);
@@ -155,13 +155,13 @@ impl Provisions {
     }
 
     /// Processes that have ended since the last trial on their system; each is reported once.
-    pub(crate) fn ended_between(&mut self) -> Vec<Ended> {
+    pub(crate) fn ended_between(&mut self) -> Vec<EndedProcess> {
         let mut found = Vec::new();
         for standing in &mut self.standing {
             for (subject, how) in standing.system.ended() {
                 if standing.told.insert(subject.clone()) {
                     let log = standing.system.log_tail(&subject);
-                    found.push(Ended { subject, how, log });
+                    found.push(EndedProcess { subject, how, log });
                 }
             }
         }
@@ -173,7 +173,7 @@ impl Provisions {
         &mut self,
         plan: &Plan,
         trial: &Trial,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         match plan.isolation {
             Isolation::None => Ok(()),
@@ -186,10 +186,10 @@ impl Provisions {
     pub(crate) fn take_down(
         &mut self,
         before: Option<LabError>,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Option<LabError> {
         if self.standing.iter().any(|standing| !standing.is_attached()) {
-            progress(Progress::Step("taking the system down".to_owned()));
+            progress(RunProgress::Step("taking the system down".to_owned()));
         }
         let mut failure = before;
         for mut standing in self.standing.drain(..) {
@@ -203,9 +203,9 @@ impl Provisions {
 }
 
 /// What went wrong before, if anything; what is not the first is reported.
-fn first_of(before: Option<LabError>, error: LabError, progress: &mut dyn FnMut(Progress)) -> LabError {
+fn first_of(before: Option<LabError>, error: LabError, progress: &mut dyn FnMut(RunProgress)) -> LabError {
     let Some(before) = before else { return error };
-    progress(Progress::Warning(error.in_passing()));
+    progress(RunProgress::Warning(error.in_passing()));
     before
 }
 
@@ -227,7 +227,12 @@ impl Provision {
     }
 
     /// Reads the settings in force on topics of it; what is missing is reported once. A null broker has none.
-    fn read_settings_of(&mut self, topics: &Topics, private: &Private, progress: &mut dyn FnMut(Progress)) {
+    fn read_settings_of(
+        &mut self,
+        topics: &TrialTopics,
+        private: &Private,
+        progress: &mut dyn FnMut(RunProgress),
+    ) {
         if !self.plan.is_kafka() {
             return;
         }
@@ -235,7 +240,7 @@ impl Provision {
             settings::of_topics(&self.system.access(), self.system.prefix(), &topics.names, private);
         self.in_force.topics = settings;
         for one in unread.iter().filter(|one| self.told_unread.insert(one.why.clone())) {
-            progress(Progress::Warning(one.why.clone()));
+            progress(RunProgress::Warning(one.why.clone()));
         }
         self.in_force.unread_topics = unread;
     }
@@ -243,13 +248,13 @@ impl Provision {
     /// Deletes the topics. On a local cluster that has lost a broker this may fail; the cluster is then
     /// replaced before the next trial and takes its topics with it.
     /// A user who may make topics and not delete them loads the same ones again.
-    fn drop_topics(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    fn drop_topics(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         let Some(mut topics) = self.topics.take() else { return Ok(()) };
         match topics.delete(&self.system.access()) {
             Err(LabError::Admin { source, .. }) if self.is_attached() && is_denied(&source) => {
                 if !topics.is_kept() {
                     let names = topics.made().join(", ");
-                    progress(Progress::Warning(format!(
+                    progress(RunProgress::Warning(format!(
                         "the target does not let this user delete topics: {names} stay, and later trials are put on them"
                     )));
                     topics.keep();
@@ -280,7 +285,7 @@ mod tests {
         let error = || LabError::NullBroker { why: "it has no port".to_owned() };
         let mut told = Vec::new();
         let mut progress = |progress| match progress {
-            Progress::Warning(words) => told.push(words),
+            RunProgress::Warning(words) => told.push(words),
             _ => panic!("a warning"),
         };
         assert!(matches!(first_of(None, error(), &mut progress), LabError::NullBroker { .. }));

@@ -3,7 +3,7 @@
 
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
-use crate::options::Progress;
+use crate::options::RunProgress;
 use kdyno_kafka::admin::{Access, BrokerInfo};
 use kdyno_model::plan::{ComponentKind, Plan, ProxyPlan};
 use kdyno_testbed::{Environment, kroxylicious};
@@ -37,10 +37,10 @@ pub(crate) fn releases(plan: &Plan) -> Vec<&str> {
 pub(crate) fn make_ready(
     plan: &Plan,
     environment: &Environment,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(RunProgress),
 ) -> Result<(), LabError> {
     let progress = RefCell::new(progress);
-    let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+    let tell = |step: &str| (progress.borrow_mut())(RunProgress::Step(step.to_owned()));
     for version in releases(plan) {
         kroxylicious::provide(environment, version, &tell)?;
     }

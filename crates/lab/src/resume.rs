@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// What a run file holds of the sessions before.
 #[derive(Debug, Default)]
-pub(crate) struct Before {
+pub(crate) struct EarlierSessions {
     /// What came of the trials that count, in order. Trials that conditioned a cluster are not
     /// among them: that cluster is gone.
     pub(crate) outcomes: Vec<TrialOutcome>,
@@ -35,7 +35,7 @@ pub(crate) struct Before {
 ///
 /// # Errors
 /// The file cannot be read, or is of another run than `request` asks for.
-pub(crate) fn read(path: &Path, request: &RunRequest) -> Result<Before, LabError> {
+pub(crate) fn read(path: &Path, request: &RunRequest) -> Result<EarlierSessions, LabError> {
     let file = RunFile::open(path)?;
     let header = file.header()?;
     if (header.run_id, header.plan.seed) != (request.run_id, request.plan.seed) {
@@ -50,7 +50,7 @@ pub(crate) fn read(path: &Path, request: &RunRequest) -> Result<Before, LabError
     let (sessions, trials) = (file.sessions()?, file.trials()?);
     let spent_ns = spent_ns(&sessions, &trials);
     let sessions = sessions.into_iter().map(|(session, _)| session).collect();
-    Ok(Before { sessions, spent_ns, ..sorted_out(trials, &cut_short, &file.judgement()?) })
+    Ok(EarlierSessions { sessions, spent_ns, ..sorted_out(trials, &cut_short, &file.judgement()?) })
 }
 
 /// How long the sessions of a run took, each from its start to its end, ns. One that was cut off is taken to have ended
@@ -67,7 +67,11 @@ pub fn spent_ns(sessions: &[(Session, Option<SessionEnd>)], trials: &[TrialStart
 
 /// Separates the trials that count from those that are run again. A trial counts when it ran to its end and was judged;
 /// half of a pair does not, for the two of a pair run on the same clusters, next to each other.
-fn sorted_out(trials: Vec<TrialStart>, cut_short: &BTreeSet<TrialId>, judgement: &Judgement) -> Before {
+fn sorted_out(
+    trials: Vec<TrialStart>,
+    cut_short: &BTreeSet<TrialId>,
+    judgement: &Judgement,
+) -> EarlierSessions {
     let last_trial = trials.iter().map(|start| start.trial.id.0).max().unwrap_or(0);
     let judged: BTreeSet<Scope> = judgement.findings.iter().map(|finding| finding.scope).collect();
     let is_whole = |trial: &Trial| !cut_short.contains(&trial.id) && judged.contains(&Scope::Trial(trial.id));
@@ -80,7 +84,7 @@ fn sorted_out(trials: Vec<TrialStart>, cut_short: &BTreeSet<TrialId>, judgement:
     let has_its_pair = |start: &TrialStart| {
         pair_of(start).is_none_or(|key| halves.get(&key).is_some_and(|whole| *whole == 2))
     };
-    let mut before = Before { last_trial, ..Before::default() };
+    let mut before = EarlierSessions { last_trial, ..EarlierSessions::default() };
     for start in trials {
         let id = start.trial.id;
         if start.trial.is_conditioning() {
@@ -196,7 +200,7 @@ mod tests {
         Judgement { findings: ids.iter().map(finding).collect(), ..Judgement::default() }
     }
 
-    fn counted(before: &Before) -> Vec<u32> {
+    fn counted(before: &EarlierSessions) -> Vec<u32> {
         before.outcomes.iter().map(|outcome| outcome.trial.id.0).collect()
     }
 

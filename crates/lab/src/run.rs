@@ -3,17 +3,17 @@
 use crate::calibration::{self, Limits};
 use crate::clock::{monotonic_ns, unix_ns, wall_offset_ns};
 use crate::error::LabError;
-use crate::given::Given;
+use crate::given::GivenContents;
 use crate::java_clients::JavaClients;
 use crate::limit::{TimeBudget, TimeCap};
 use crate::observer::MayGoOn;
-use crate::options::{Progress, RunOptions, RunOutcome, RunRequest};
+use crate::options::{RunOptions, RunOutcome, RunProgress, RunRequest};
 use crate::preflight;
 use crate::private::Private;
 use crate::provisions::{Provision, Provisions};
 use crate::proxy;
-use crate::resume::{self, Before};
-use crate::secrets::Secrets;
+use crate::resume::{self, EarlierSessions};
+use crate::secrets::RunSecrets;
 use crate::settle;
 use crate::stack_sampling::StackSampling;
 use crate::trial::{self, TrialContext};
@@ -36,7 +36,7 @@ use std::sync::atomic::Ordering;
 pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<RunOutcome, LabError> {
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
-    let secrets = Secrets::resolve(&request.plan, options.variables)?;
+    let secrets = RunSecrets::resolve(&request.plan, options.variables)?;
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     let environment = &options.environment;
@@ -46,11 +46,12 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     proxies.map_err(|error| unless_stopped(error, &options))?;
     let stacks = StackSampling::make_ready(&request.plan, environment, options.progress);
     // From here on the clusters are known to be those that are meant.
-    let given = Given::read(&request.plan, options.files, &secrets)?;
-    let before = if options.resume { resume::read(&options.run_file, request)? } else { Before::default() };
+    let given = GivenContents::read(&request.plan, options.files, &secrets)?;
+    let before =
+        if options.resume { resume::read(&options.run_file, request)? } else { EarlierSessions::default() };
     let session = session(request, before.sessions.last(), &options);
     let store = open_run_file(request, &session, &options)?;
-    let mut run = Run {
+    let mut run = RunInProgress {
         request,
         options,
         store,
@@ -122,7 +123,7 @@ fn open_run_file(
 }
 
 /// A run that has its file.
-struct Run<'a> {
+struct RunInProgress<'a> {
     request: &'a RunRequest,
     options: RunOptions<'a>,
     store: RunWriter,
@@ -134,9 +135,9 @@ struct Run<'a> {
     /// What must not be stored.
     private: Private,
     /// What only workers get.
-    secrets: Secrets,
+    secrets: RunSecrets,
     /// Files of keys and values.
-    given: Given,
+    given: GivenContents,
     /// Clients that are not our own.
     java_clients: JavaClients,
     stacks: Option<StackSampling>,
@@ -159,17 +160,17 @@ struct Run<'a> {
     limits: Limits,
 }
 
-impl Run<'_> {
+impl RunInProgress<'_> {
     /// Goes on where the sessions before have ended.
-    fn take_up(&mut self, before: Before, session: &Session) -> Result<(), LabError> {
+    fn take_up(&mut self, before: EarlierSessions, session: &Session) -> Result<(), LabError> {
         let Some(last) = before.sessions.last() else { return Ok(()) };
         if let Some(warning) = resume::change_of_host(last, session) {
-            (self.options.progress)(Progress::Warning(warning));
+            (self.options.progress)(RunProgress::Warning(warning));
         }
         let count = before.outcomes.len();
-        (self.options.progress)(Progress::Step(format!("going on after {count} finished trials")));
+        (self.options.progress)(RunProgress::Step(format!("going on after {count} finished trials")));
         for trial in before.repeated {
-            (self.options.progress)(Progress::Step(format!(
+            (self.options.progress)(RunProgress::Step(format!(
                 "trial {trial} was not finished and is run again"
             )));
             self.store.forget(trial)?;
@@ -189,18 +190,18 @@ impl Run<'_> {
     }
 
     /// One trial after the other, as the plan's strategy names them, until it stops or one cannot go on.
-    fn trials(&mut self) -> Result<End, LabError> {
+    fn trials(&mut self) -> Result<TrialsEnd, LabError> {
         let plan = &self.request.plan;
         loop {
             let trials = kdyno_plan::next(plan, &self.outcomes, self.session).trials();
-            let Some(first) = trials.first() else { return Ok(End::Answered) };
+            let Some(first) = trials.first() else { return Ok(TrialsEnd::Answered) };
             if let Some(stop) = self.may_go_on.must_end() {
                 return Err(stop.into());
             }
             let longest_ns = kdyno_plan::longest_ns(plan, &self.outcomes, first, self.session);
             if let Some(why) = self.budget.too_late(monotonic_ns(), longest_ns) {
-                (self.options.progress)(Progress::Warning(why.clone()));
-                return Ok(End::OutOfTime(why));
+                (self.options.progress)(RunProgress::Warning(why.clone()));
+                return Ok(TrialsEnd::OutOfTime(why));
             }
             self.budget.begin(monotonic_ns());
             self.tell_ended()?;
@@ -216,7 +217,7 @@ impl Run<'_> {
     fn tell_ended(&mut self) -> Result<(), LabError> {
         for ended in self.provisions.ended_between() {
             let detail = format!("{} ended between trials: {}", ended.subject, ended.how);
-            (self.options.progress)(Progress::Warning(format!("{detail}; its cluster is replaced")));
+            (self.options.progress)(RunProgress::Warning(format!("{detail}; its cluster is replaced")));
             self.store.log(&ended.subject.to_string(), &ended.log.join("\n"))?;
             self.store.event(None, event(EventKind::ProcessDied, ended.subject, detail))?;
         }
@@ -229,7 +230,7 @@ impl Run<'_> {
         self.provide(trials)?;
         let of = trials_planned(plan);
         for trial in trials {
-            (self.options.progress)(Progress::TrialStarted { trial: Box::new(trial.clone()), of });
+            (self.options.progress)(RunProgress::TrialStarted { trial: Box::new(trial.clone()), of });
         }
         let later_ns = kdyno_plan::load_ns_after(plan, self.done + trials.len());
         let mut contexts = Vec::new();
@@ -312,7 +313,7 @@ impl Run<'_> {
         self.store.course(kdyno_analysis::series::trial(&evidence)?)?;
         let outcome = TrialOutcome { session: self.session, ..TrialOutcome::new(trial, judgement) };
         self.starts.push(evidence.start);
-        (self.options.progress)(Progress::TrialEnded(Box::new(outcome.clone())));
+        (self.options.progress)(RunProgress::TrialEnded(Box::new(outcome.clone())));
         self.outcomes.push(outcome);
         Ok(())
     }
@@ -326,10 +327,10 @@ impl Run<'_> {
     }
 
     /// Takes everything down and writes the end. The first thing that went wrong is the one that is reported.
-    fn close(mut self, ended: Result<End, LabError>) -> RunOutcome {
+    fn close(mut self, ended: Result<TrialsEnd, LabError>) -> RunOutcome {
         let (out_of_time, mut failure) = match ended {
-            Ok(End::Answered) => (None, None),
-            Ok(End::OutOfTime(why)) => (Some(why), None),
+            Ok(TrialsEnd::Answered) => (None, None),
+            Ok(TrialsEnd::OutOfTime(why)) => (Some(why), None),
             Err(error) => (None, Some(error)),
         };
         if let Some(error) = failure.as_ref().and_then(LabError::testbed)
@@ -361,7 +362,7 @@ impl Run<'_> {
 }
 
 /// How trials came to their end when nothing went wrong.
-enum End {
+enum TrialsEnd {
     /// The strategy wants no more of them.
     Answered,
     /// The budget might not hold another one; why, a lowercase sentence.

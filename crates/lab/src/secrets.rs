@@ -30,7 +30,7 @@ const COMMAND_DEADLINE: Duration = Duration::from_secs(30);
 const MADE_BYTES: usize = 32;
 
 /// Gives the value of an environment variable.
-type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// Why there is no value: one lowercase clause about the reference, and what can be done.
 #[derive(Debug)]
@@ -46,14 +46,14 @@ impl From<String> for NoValue {
 }
 
 /// The values of a run's secrets. By name and reference: cases may give one name to different ones.
-pub(crate) struct Secrets(BTreeMap<(String, SecretRef), Secret>);
+pub(crate) struct RunSecrets(BTreeMap<(String, SecretRef), Secret>);
 
-impl Secrets {
+impl RunSecrets {
     /// Resolves each reference of the plan.
     ///
     /// # Errors
     /// One gives no value. The error names it, and nothing of what was read.
-    pub(crate) fn resolve(plan: &Plan, variables: Variables<'_>) -> Result<Self, LabError> {
+    pub(crate) fn resolve(plan: &Plan, variables: VariableLookup<'_>) -> Result<Self, LabError> {
         let mut values = BTreeMap::new();
         for (name, reference) in plan.every_case().flat_map(|case| &case.secrets) {
             if let Entry::Vacant(entry) = values.entry((name.clone(), reference.clone())) {
@@ -98,7 +98,7 @@ impl Secrets {
 pub fn access(
     target: &AttachedPlan,
     secrets: &BTreeMap<String, SecretRef>,
-    variables: Variables<'_>,
+    variables: VariableLookup<'_>,
 ) -> Result<Access, LabError> {
     let value = |name| resolved(name, &secrets[name], variables);
     let values: BTreeMap<&str, Secret> =
@@ -107,7 +107,7 @@ pub fn access(
     Ok(Access { bootstrap: target.bootstrap.clone(), security })
 }
 
-fn resolved(name: &str, reference: &SecretRef, variables: Variables<'_>) -> Result<Secret, LabError> {
+fn resolved(name: &str, reference: &SecretRef, variables: VariableLookup<'_>) -> Result<Secret, LabError> {
     kdyno_credentials::close_memory();
     value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Secret {
         name: name.to_owned(),
@@ -122,7 +122,7 @@ pub(crate) fn resolve_again(reference: &SecretRef) -> Result<Secret, String> {
     value_of(reference, &|_| None).map_err(|none| none.why)
 }
 
-fn value_of(reference: &SecretRef, variables: Variables<'_>) -> Result<Secret, NoValue> {
+fn value_of(reference: &SecretRef, variables: VariableLookup<'_>) -> Result<Secret, NoValue> {
     match reference {
         SecretRef::Env(name) => {
             let value = variables(name).ok_or_else(|| "is not set".to_owned())?;

@@ -14,30 +14,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Settings of each broker, topic or load item.
-pub(crate) type Settings = BTreeMap<Subject, SettingsInForce>;
+pub(crate) type SettingsBySubject = BTreeMap<Subject, SettingsInForce>;
 
 /// What is in force on a system.
 #[derive(Debug, Default)]
-pub(crate) struct InForce {
-    pub(crate) brokers: Settings,
+pub(crate) struct SystemInForce {
+    pub(crate) brokers: SettingsBySubject,
     /// Settings of the topics of the trial that runs on it.
-    pub(crate) topics: Settings,
+    pub(crate) topics: SettingsBySubject,
     /// Which version its brokers run, where nothing else says so.
     pub(crate) facts: BTreeMap<String, String>,
     /// What is missing, and why: of its brokers, and of the topics of the trial that runs on it.
-    pub(crate) unread: Vec<Unread>,
-    pub(crate) unread_topics: Vec<Unread>,
+    pub(crate) unread: Vec<UnreadSettings>,
+    pub(crate) unread_topics: Vec<UnreadSettings>,
 }
 
 /// Settings that could not be read.
 #[derive(Debug, Clone)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadSettings {
     pub(crate) subject: Subject,
     /// The sentence that is printed.
     pub(crate) why: String,
 }
 
-impl Unread {
+impl UnreadSettings {
     fn brokers(why: &AdminError) -> Self {
         let why = format!("the brokers' settings are not kept with the run: {why}");
         Self { subject: Subject::Brokers, why }
@@ -83,7 +83,7 @@ const PROTOCOL_VERSION: &str = "inter.broker.protocol.version";
 /// Asks each broker of the cluster. Settings without a value, as sensitive ones, are left out, and so is a broker whose
 /// settings are those of the first one. An attached cluster is also asked for its version, which it reports also to
 /// users who may not see its settings.
-pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &Private) -> InForce {
+pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &Private) -> SystemInForce {
     let (mut told, mut features, mut brokers) = (Vec::new(), Vec::new(), 0);
     let mut ask = || -> Result<(), AdminError> {
         let mut admin = admin(access, prefix)?;
@@ -98,7 +98,7 @@ pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &P
         }
         Ok(())
     };
-    let unread = ask().err().map(|why| Unread::brokers(&why));
+    let unread = ask().err().map(|why| UnreadSettings::brokers(&why));
     if unread.is_some() {
         // Settings of some brokers alone would look like those of all.
         told.clear();
@@ -107,9 +107,9 @@ pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &P
         }
     }
     let facts = if is_attached { version_facts(&features, &told) } else { BTreeMap::new() };
-    InForce {
+    SystemInForce {
         brokers: distinct(told),
-        topics: Settings::new(),
+        topics: SettingsBySubject::new(),
         facts,
         unread: unread.into_iter().collect(),
         unread_topics: Vec::new(),
@@ -122,21 +122,21 @@ pub(crate) fn of_topics(
     prefix: &str,
     names: &BTreeMap<String, String>,
     private: &Private,
-) -> (Settings, Vec<Unread>) {
-    let (mut found, mut unread) = (Settings::new(), Vec::new());
+) -> (SettingsBySubject, Vec<UnreadSettings>) {
+    let (mut found, mut unread) = (SettingsBySubject::new(), Vec::new());
     let asked: Vec<&str> = names.values().take(TOPICS_MAX).map(String::as_str).collect();
     let answered = admin(access, prefix).and_then(|mut admin| Ok((admin.topics(Some(&asked))?, admin)));
     let (infos, mut admin) = match answered {
         Ok(answered) => answered,
-        Err(why) => return (found, vec![Unread::topics(&why, names)]),
+        Err(why) => return (found, vec![UnreadSettings::topics(&why, names)]),
     };
     for (address, name) in names.iter().take(TOPICS_MAX) {
         let mut settings = match admin.describe_configs(ConfigOf::Topic(name)) {
             Ok(told) => kept(told, private),
             // Who does not answer would be waited for once more for each topic.
-            Err(why) if why.code().is_none() => return (found, vec![Unread::topics(&why, names)]),
+            Err(why) if why.code().is_none() => return (found, vec![UnreadSettings::topics(&why, names)]),
             Err(why) => {
-                unread.push(Unread::topic(address, &why, names));
+                unread.push(UnreadSettings::topic(address, &why, names));
                 SettingsInForce::new()
             }
         };
@@ -210,7 +210,7 @@ fn shape(info: &TopicInfo) -> [(String, SettingInForce); 2] {
 
 /// The first broker's settings, and those of each broker that has others; one broker may have set what is the default
 /// of another.
-fn distinct(told: Vec<(Subject, SettingsInForce)>) -> Settings {
+fn distinct(told: Vec<(Subject, SettingsInForce)>) -> SettingsBySubject {
     let values = |settings: &SettingsInForce| -> Vec<(String, String)> {
         settings.iter().map(|(name, setting)| (name.clone(), setting.value.clone())).collect()
     };
@@ -333,7 +333,7 @@ mod tests {
         let same = with(4, SettingInForce::new(SettingOrigin::Static, "8"));
         let kept = distinct(vec![of(1, "8"), of(2, "8"), of(3, "4"), same]);
         assert_eq!(kept, BTreeMap::from([of(1, "8"), of(3, "4")]));
-        assert_eq!(distinct(Vec::new()), Settings::new());
+        assert_eq!(distinct(Vec::new()), SettingsBySubject::new());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use crate::cluster_view::ClusterView;
 use crate::observer::MayGoOn;
 use crate::system::SystemUnderTest;
-use crate::topics::Topics;
+use crate::topics::TrialTopics;
 use std::time::{Duration, Instant};
 
 /// Longest wait. A follower that is behind copies some 100 MB/s.
@@ -20,7 +20,11 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Waits until every replica of the run's topics is in sync; what is not so in the end, in words. A system that has
 /// lost a process will not get there, and is replaced.
-pub(crate) fn wait(system: &dyn SystemUnderTest, topics: &Topics, may_go_on: &MayGoOn) -> Option<String> {
+pub(crate) fn wait(
+    system: &dyn SystemUnderTest,
+    topics: &TrialTopics,
+    may_go_on: &MayGoOn,
+) -> Option<String> {
     if !topics.are_replicated() || !system.ended().is_empty() {
         return None;
     }
@@ -46,7 +50,7 @@ pub(crate) fn wait(system: &dyn SystemUnderTest, topics: &Topics, may_go_on: &Ma
 }
 
 /// How many partitions lack replicas in sync.
-fn look(system: &dyn SystemUnderTest, topics: &Topics) -> kdyno_kafka::admin::Result<usize> {
+fn look(system: &dyn SystemUnderTest, topics: &TrialTopics) -> kdyno_kafka::admin::Result<usize> {
     let client_id = format!("{}admin", system.prefix());
     let mut admin = system.access().admin(&client_id, ANSWER_TIME_MAX)?;
     Ok(ClusterView::look(&mut admin, &topics.names)?.under_replicated())

@@ -1,6 +1,6 @@
 //! What a run samples stacks with, made ready once. That it cannot be had stops no run.
 
-use crate::options::Progress;
+use crate::options::RunProgress;
 use kdyno_model::plan::Plan;
 use kdyno_model::stacks::FlameKind;
 use kdyno_testbed::{Environment, profiler};
@@ -20,16 +20,16 @@ impl StackSampling {
     pub(crate) fn make_ready(
         plan: &Plan,
         environment: &Environment,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Option<Self> {
         let kind = plan.flame?;
         let library = {
             let progress = RefCell::new(&mut *progress);
-            let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+            let tell = |step: &str| (progress.borrow_mut())(RunProgress::Step(step.to_owned()));
             profiler::make_ready(environment, &tell).map_err(|error| error.to_string())
         };
         if let Err(why) = &library {
-            progress(Progress::Warning(format!("no stacks are sampled: {why}")));
+            progress(RunProgress::Warning(format!("no stacks are sampled: {why}")));
         }
         Some(Self { kind, library })
     }

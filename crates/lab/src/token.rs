@@ -24,13 +24,13 @@ const PAUSE_MIN: Duration = Duration::from_secs(5);
 
 /// A token that can be requested again.
 #[derive(Debug, Clone)]
-pub(crate) struct Token {
+pub(crate) struct RenewableToken {
     /// Its name in the plan.
     pub(crate) name: String,
     reference: SecretRef,
 }
 
-impl Token {
+impl RenewableToken {
     /// That of a case, where it logs in with one from a file, a properties file among them, or a command.
     pub(crate) fn of(case: &CasePlan) -> Option<Self> {
         let Some(Sasl::OauthBearer { token, .. }) = &case.system.target()?.security.sasl else { return None };
@@ -74,7 +74,7 @@ impl Renewal {
     /// Requests it again before `first` expires, and so on; the lab's own `login` has it at once, workers by way of the
     /// inbox.
     pub(crate) fn start(
-        token: Token,
+        token: RenewableToken,
         first: &Secret,
         login: Option<Arc<Login>>,
         inbox: SyncSender<Heard>,
@@ -91,7 +91,7 @@ impl Renewal {
 /// Asks after the first of the pauses and then again and again, at least the second apart. Why there is no newer token is
 /// reported once, until there is one or another reason.
 fn ask(
-    token: &Token,
+    token: &RenewableToken,
     (mut pause, pause_min): (Duration, Duration),
     login: Option<&Login>,
     inbox: &SyncSender<Heard>,
@@ -197,7 +197,7 @@ mod tests {
     fn the_labs_own_login_has_the_token_of_the_trial_that_begins() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("token");
-        let token = Token { name: "token".to_owned(), reference: SecretRef::File(path.clone()) };
+        let token = RenewableToken { name: "token".to_owned(), reference: SecretRef::File(path.clone()) };
         let login = bearer("at-the-start");
         for trial in ["of-trial-1", "of-trial-2"] {
             write(&path, trial);
@@ -217,7 +217,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("token");
         write(&path, "newer");
-        let token = Token { name: "token".to_owned(), reference: SecretRef::File(path) };
+        let token = RenewableToken { name: "token".to_owned(), reference: SecretRef::File(path) };
         let login = bearer("older");
         let (inbox, heard) = sync_channel(1);
         let (alive, ended) = channel();
@@ -239,7 +239,7 @@ mod tests {
     fn why_there_is_no_newer_token_is_told_once() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("token");
-        let token = Token { name: "token".to_owned(), reference: SecretRef::File(path.clone()) };
+        let token = RenewableToken { name: "token".to_owned(), reference: SecretRef::File(path.clone()) };
         let (inbox, heard) = sync_channel(9);
         let (alive, ended) = channel();
         let pauses = (Duration::ZERO, Duration::from_millis(1));

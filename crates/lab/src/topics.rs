@@ -16,7 +16,7 @@ pub(crate) const PREFIX: &str = "kdyno-";
 
 /// Topics of a trial. Those that were made for it are ours to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Topics {
+pub(crate) struct TrialTopics {
     /// The topic's address in the scenario to its real name.
     pub(crate) names: BTreeMap<String, String>,
     /// Topics that were there before the run.
@@ -29,7 +29,7 @@ pub(crate) struct Topics {
     prefix: String,
 }
 
-impl Topics {
+impl TrialTopics {
     /// Makes every topic but those that `existing` names, and waits until each of its partitions has a leader. `prefix`
     /// begins the client id, as it begins the `name` of each topic.
     pub(crate) fn create(
@@ -132,8 +132,8 @@ mod tests {
     }
 
     /// A topic that was made on a cluster which is gone.
-    fn made_on_nobody() -> Topics {
-        Topics {
+    fn made_on_nobody() -> TrialTopics {
+        TrialTopics {
             names: BTreeMap::from([("perf".to_owned(), "team-a.perf-1".to_owned())]),
             existing: BTreeMap::new(),
             is_kept: false,
@@ -146,8 +146,9 @@ mod tests {
     fn administration_uses_the_prefix_as_its_client_id() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let access = Access::plaintext(vec![listener.local_addr().expect("its address").to_string()]);
-        let create =
-            move || Topics::create(&access, "team-a.", &BTreeMap::new(), &BTreeMap::new(), str::to_owned);
+        let create = move || {
+            TrialTopics::create(&access, "team-a.", &BTreeMap::new(), &BTreeMap::new(), str::to_owned)
+        };
         let client = std::thread::spawn(create);
         let (mut broker, _) = listener.accept().expect("a client");
         // Length of the request, its kind and version, its number, length of the client id: then the id.
@@ -169,13 +170,13 @@ mod tests {
         // No broker is asked.
         let nobody = nobody();
         let topics =
-            Topics::create(&nobody, PREFIX, &plans, &existing, str::to_owned).expect("nothing to make");
+            TrialTopics::create(&nobody, PREFIX, &plans, &existing, str::to_owned).expect("nothing to make");
         assert_eq!(topics.names, BTreeMap::from([("perf".to_owned(), "team-a.perf".to_owned())]));
         assert!(topics.made().is_empty() && topics.are_replicated());
         topics.delete(&nobody).expect("nothing to delete");
         let both = BTreeMap::from([("perf".to_owned(), plan.clone()), ("more".to_owned(), plan)]);
         assert!(
-            Topics::create(&nobody, PREFIX, &both, &existing, str::to_owned).is_err(),
+            TrialTopics::create(&nobody, PREFIX, &both, &existing, str::to_owned).is_err(),
             "one is to be made"
         );
     }

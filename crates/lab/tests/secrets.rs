@@ -8,7 +8,7 @@ use kdyno_kafka::messages::{
     Message, m17_sasl_handshake, m18_api_versions, m36_sasl_authenticate, write_frame,
 };
 use kdyno_kafka_server::null_broker::{NullBrokerOptions, serve};
-use kdyno_lab::{Progress, RunOptions, RunRequest, run};
+use kdyno_lab::{RunOptions, RunProgress, RunRequest, run};
 use kdyno_load::framing::read_before_task;
 use kdyno_model::plan::{Protocol, Sasl, Security, SystemPlan};
 use kdyno_model::secret::SecretRef;
@@ -182,7 +182,7 @@ fn refused_in(here: &Path, address: &str) {
     let security = Security { protocol: Protocol::SaslPlaintext, tls: None, sasl: Some(sasl) };
     *target.security = security;
     let say = |what: &str| writeln!(io::stdout(), "{what}").expect("somebody who reads");
-    let mut progress = |progress: Progress| say(&format!("{progress:?}"));
+    let mut progress = |progress: RunProgress| say(&format!("{progress:?}"));
     let told = match run(&request, options(here, &mut progress)) {
         Ok(outcome) => outcome.failure.expect("a login that is refused").to_string(),
         Err(error) => error.to_string(),
@@ -190,7 +190,7 @@ fn refused_in(here: &Path, address: &str) {
     say(&told);
 }
 
-fn options<'a>(here: &Path, progress: &'a mut dyn FnMut(Progress)) -> RunOptions<'a> {
+fn options<'a>(here: &Path, progress: &'a mut dyn FnMut(RunProgress)) -> RunOptions<'a> {
     RunOptions {
         named: Default::default(),
         resume: false,
@@ -210,7 +210,7 @@ fn options<'a>(here: &Path, progress: &'a mut dyn FnMut(Progress)) -> RunOptions
 fn run_in(here: &Path, address: &str) {
     let mut looks = 0;
     let mut look = |progress| {
-        if let Progress::Live(_) = progress {
+        if let RunProgress::Live(_) = progress {
             assert_folder_without_marks(here);
             for pid in children() {
                 for file in ["cmdline", "environ"] {

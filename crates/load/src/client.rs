@@ -11,11 +11,11 @@ pub use drawn::DrawnRecords;
 
 use crate::connections_io::ConnectionsIo;
 use crate::net::Net;
-use crate::payload::Payloads;
+use crate::payload::BodyBuilder;
 use crate::record_times::{Admission, RecordTimes};
 use crate::recorder::{BatchInstants, Recorder};
 use crate::schedule::{NEVER, Schedule};
-use crate::stream::{Clock, Events, Ready, StreamContext};
+use crate::stream::{Events, LoadClock, SocketReadiness, StreamContext};
 use crate::token_bucket::TokenBucket;
 use due::next_due;
 use kdyno_kafka::backoff::ExponentialBackoff;
@@ -23,7 +23,7 @@ use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::producer::{
-    Batch, FinishedRequest, Outcome, Producer, ProducerClient, ProducerConfig, RecordShape, Retries,
+    Delivery, FinishedRequest, Producer, ProducerBatch, ProducerClient, ProducerConfig, RecordShape, Retries,
 };
 use kdyno_model::plan::{Fill, ProducePlan, Rate, TransactionsPlan};
 use kdyno_model::sample::ClientTotals;
@@ -40,11 +40,11 @@ pub struct ProduceClient {
     kafka: ProducerClient<RecordTimes>,
     io: ConnectionsIo,
     /// What its records carry; none before [`Self::prepare`].
-    payloads: Option<Payloads>,
+    payloads: Option<BodyBuilder>,
     /// Where records differ: the next ones.
     drawn: Option<DrawnRecords>,
     finished: Vec<FinishedRequest>,
-    outcomes: Vec<(Batch<RecordTimes>, Outcome)>,
+    outcomes: Vec<(ProducerBatch<RecordTimes>, Delivery)>,
     retries: Retries,
     schedule: Option<Schedule>,
     /// While the buffer is full: the schedule's place of what came due. `schedule` itself then stays at the first
@@ -69,19 +69,19 @@ pub struct ProduceClient {
     /// Room came free, or a request left, in a closed loop: another turn is due at once.
     wants_turn: bool,
     /// `None`: it sends without transactions.
-    transactions: Option<TransactionPace>,
+    transactions: Option<TransactionEnds>,
 }
 
 /// When a client's transactions end, and how.
 #[derive(Debug)]
-struct TransactionPace {
+struct TransactionEnds {
     plan: TransactionsPlan,
     random: Pcg64,
     /// That there will be no more of them was reported.
     is_told: bool,
 }
 
-impl TransactionPace {
+impl TransactionEnds {
     fn new(plan: TransactionsPlan, seed: u64) -> Self {
         Self { plan, random: Pcg64::seed_from_u64(seed), is_told: false }
     }
@@ -131,7 +131,7 @@ impl ProduceClient {
             wants_turn: false,
             transactions: plan
                 .transactions
-                .map(|plan| TransactionPace::new(plan, context.transaction_seed(index))),
+                .map(|plan| TransactionEnds::new(plan, context.transaction_seed(index))),
         }
     }
 
@@ -150,7 +150,7 @@ impl ProduceClient {
         &mut self,
         config: ProducerConfig,
         shape: RecordShape,
-        payloads: Payloads,
+        payloads: BodyBuilder,
         drawn: Option<DrawnRecords>,
     ) {
         self.kafka.prepare(config, shape);
@@ -194,7 +194,7 @@ impl ProduceClient {
     }
 
     /// Closed loop: takes as many records as there is room for.
-    pub fn admit_at_once(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+    pub fn admit_at_once(&mut self, now_ns: u64, clock: LoadClock, recorder: &mut Recorder) {
         self.wants_turn = false;
         let is_limited = now_ns >= clock.measure_ns;
         let limit = if is_limited { self.limit_left.unwrap_or(u64::MAX) } else { u64::MAX };
@@ -220,7 +220,7 @@ impl ProduceClient {
     }
 
     /// Open loop: hands over what has come due by `due_ns`; what finds no room joins the backlog.
-    pub fn release_due(&mut self, due_ns: u64, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+    pub fn release_due(&mut self, due_ns: u64, now_ns: u64, clock: LoadClock, recorder: &mut Recorder) {
         self.wants_turn = false;
         if self.drawn.is_some() && self.due.is_none() {
             self.release_drawn(due_ns, now_ns, clock, recorder);
@@ -261,7 +261,7 @@ impl ProduceClient {
     }
 
     /// Between ticks: room that came free goes to the records that wait for it.
-    pub fn admit_backlog(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+    pub fn admit_backlog(&mut self, now_ns: u64, clock: LoadClock, recorder: &mut Recorder) {
         self.wants_turn = false;
         let (t0_ns, since_ns, ended_by) = (clock.t0_ns, self.full_ns, self.ended_by());
         let Some(schedule) = &mut self.schedule else { return };
@@ -301,7 +301,7 @@ impl ProduceClient {
     }
 
     /// When the next record of an open loop comes due, ns.
-    pub fn next_due(&self, clock: Clock) -> Option<u64> {
+    pub fn next_due(&self, clock: LoadClock) -> Option<u64> {
         let schedule = self.due.as_ref().or(self.schedule.as_ref())?;
         let at = clock.t0_ns.saturating_add(schedule.peek());
         let is_over = at >= clock.load_end_ns || (at >= clock.measure_ns && self.limit_left == Some(0));
@@ -313,7 +313,7 @@ impl ProduceClient {
     pub fn compress_full(
         &mut self,
         now_ns: u64,
-        clock: Clock,
+        clock: LoadClock,
         net: &mut dyn Net,
         recorder: &mut Recorder,
     ) -> u64 {
@@ -333,7 +333,7 @@ impl ProduceClient {
     pub fn on_ready(
         &mut self,
         connection: usize,
-        ready: Ready,
+        ready: SocketReadiness,
         net: &mut dyn Net,
         recorder: Option<&mut Recorder>,
         events: &mut Events,
@@ -420,7 +420,7 @@ impl ProduceClient {
         producer.take_outcomes(&mut self.outcomes);
         for (mut batch, outcome) in self.outcomes.drain(..) {
             match outcome {
-                Outcome::Acknowledged { written_ns, received_ns } => {
+                Delivery::Acknowledged { written_ns, received_ns } => {
                     let sealed_ns = batch.sealed_ns().unwrap_or(written_ns);
                     let sent_ns = batch.sent_ns();
                     let instants = BatchInstants { sealed_ns, sent_ns, written_ns, received_ns, known_ns };
@@ -429,7 +429,7 @@ impl ProduceClient {
                     recorder.compressed(known_ns, batch.record_bytes());
                     self.records += u64::from(batch.count);
                 }
-                Outcome::Failed { reason } => {
+                Delivery::Failed { reason } => {
                     for t0 in batch.user_data.each_intended_ns() {
                         recorder.failed(t0, 1, reason);
                     }

@@ -6,7 +6,7 @@
 
 use crate::wakeups::Wakeups;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::connection::Refusal;
+use kdyno_kafka::connection::PermanentError;
 
 /// Clients of a stream that connect at once before T0.
 pub const CONNECTING_MAX: usize = 200;
@@ -25,7 +25,7 @@ pub struct Connect {
 
 /// How far a client's first connecting is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ConnectingState {
     Idle,
     Dialling { dialled_ns: u64 },
     Ready,
@@ -34,14 +34,14 @@ enum State {
 /// The clients of a stream as they connect for the first time.
 #[derive(Debug)]
 pub struct Connecting {
-    states: Vec<State>,
+    states: Vec<ConnectingState>,
     /// Clients that were started: the first ones.
     begun: usize,
     ready: usize,
     /// When the last clients were started, ns.
     wave_ns: u64,
     /// Why a client will never be ready.
-    refusal: Option<Refusal>,
+    refusal: Option<PermanentError>,
     /// What was not recorded yet.
     times: Vec<Connect>,
 }
@@ -49,7 +49,7 @@ pub struct Connecting {
 impl Connecting {
     /// None has begun.
     pub fn new(clients: usize) -> Self {
-        let states = vec![State::Idle; clients];
+        let states = vec![ConnectingState::Idle; clients];
         Self { states, begun: 0, ready: 0, wave_ns: 0, refusal: None, times: Vec::new() }
     }
 
@@ -77,8 +77,8 @@ impl Connecting {
 
     /// A client's turn begins.
     pub fn dials(&mut self, client: usize, now_ns: u64) {
-        if self.states[client] == State::Idle {
-            self.states[client] = State::Dialling { dialled_ns: now_ns };
+        if self.states[client] == ConnectingState::Idle {
+            self.states[client] = ConnectingState::Dialling { dialled_ns: now_ns };
         }
     }
 
@@ -91,9 +91,9 @@ impl Connecting {
         is_ready: impl FnOnce() -> bool,
         wakeups: &mut Wakeups,
     ) {
-        let State::Dialling { dialled_ns } = self.states[client] else { return };
+        let ConnectingState::Dialling { dialled_ns } = self.states[client] else { return };
         if kafka.connections().is_ready() && is_ready() {
-            self.states[client] = State::Ready;
+            self.states[client] = ConnectingState::Ready;
             self.ready += 1;
             self.times.push(Connect { dialled_ns, ready_ns: now_ns });
             if self.begun < self.states.len() {
@@ -109,7 +109,7 @@ impl Connecting {
     ///
     /// # Errors
     /// When one never will be.
-    pub fn are_all_ready(&self) -> Result<bool, Refusal> {
+    pub fn are_all_ready(&self) -> Result<bool, PermanentError> {
         self.refusal.clone().map_or(Ok(self.ready == self.states.len()), Err)
     }
 
@@ -117,7 +117,7 @@ impl Connecting {
     ///
     /// # Errors
     /// When one never will be, and none is.
-    pub fn is_any_ready(&self) -> Result<bool, Refusal> {
+    pub fn is_any_ready(&self) -> Result<bool, PermanentError> {
         if self.ready > 0 { Ok(true) } else { self.refusal.clone().map_or(Ok(false), Err) }
     }
 
@@ -134,7 +134,7 @@ mod tests {
     use kdyno_kafka::broker_connections::ConnectionsConfig;
     use kdyno_kafka::connection::ConnectionError;
     use kdyno_kafka::producer::ProducerClient;
-    use kdyno_kafka::security::Security;
+    use kdyno_kafka::security::ConnectionSecurity;
     use kdyno_kafka::session::SessionError;
 
     fn client() -> ProducerClient<()> {
@@ -143,7 +143,7 @@ mod tests {
             topics: vec!["t".to_owned()],
             bootstrap: vec![("broker".to_owned(), 9092)],
             needs: ProducerClient::<()>::NEEDS,
-            security: Security::default(),
+            security: ConnectionSecurity::default(),
             request_timeout_ns: 1,
             retry_backoff: ExponentialBackoff { first_ns: 1, max_ns: 1 },
             reconnect_backoff: ExponentialBackoff { first_ns: 1, max_ns: 1 },
@@ -167,7 +167,7 @@ mod tests {
         let (mut client, mut wakeups) = (client(), Wakeups::none(1));
         let mut connecting = Connecting::new(1);
         connecting.dials(0, 1);
-        let refusal = Refusal::Session(SessionError::Refused("no".to_owned()));
+        let refusal = PermanentError::Session(SessionError::Refused("no".to_owned()));
         for (error, expected) in
             [(ConnectionError::Closed, Ok(false)), (ConnectionError::Refused(refusal.clone()), Err(refusal))]
         {

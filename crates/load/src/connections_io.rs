@@ -1,10 +1,10 @@
 //! Moves bytes between a client's connections and the net, and reports to the timeline what happened to them.
 
 use crate::net::{ConnectionId, Net};
-use crate::stream::{Events, Ready};
+use crate::stream::{Events, SocketReadiness};
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionState};
 use kdyno_kafka::client::Client;
-use kdyno_kafka::connection::{ConnectionError, Written};
+use kdyno_kafka::connection::{ConnectionError, WriteProgress};
 use kdyno_model::event::EventKind;
 use kdyno_model::worker::StreamTask;
 use std::io::{self, IoSlice};
@@ -97,7 +97,7 @@ impl ConnectionsIo {
         &mut self,
         client: &mut C,
         connection: usize,
-        ready: Ready,
+        ready: SocketReadiness,
         net: &mut dyn Net,
     ) {
         let connections = client.connections_mut();
@@ -179,10 +179,10 @@ impl ConnectionsIo {
         let id = self.id(connection);
         let queues = connections.connection_mut(connection);
         loop {
-            match queues.write_to(&mut Socket { net, id }) {
-                Ok(Written::Nothing) => return,
-                Ok(Written::Bytes) => {}
-                Ok(Written::Request) => queues.stamp_written(net.now_ns()),
+            match queues.write_to(&mut SocketWriter { net, id }) {
+                Ok(WriteProgress::Nothing) => return,
+                Ok(WriteProgress::Bytes) => {}
+                Ok(WriteProgress::Request) => queues.stamp_written(net.now_ns()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     *self.blocked(connection) = true;
                     return;
@@ -217,12 +217,12 @@ impl ConnectionsIo {
 }
 
 /// One connection's socket, to write to.
-struct Socket<'a> {
+struct SocketWriter<'a> {
     net: &'a mut dyn Net,
     id: ConnectionId,
 }
 
-impl io::Write for Socket<'_> {
+impl io::Write for SocketWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.net.write(self.id, &[IoSlice::new(bytes)])
     }
@@ -242,7 +242,7 @@ mod tests {
     use kdyno_kafka::backoff::ExponentialBackoff;
     use kdyno_kafka::broker_connections::ConnectionsConfig;
     use kdyno_kafka::messages::m03_metadata;
-    use kdyno_kafka::security::Security;
+    use kdyno_kafka::security::ConnectionSecurity;
 
     /// A peer that has hung up: what is written to it is an error before its end is read.
     struct HungUp;
@@ -278,7 +278,7 @@ mod tests {
             topics: vec!["a".to_owned()],
             bootstrap: vec![("first".to_owned(), 9092)],
             needs: &[m03_metadata::API],
-            security: Security::default(),
+            security: ConnectionSecurity::default(),
             request_timeout_ns: 1_000,
             retry_backoff: ExponentialBackoff::RECONNECT,
             reconnect_backoff: ExponentialBackoff::RECONNECT,

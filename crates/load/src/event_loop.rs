@@ -3,8 +3,8 @@
 //! One thread per stream. It sleeps in `epoll` with a timer file descriptor, because `epoll`'s own time-outs
 //! are whole milliseconds.
 
-use crate::net::{Sockets, monotonic_ns};
-use crate::stream::{Ready, Stream, StreamError};
+use crate::net::{RealSockets, monotonic_ns};
+use crate::stream::{SocketReadiness, Stream, StreamError};
 use kdyno_model::plan::PhasesPlan;
 use kdyno_model::sample::StreamTotals;
 use kdyno_model::worker::FromWorker;
@@ -35,7 +35,7 @@ const EVENTS_MAX: usize = 256;
 
 /// Input of a stream's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Control {
+pub enum StreamControl {
     /// The load begins at this instant, T0, ns on CLOCK_MONOTONIC.
     Start(u64),
     /// The measure phase begins so much later than T0, ns.
@@ -82,7 +82,7 @@ pub struct EventLoop {
     poll: Poll,
     timer: OwnedFd,
     armed_ns: u64,
-    sockets: Sockets,
+    sockets: RealSockets,
 }
 
 impl EventLoop {
@@ -96,7 +96,7 @@ impl EventLoop {
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
         poll.registry().register(&mut SourceFd(&timer.as_raw_fd()), TIMER, Interest::READABLE)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let sockets = Sockets::new(poll.registry().try_clone()?, Arc::clone(&waker));
+        let sockets = RealSockets::new(poll.registry().try_clone()?, Arc::clone(&waker));
         Ok((Self { poll, timer, armed_ns: 0, sockets }, waker))
     }
 
@@ -107,7 +107,7 @@ impl EventLoop {
     pub fn run(
         mut self,
         stream: &mut dyn Stream,
-        control: &Receiver<Control>,
+        control: &Receiver<StreamControl>,
         prepared: impl Fn(),
         out: &SyncSender<FromWorker>,
     ) -> Result<StreamTotals, LoopError> {
@@ -169,7 +169,12 @@ impl EventLoop {
             let failed = self.sockets.take_failed().into_iter().map(|id| (id, false));
             for (id, is_writable) in ready.chain(failed) {
                 let (client, connection) = (id % clients, id / clients);
-                stream.on_ready(client, connection, Ready { is_writable, told_ns }, &mut self.sockets);
+                stream.on_ready(
+                    client,
+                    connection,
+                    SocketReadiness { is_writable, told_ns },
+                    &mut self.sockets,
+                );
             }
         }
     }
@@ -207,9 +212,9 @@ pub fn told_ns(looked_ns: u64, deadline_ns: u64, returned_ns: u64) -> u64 {
 }
 
 /// What the control channel says next, if anything.
-fn next_control(control: &Receiver<Control>) -> Result<Option<Control>, LoopError> {
+fn next_control(control: &Receiver<StreamControl>) -> Result<Option<StreamControl>, LoopError> {
     match control.try_recv() {
-        Ok(Control::Abandon) | Err(TryRecvError::Disconnected) => Err(LoopError::Abandoned),
+        Ok(StreamControl::Abandon) | Err(TryRecvError::Disconnected) => Err(LoopError::Abandoned),
         Ok(command) => Ok(Some(command)),
         Err(TryRecvError::Empty) => Ok(None),
     }
@@ -244,14 +249,19 @@ impl StreamState {
     }
 
     /// Does what was requested of the stream; its last turn ended at `turned_ns`.
-    fn apply(self, command: Control, stream: &mut dyn Stream, turned_ns: u64) -> Result<Self, LoopError> {
+    fn apply(
+        self,
+        command: StreamControl,
+        stream: &mut dyn Stream,
+        turned_ns: u64,
+    ) -> Result<Self, LoopError> {
         let now_ns = monotonic_ns();
         Ok(match (command, self) {
-            (Control::Start(t0_ns), _) => {
+            (StreamControl::Start(t0_ns), _) => {
                 stream.start(t0_ns);
                 Self::Running { t0_ns, end_ns: u64::MAX }
             }
-            (Control::Measure(start_ns), Self::Running { t0_ns, end_ns }) => {
+            (StreamControl::Measure(start_ns), Self::Running { t0_ns, end_ns }) => {
                 let measure_ns = t0_ns.saturating_add(start_ns);
                 if turned_ns >= measure_ns {
                     return Err(LoopError::MeasureMissed { late_ms: (turned_ns - measure_ns) / 1_000_000 });
@@ -261,17 +271,17 @@ impl StreamState {
                 let drained_ns = measure_ns.saturating_add(length_ns).saturating_add(drain_ns);
                 Self::Running { t0_ns, end_ns: end_ns.min(drained_ns) }
             }
-            (Control::Stop, Self::Running { t0_ns, end_ns }) => {
+            (StreamControl::Stop, Self::Running { t0_ns, end_ns }) => {
                 stream.stop(now_ns);
                 Self::Running { t0_ns, end_ns: end_ns.min(now_ns + STOP_DRAIN_NS) }
             }
             // A stream that has not started has nothing to bring home.
-            (Control::Stop, _) => Self::Running { t0_ns: now_ns, end_ns: now_ns },
-            (Control::Drain, _) => {
+            (StreamControl::Stop, _) => Self::Running { t0_ns: now_ns, end_ns: now_ns },
+            (StreamControl::Drain, _) => {
                 stream.stop(now_ns);
                 self
             }
-            (Control::Measure(_) | Control::Abandon, _) => self,
+            (StreamControl::Measure(_) | StreamControl::Abandon, _) => self,
         })
     }
 }

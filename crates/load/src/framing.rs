@@ -35,7 +35,7 @@ pub fn write_secrets(stream: &mut impl Write, secrets: &BTreeMap<&str, &Secret>)
         }
     }
     #[derive(Serialize)]
-    struct Message<'a> {
+    struct SecretsMessage<'a> {
         secrets: BTreeMap<&'a str, Exposed<'a>>,
     }
     /// More than JSON has around a value and its name.
@@ -44,7 +44,7 @@ pub fn write_secrets(stream: &mut impl Write, secrets: &BTreeMap<&str, &Secret>)
     let room = |(name, secret): (&&str, &&Secret)| name.len() * 6 + secret.expose().len() * 2 + AROUND_BYTES;
     let bytes = AROUND_BYTES + secrets.iter().map(room).sum::<usize>();
     let message =
-        Message { secrets: secrets.iter().map(|(name, secret)| (*name, Exposed(secret))).collect() };
+        SecretsMessage { secrets: secrets.iter().map(|(name, secret)| (*name, Exposed(secret))).collect() };
     let frame = Secret::new(frame(&message, bytes)?);
     stream.write_all(frame.expose())?;
     stream.flush()
@@ -56,10 +56,10 @@ pub fn write_secrets(stream: &mut impl Write, secrets: &BTreeMap<&str, &Secret>)
 /// When it is too large or the stream fails.
 pub fn write_given(stream: &mut impl Write, given: &GivenContent) -> io::Result<()> {
     #[derive(Serialize)]
-    struct Message<'a> {
+    struct GivenMessage<'a> {
         given: &'a GivenContent,
     }
-    write_frame(stream, &Message { given })
+    write_frame(stream, &GivenMessage { given })
 }
 
 /// A message with its length; `bytes` is how large it may become without its buffer being moved.

@@ -7,13 +7,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// By the group's id and the topic.
-type Readings = BTreeMap<(String, String), Arc<GroupReading>>;
+type GroupReadings = BTreeMap<(String, String), Arc<GroupReading>>;
 
 /// All groups of a worker.
 #[derive(Debug, Clone, Default)]
-pub struct Groups(Arc<Mutex<Readings>>);
+pub struct ReadGroups(Arc<Mutex<GroupReadings>>);
 
-impl Groups {
+impl ReadGroups {
     /// What the members of a group that read a topic share.
     pub fn reading(&self, group_id: &str, topic: &str) -> Arc<GroupReading> {
         let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -23,10 +23,10 @@ impl Groups {
 
 /// How far a group has read a topic, as far as its members are on this worker.
 #[derive(Debug, Default)]
-pub struct GroupReading(Mutex<BTreeMap<i32, Partition>>);
+pub struct GroupReading(Mutex<BTreeMap<i32, PartitionProgress>>);
 
 #[derive(Debug, Default)]
-struct Partition {
+struct PartitionProgress {
     /// Behind the highest offset that was handed over.
     next: i64,
     /// Members that have it: more than one where a member does not know yet that it lost it.
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn what_lies_before_the_highest_offset_was_handed_over_before() {
-        let reading = Groups::default().reading("g", "t");
+        let reading = ReadGroups::default().reading("g", "t");
         assert_eq!(reading.handed_over(0, 0..10, 10), 0);
         assert_eq!(reading.handed_over(0, 10..20, 10), 0);
         assert_eq!(reading.handed_over(0, 15..25, 10), 5, "another owner began at what was committed");
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn streams_of_one_group_share_what_they_know() {
-        let groups = Groups::default();
+        let groups = ReadGroups::default();
         let (a, b) = (groups.reading("g", "t"), groups.reading("g", "t"));
         assert_eq!((a.gained(0, 10), b.gained(1, 10)), (None, None), "nobody had them before");
         assert!(a.are_owned(2) && !groups.reading("other", "t").are_owned(1));

@@ -16,7 +16,7 @@ const LOOKUPS_MAX: usize = 32;
 pub(crate) type Resolve = fn(&str, u16) -> io::Result<Vec<SocketAddr>>;
 
 /// Host, port, and what was found.
-pub(crate) type Found = (String, u16, io::Result<Vec<SocketAddr>>);
+pub(crate) type LookupResult = (String, u16, io::Result<Vec<SocketAddr>>);
 
 /// As the system looks up.
 pub(crate) fn system(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
@@ -83,7 +83,7 @@ pub(crate) struct Lookups {
     waker: Arc<Waker>,
     under_way: BTreeSet<(String, u16)>,
     waiting: VecDeque<(String, u16)>,
-    found: (Sender<Found>, Receiver<Found>),
+    found: (Sender<LookupResult>, Receiver<LookupResult>),
 }
 
 impl Lookups {
@@ -122,7 +122,7 @@ impl Lookups {
     }
 
     /// The next one that has ended.
-    pub(crate) fn take_found(&mut self) -> Option<Found> {
+    pub(crate) fn take_found(&mut self) -> Option<LookupResult> {
         if self.under_way.is_empty() {
             return None;
         }

@@ -49,15 +49,15 @@ pub trait Net {
 
 /// Real sockets, registered with an event loop.
 #[derive(Debug)]
-pub struct Sockets {
+pub struct RealSockets {
     registry: Registry,
-    slots: Vec<Slot>,
+    slots: Vec<SocketSlot>,
     lookups: Lookups,
 }
 
 /// One connection's socket, and where to.
 #[derive(Debug, Default)]
-struct Slot {
+struct SocketSlot {
     addresses: Addresses,
     stream: Option<TcpStream>,
     /// In its place: the end of a socket pair.
@@ -68,7 +68,7 @@ struct Slot {
     failure: Option<io::Error>,
 }
 
-impl Sockets {
+impl RealSockets {
     /// Sockets whose events go to the poll that `registry` belongs to, under the connection's number. Hosts are
     /// looked up by other threads, which wake the poll.
     pub fn new(registry: Registry, waker: Arc<Waker>) -> Self {
@@ -142,14 +142,14 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-impl Net for Sockets {
+impl Net for RealSockets {
     fn now_ns(&self) -> u64 {
         monotonic_ns()
     }
 
     fn connect(&mut self, id: ConnectionId, host: &str, port: u16) -> io::Result<()> {
         if self.slots.len() <= id {
-            self.slots.resize_with(id + 1, Slot::default);
+            self.slots.resize_with(id + 1, SocketSlot::default);
         }
         let slot = &mut self.slots[id];
         slot.addresses.lead_to(host, port);
@@ -212,7 +212,7 @@ impl Net for Sockets {
 
     fn attach(&mut self, id: ConnectionId, socket: UnixStream) -> io::Result<()> {
         if self.slots.len() <= id {
-            self.slots.resize_with(id + 1, Slot::default);
+            self.slots.resize_with(id + 1, SocketSlot::default);
         }
         socket.set_nonblocking(true)?;
         let mut pair = mio::net::UnixStream::from_std(socket);
@@ -241,15 +241,15 @@ mod tests {
         Err(io::Error::other("no such name"))
     }
 
-    fn sockets(resolve: Resolve) -> (Poll, Sockets) {
+    fn sockets(resolve: Resolve) -> (Poll, RealSockets) {
         let poll = Poll::new().expect("a poll");
         let registry = poll.registry().try_clone().expect("its registry");
         let waker = Waker::new(poll.registry(), Token(usize::MAX)).expect("a waker");
-        (poll, Sockets::resolving(resolve, registry, Arc::new(waker)))
+        (poll, RealSockets::resolving(resolve, registry, Arc::new(waker)))
     }
 
     /// Waits until the connection is made or cannot be.
-    fn settle(poll: &mut Poll, sockets: &mut Sockets, id: ConnectionId) -> io::Result<()> {
+    fn settle(poll: &mut Poll, sockets: &mut RealSockets, id: ConnectionId) -> io::Result<()> {
         let mut events = Events::with_capacity(8);
         loop {
             poll.poll(&mut events, None)?;

@@ -10,8 +10,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::record_times::{Admission, RecordTimes, Run};
-use crate::records::{Builder, Place, RecordSource, Weight, fill};
+use crate::record_times::{AcceptedRecords, Admission, RecordTimes};
+use crate::records::{Builder, RecordDeltas, RecordSource, Weight, fill};
 use crate::trailer::{Trailer, TrailerBytes};
 use bytes::{Bytes, BytesMut};
 use kdyno_kafka::producer::{Bodies, RecordShape, Sealed};
@@ -48,12 +48,12 @@ pub enum PoolError {
 
 /// Bodies with every prefix's length and checksum.
 #[derive(Debug)]
-pub struct Pool {
-    blocks: Vec<Block>,
+pub struct BodyPool {
+    blocks: Vec<PoolBlock>,
 }
 
 #[derive(Debug)]
-struct Block {
+struct PoolBlock {
     records: Bytes,
     /// Bytes of the first 1, 2, 3 … records; none where they are compressed.
     sums: Vec<BodySum>,
@@ -73,7 +73,7 @@ fn encode_block(shape: RecordShape, count: u32, (key, headers): (&[u8], &[u8]), 
     BytesMut::from(&out[..])
 }
 
-impl Pool {
+impl BodyPool {
     /// A pool of at least `pool_bytes` and [`POOL_BATCHES_MIN`] blocks of `count` records each.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ impl Pool {
                 Compression::None => prefix_sums(shape, count, &records),
                 _ => Vec::new(),
             };
-            Block { records, sums }
+            PoolBlock { records, sums }
         };
         Ok(Self { blocks: (0..blocks).map(build).collect() })
     }
@@ -118,9 +118,9 @@ fn prefix_sums(shape: RecordShape, count: u32, records: &[u8]) -> Vec<BodySum> {
 
 /// Where bodies come from.
 #[derive(Debug)]
-enum Source {
+enum BodySource {
     Pool {
-        pool: Rc<Pool>,
+        pool: Rc<BodyPool>,
         next: usize,
     },
     /// Buffers of records that all have one size.
@@ -139,7 +139,7 @@ enum Source {
 
 /// Whose records they are.
 #[derive(Debug, Clone, Copy, Default)]
-struct Producer {
+struct RecordOrigin {
     run_id: u64,
     client: u32,
 }
@@ -170,34 +170,34 @@ impl BodyForm {
 
 /// Builds one client's bodies.
 #[derive(Debug)]
-pub struct Payloads {
+pub struct BodyBuilder {
     form: BodyForm,
-    producer: Producer,
+    producer: RecordOrigin,
     records: Rc<RecordSource>,
-    source: Source,
+    source: BodySource,
     /// The shift for the length of the latest unique body: most have that of the one before.
     shift: (usize, CrcShift),
 }
 
-impl Payloads {
+impl BodyBuilder {
     /// Bodies from a pool, beginning at a block of the client's own.
-    pub fn pooled(form: BodyForm, records: Rc<RecordSource>, pool: Rc<Pool>, client: u32) -> Self {
+    pub fn pooled(form: BodyForm, records: Rc<RecordSource>, pool: Rc<BodyPool>, client: u32) -> Self {
         let next = mix(0, u64::from(client)) as usize % pool.blocks.len();
-        Self::new(form, records, Producer::default(), Source::Pool { pool, next })
+        Self::new(form, records, RecordOrigin::default(), BodySource::Pool { pool, next })
     }
 
     /// Bodies of records that each say where they come from.
     pub fn unique(form: BodyForm, records: Rc<RecordSource>, run_id: u64, client: u32) -> Self {
         let source = if records.is_built() {
-            Source::Built { builder: Box::new(Builder::new(&records, client)), spare: Vec::new() }
+            BodySource::Built { builder: Box::new(Builder::new(&records, client)), spare: Vec::new() }
         } else {
             let rng = Box::new(Pcg64::seed_from_u64(mix(run_id, u64::from(client))));
-            Source::Stamped { lent: Vec::new(), spare: Vec::new(), rng }
+            BodySource::Stamped { lent: Vec::new(), spare: Vec::new(), rng }
         };
-        Self::new(form, records, Producer { run_id, client }, source)
+        Self::new(form, records, RecordOrigin { run_id, client }, source)
     }
 
-    fn new(form: BodyForm, records: Rc<RecordSource>, producer: Producer, source: Source) -> Self {
+    fn new(form: BodyForm, records: Rc<RecordSource>, producer: RecordOrigin, source: BodySource) -> Self {
         Self { form, producer, records, source, shift: (0, CrcShift::new(0)) }
     }
 
@@ -215,14 +215,14 @@ impl Payloads {
         count: u32,
         times: &RecordTimes,
     ) -> (Bytes, Option<BodySum>) {
-        if let Source::Pool { pool, next } = &mut self.source {
+        if let BodySource::Pool { pool, next } = &mut self.source {
             let block = &pool.blocks[*next];
             *next = (*next + 1) % pool.blocks.len();
             let bytes = self.form.shape.body_bytes(count) as usize;
             return (block.records.slice(..bytes), block.sums.get(count as usize - 1).copied());
         }
-        let stamp = Stamp::new(&self.form, self.producer, partition, first, times);
-        if let Source::Built { builder, spare } = &mut self.source {
+        let stamp = BatchStamp::new(&self.form, self.producer, partition, first, times);
+        if let BodySource::Built { builder, spare } = &mut self.source {
             let mut out = spare.pop().unwrap_or_default();
             stamp.build(&self.records, builder, count, &mut out);
             return (out.into(), None);
@@ -235,7 +235,7 @@ impl Payloads {
             }
             let body = buffer.freeze();
             let bytes = self.form.shape.body_bytes(count) as usize;
-            if let Source::Stamped { lent, .. } = &mut self.source {
+            if let BodySource::Stamped { lent, .. } = &mut self.source {
                 lent.push(body.clone());
             }
             return (body.slice(..bytes), None);
@@ -250,7 +250,7 @@ impl Payloads {
     fn spare_buffer(&mut self, count: u32) -> BytesMut {
         let BodyForm { shape, records_max, .. } = self.form;
         match &mut self.source {
-            Source::Stamped { spare, rng, .. } => {
+            BodySource::Stamped { spare, rng, .. } => {
                 let need = shape.body_bytes(count) as usize;
                 if let Some(at) = spare.iter().rposition(|buffer| buffer.len() >= need) {
                     return spare.swap_remove(at);
@@ -263,13 +263,13 @@ impl Payloads {
                     rng,
                 )
             }
-            Source::Pool { .. } | Source::Built { .. } => BytesMut::new(),
+            BodySource::Pool { .. } | BodySource::Built { .. } => BytesMut::new(),
         }
     }
 
     /// Keeps a buffer for a batch to come.
     fn keep(&mut self, buffer: BytesMut) {
-        if let Source::Stamped { spare, .. } = &mut self.source
+        if let BodySource::Stamped { spare, .. } = &mut self.source
             && (spare.len() + 1) * buffer.len() <= SPARE_BYTES_MAX
         {
             spare.push(buffer);
@@ -285,7 +285,7 @@ impl Payloads {
 }
 
 /// What makes a batch's records their own.
-struct Stamp<'a> {
+struct BatchStamp<'a> {
     form: BodyForm,
     trailer: Trailer,
     first: u64,
@@ -293,14 +293,20 @@ struct Stamp<'a> {
     times: &'a RecordTimes,
 }
 
-impl<'a> Stamp<'a> {
-    fn new(form: &BodyForm, producer: Producer, partition: i32, first: u64, times: &'a RecordTimes) -> Self {
+impl<'a> BatchStamp<'a> {
+    fn new(
+        form: &BodyForm,
+        producer: RecordOrigin,
+        partition: i32,
+        first: u64,
+        times: &'a RecordTimes,
+    ) -> Self {
         let trailer = Trailer::new(producer.run_id, producer.client, partition);
         let base_timestamp_ms = times.runs.first().map_or(0, |run| form.timestamp_ms(run.accepted_ns));
         Self { form: *form, trailer, first, base_timestamp_ms, times }
     }
 
-    fn delta_ms(&self, run: &Run) -> i64 {
+    fn delta_ms(&self, run: &AcceptedRecords) -> i64 {
         (self.form.timestamp_ms(run.accepted_ns) - self.base_timestamp_ms).max(0)
     }
 
@@ -388,21 +394,21 @@ impl<'a> Stamp<'a> {
         let random_share = builder.random_share(records, count);
         self.each(|index, delta_ms, trailer| {
             let pick = picks.get(index as usize).copied().unwrap_or_else(|| records.usual());
-            let place = Place { offset_delta: index, delta_ms };
+            let place = RecordDeltas { offset_delta: index, delta_ms };
             builder.append(records, out, (pick, place), trailer, random_share);
         });
     }
 }
 
-impl Bodies<RecordTimes> for Payloads {
+impl Bodies<RecordTimes> for BodyBuilder {
     fn seal(&mut self, partition: i32, first: u64, count: u32, times: &RecordTimes) -> Sealed {
         let (mut body, mut sum) = self.body(partition, first, count, times);
         let body_bytes = body.len() as u64;
         let mut compression = self.form.compressor.codec();
         if compression != Compression::None {
             let mut out = match &mut self.source {
-                Source::Built { spare, .. } => spare.pop().unwrap_or_default(),
-                Source::Pool { .. } | Source::Stamped { .. } => Vec::new(),
+                BodySource::Built { spare, .. } => spare.pop().unwrap_or_default(),
+                BodySource::Pool { .. } | BodySource::Stamped { .. } => Vec::new(),
             };
             match compress(self.form.compressor, &body, &mut out) {
                 Ok(()) => {
@@ -413,7 +419,8 @@ impl Bodies<RecordTimes> for Payloads {
                 Err(_) => compression = Compression::None,
             }
         }
-        let timestamp_ms = |run: Option<&Run>| run.map_or(0, |run| self.form.timestamp_ms(run.accepted_ns));
+        let timestamp_ms =
+            |run: Option<&AcceptedRecords>| run.map_or(0, |run| self.form.timestamp_ms(run.accepted_ns));
         let base_timestamp_ms = timestamp_ms(times.runs.first());
         let max_timestamp_ms = match self.form.shape.has_own_timestamp {
             true => timestamp_ms(times.runs.last()).max(base_timestamp_ms),
@@ -425,8 +432,8 @@ impl Bodies<RecordTimes> for Payloads {
 
     fn recycle(&mut self, body: Bytes) {
         match &mut self.source {
-            Source::Pool { .. } => {}
-            Source::Stamped { lent, .. } => {
+            BodySource::Pool { .. } => {}
+            BodySource::Stamped { lent, .. } => {
                 let found = lent.iter().position(|whole| whole.as_ptr() == body.as_ptr());
                 let Some(at) = found else { return };
                 drop(body);
@@ -434,7 +441,7 @@ impl Bodies<RecordTimes> for Payloads {
                     self.keep(buffer);
                 }
             }
-            Source::Built { spare, .. } => {
+            BodySource::Built { spare, .. } => {
                 if body.is_unique() && (spare.len() + 1) * body.len() <= SPARE_BYTES_MAX {
                     let mut buffer = Vec::from(body);
                     buffer.clear();

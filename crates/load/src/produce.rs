@@ -3,11 +3,11 @@
 use crate::client::{DrawnRecords, ProduceClient};
 use crate::connecting::Connecting;
 use crate::net::Net;
-use crate::payload::{BodyForm, Payloads, Pool};
+use crate::payload::{BodyBuilder, BodyForm, BodyPool};
 use crate::record_source::{batch_records_max, compression, compressor, record_source};
 use crate::recorder::Recorder;
 use crate::records::{Draws, RecordSource};
-use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
+use crate::stream::{LoadClock, SocketReadiness, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::client::Client;
@@ -46,10 +46,10 @@ pub struct ProduceStream {
     recorder: Option<Recorder>,
     context: StreamContext,
     plan: ProducePlan,
-    pool: Option<Rc<Pool>>,
+    pool: Option<Rc<BodyPool>>,
     /// What records are made of, once a client knows the topic's partitions, and how many it knew.
     records: Option<(Rc<RecordSource>, usize)>,
-    clock: Option<Clock>,
+    clock: Option<LoadClock>,
     /// Last release of due records, ns: releases are at least a tick apart.
     released_ns: u64,
     /// Last turn of clients that time woke, ns: such turns are at least a tick apart too, or thousands of
@@ -145,7 +145,7 @@ impl ProduceStream {
         }
     }
 
-    fn payloads(&self, client: u32, records: &Rc<RecordSource>) -> Payloads {
+    fn payloads(&self, client: u32, records: &Rc<RecordSource>) -> BodyBuilder {
         let form = BodyForm {
             shape: records.shape(),
             records_max: batch_records_max(&self.plan, records),
@@ -154,8 +154,8 @@ impl ProduceStream {
         };
         let records = Rc::clone(records);
         match &self.pool {
-            Some(pool) => Payloads::pooled(form, records, Rc::clone(pool), client),
-            None => Payloads::unique(form, records, self.context.run_id, client),
+            Some(pool) => BodyBuilder::pooled(form, records, Rc::clone(pool), client),
+            None => BodyBuilder::unique(form, records, self.context.run_id, client),
         }
     }
 
@@ -179,7 +179,7 @@ impl ProduceStream {
     }
 
     /// Notes what the instant brings for all clients: the start, the measure phase, a tick, the end of the load.
-    fn pass(&mut self, now_ns: u64, clock: Clock) {
+    fn pass(&mut self, now_ns: u64, clock: LoadClock) {
         if !self.has_begun && clock.has_begun(now_ns) {
             self.has_begun = true;
             self.context.tell_began(now_ns);
@@ -296,7 +296,7 @@ impl Stream for ProduceStream {
         let shape = records.shape();
         if let Payload::Pooled { pool_bytes } = self.plan.payload {
             let count = batch_records_max(&self.plan, &records);
-            let pool = Pool::build(shape, count, pool_bytes, compression(&self.plan), self.context.seed);
+            let pool = BodyPool::build(shape, count, pool_bytes, compression(&self.plan), self.context.seed);
             self.pool = Some(Rc::new(pool.map_err(|error| StreamError::Pool(error.to_string()))?));
         }
         self.records = Some((records, partitions));
@@ -319,7 +319,7 @@ impl Stream for ProduceStream {
 
     fn start(&mut self, t0_ns: u64) {
         let task = &self.context.task;
-        let clock = Clock::new(t0_ns, task.span);
+        let clock = LoadClock::new(t0_ns, task.span);
         self.clock = Some(clock);
         let recorder = Recorder::new(self.context.id(), t0_ns, self.context.phases);
         self.recorder = Some(recorder.with_tool_lines(self.plan.tool_lines, Timing::Service));
@@ -344,7 +344,7 @@ impl Stream for ProduceStream {
         }
     }
 
-    fn on_ready(&mut self, client: usize, connection: usize, ready: Ready, net: &mut dyn Net) {
+    fn on_ready(&mut self, client: usize, connection: usize, ready: SocketReadiness, net: &mut dyn Net) {
         if client >= self.clients.len() {
             return;
         }

@@ -10,7 +10,7 @@ pub(crate) const NS_PER_S: f64 = 1e9;
 /// A place on the profile: a piece, and the time since its start. The fraction of a nanosecond is kept, so
 /// gaps do not lose what rounding cuts off.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Position {
+pub(crate) struct ProfilePosition {
     piece: usize,
     since_ns: u64,
     fraction_ns: f64,
@@ -19,11 +19,11 @@ pub(crate) struct Position {
 /// The profile of a rate over time; its last piece has no end.
 #[derive(Debug, Clone)]
 pub(crate) struct RateProfile {
-    pieces: Vec<Piece>,
+    pieces: Vec<ProfilePiece>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct ProfilePiece {
     start_ns: u64,
     length_ns: u64,
     from_per_ns: f64,
@@ -45,10 +45,10 @@ impl RateProfile {
         }
         let per_ns = |per_s: f64| per_s * share / NS_PER_S;
         let ramp = |piece: &RatePiece| {
-            Piece::ramp(per_ns(piece.from_per_s), per_ns(piece.to_per_s), piece.length_ns)
+            ProfilePiece::ramp(per_ns(piece.from_per_s), per_ns(piece.to_per_s), piece.length_ns)
         };
-        let mut profile: Vec<Piece> = ramps.iter().map(ramp).collect();
-        profile.push(Piece::endless(per_ns(end_per_s)));
+        let mut profile: Vec<ProfilePiece> = ramps.iter().map(ramp).collect();
+        profile.push(ProfilePiece::endless(per_ns(end_per_s)));
         let (mut start_ns, mut area_before) = (0u64, 0.0);
         for piece in &mut profile {
             (piece.start_ns, piece.area_before) = (start_ns, area_before);
@@ -71,7 +71,7 @@ impl RateProfile {
     }
 
     /// Moves on by `area` of Λ and gives the instant; `None` at the end of a profile that ends with rate 0.
-    pub(crate) fn advance(&self, at: &mut Position, mut area: f64) -> Option<u64> {
+    pub(crate) fn advance(&self, at: &mut ProfilePosition, mut area: f64) -> Option<u64> {
         loop {
             let piece = &self.pieces[at.piece];
             let since = at.since_ns as f64 + at.fraction_ns;
@@ -87,12 +87,12 @@ impl RateProfile {
                 return None;
             }
             area -= left;
-            *at = Position { piece: at.piece + 1, ..Position::default() };
+            *at = ProfilePosition { piece: at.piece + 1, ..ProfilePosition::default() };
         }
     }
 }
 
-impl Piece {
+impl ProfilePiece {
     /// Linear between two rates.
     fn ramp(from_per_ns: f64, to_per_ns: f64, length_ns: u64) -> Self {
         let length = length_ns as f64;

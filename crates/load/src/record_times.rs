@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 pub struct RecordTimes {
     /// Records that were accepted at the same instant. At the maximum rate a batch has one run, which takes no memory of
     /// its own then.
-    pub runs: SmallVec<[Run; 1]>,
+    pub runs: SmallVec<[AcceptedRecords; 1]>,
     /// t0 of each record of the runs that are not [`Admission::AtOnce`], ns.
     pub intended_ns: Vec<u64>,
     /// What was drawn of each record; nothing where all are alike.
@@ -18,7 +18,7 @@ pub struct RecordTimes {
 
 /// Records accepted at the same instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct AcceptedRecords {
     /// How many records.
     pub count: u32,
     /// t2: when the client accepted them, ns.
@@ -42,7 +42,7 @@ pub enum Admission {
     },
 }
 
-impl Run {
+impl AcceptedRecords {
     /// How many of the instants that records have for themselves are of this run.
     fn own_count(&self) -> usize {
         if self.admission == Admission::AtOnce { 0 } else { self.count as usize }
@@ -57,9 +57,9 @@ impl RecordData for RecordTimes {
             own += run.own_count();
             whole += 1;
         }
-        let mut runs: SmallVec<[Run; 1]> = self.runs.drain(whole..).collect();
+        let mut runs: SmallVec<[AcceptedRecords; 1]> = self.runs.drain(whole..).collect();
         if let Some(divided) = runs.first_mut().filter(|_| stay > 0) {
-            let front = Run { count: stay, ..*divided };
+            let front = AcceptedRecords { count: stay, ..*divided };
             own += front.own_count();
             divided.count -= stay;
             self.runs.push(front);
@@ -100,7 +100,7 @@ impl RecordTimes {
             last.count += count;
             return;
         }
-        self.runs.push(Run { count, accepted_ns, admission });
+        self.runs.push(AcceptedRecords { count, accepted_ns, admission });
     }
 
     /// t0 of every record, in order.

@@ -17,7 +17,7 @@ pub use consumed::{HandedOver, UNTOLD};
 pub use sent::RecordInstants;
 
 use crate::histo::{self, Histo};
-use crate::record_times::{Admission, RecordTimes, Run};
+use crate::record_times::{AcceptedRecords, Admission, RecordTimes};
 use crate::records::Weight;
 use hdrhistogram::Histogram;
 use kdyno_model::plan::PhasesPlan;
@@ -225,7 +225,7 @@ impl Recorder {
     }
 
     /// The timings that each record has for itself.
-    fn each_own(&mut self, run: &Run, intended_ns: &[u64], batch: BatchInstants) {
+    fn each_own(&mut self, run: &AcceptedRecords, intended_ns: &[u64], batch: BatchInstants) {
         let slot = &mut self.seconds[self.last_slot];
         let timings = &mut self.fives[slot.five].timings;
         for &t0 in intended_ns {
@@ -245,7 +245,13 @@ impl Recorder {
     }
 
     /// The timings and counts that records of one run and one second share.
-    fn group(&mut self, run: &Run, first_ns: u64, (count, weight): (u32, Weight), batch: BatchInstants) {
+    fn group(
+        &mut self,
+        run: &AcceptedRecords,
+        first_ns: u64,
+        (count, weight): (u32, Weight),
+        batch: BatchInstants,
+    ) {
         let slot = self.slot(first_ns);
         slot.counts.acknowledged += u64::from(count);
         slot.counts.acknowledged_bytes += weight.value_bytes;

@@ -23,7 +23,7 @@
 //! Client k of n takes the records k, k+n, k+2n … of a constant schedule, and a stream of its own at a
 //! rate of λ/n of a Poisson one: the superposition of the clients is the load item's schedule.
 
-use crate::rate_profile::{NS_PER_S, Position, RateProfile};
+use crate::rate_profile::{NS_PER_S, ProfilePosition, RateProfile};
 use kdyno_model::plan::{Arrivals, RatePiece};
 use kdyno_model::seed::mix;
 use rand::SeedableRng;
@@ -42,11 +42,11 @@ const WARMUP_SEED: u64 = 0x3a57;
 #[derive(Debug, Clone)]
 pub struct Schedule {
     /// Instants of the phase that the next record lies in.
-    law: Law,
+    law: ArrivalLaw,
     /// When that phase begins.
     begin_ns: u64,
     /// Instants of the measure phase, before a record of it is next.
-    measure: Option<Law>,
+    measure: Option<ArrivalLaw>,
     /// When the measure phase begins, once that is known.
     measure_ns: Option<u64>,
     next_ns: u64,
@@ -54,14 +54,14 @@ pub struct Schedule {
 
 /// The instants of one phase, ns from its beginning.
 #[derive(Debug, Clone)]
-enum Law {
+enum ArrivalLaw {
     /// One constant piece, constant arrivals: t = ⌊g · 10^15 / rate⌋ in exact integers, advanced by a
     /// quotient and a carried remainder because a 128-bit division per record costs more than sending it.
     Exact { next_ns: u64, step_ns: u64, step_rest: u64, rest: u64, divisor: u64 },
     /// Constant arrivals on several pieces: computed from the index, so nothing accumulates.
     Indexed { profile: RateProfile, index: u64, stride: u64 },
     /// Poisson arrivals: the position moves on by an exponential share of Λ.
-    Poisson { profile: RateProfile, rng: Box<Pcg64>, at: Position },
+    Poisson { profile: RateProfile, rng: Box<Pcg64>, at: ProfilePosition },
 }
 
 impl Schedule {
@@ -69,8 +69,8 @@ impl Schedule {
     pub fn new(pieces: &[RatePiece], arrivals: Arrivals, client: u32, clients: u32, seed: u64) -> Self {
         let first_per_s = pieces.first().map_or(0.0, |piece| piece.from_per_s);
         let warmup = [RatePiece { from_per_s: first_per_s, to_per_s: first_per_s, length_ns: 0 }];
-        let mut law = Law::new(&warmup, arrivals, client, clients, mix(seed, WARMUP_SEED));
-        let measure = Some(Law::new(pieces, arrivals, client, clients, seed));
+        let mut law = ArrivalLaw::new(&warmup, arrivals, client, clients, mix(seed, WARMUP_SEED));
+        let measure = Some(ArrivalLaw::new(pieces, arrivals, client, clients, seed));
         let next_ns = law.next_ns();
         Self { law, begin_ns: 0, measure, measure_ns: None, next_ns }
     }
@@ -115,7 +115,7 @@ impl Schedule {
     }
 }
 
-impl Law {
+impl ArrivalLaw {
     fn new(pieces: &[RatePiece], arrivals: Arrivals, client: u32, clients: u32, seed: u64) -> Self {
         let clients = clients.max(1);
         match arrivals {
@@ -132,7 +132,7 @@ impl Law {
             Arrivals::Poisson => Self::Poisson {
                 profile: RateProfile::new(pieces, 1.0 / f64::from(clients)),
                 rng: Box::new(Pcg64::seed_from_u64(mix(seed, u64::from(client)))),
-                at: Position::default(),
+                at: ProfilePosition::default(),
             },
         }
     }

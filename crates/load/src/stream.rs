@@ -1,15 +1,15 @@
 //! What every stream is to the event loop: something with connections, deadlines and an end.
 
-use crate::groups::Groups;
+use crate::groups::ReadGroups;
 use crate::net::Net;
 use crate::records::GivenBySource;
 use crate::schedule::Schedule;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{ConnectionKey, ConnectionsConfig};
-use kdyno_kafka::connection::Refusal;
+use kdyno_kafka::connection::PermanentError;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::group::GroupError;
-use kdyno_kafka::security::{Hidden, Security};
+use kdyno_kafka::security::{ConnectionSecurity, Hidden};
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{LoadSpan, PhasesPlan, Rate};
 use kdyno_model::sample::{Sample, StreamId, StreamTotals};
@@ -73,7 +73,7 @@ pub enum StreamError {
     NoMember(GroupError),
     /// The cluster will never serve the clients.
     #[error("the cluster refuses its clients: {0}")]
-    Refused(#[from] Refusal),
+    Refused(#[from] PermanentError),
     /// The Java client cannot do what the plan wants of it; holds what.
     #[error(
         "the Java client does not carry {0}: leave it out, or let kdyno's own client carry the load item"
@@ -119,7 +119,7 @@ pub enum StreamError {
 
 /// Where the load's turning points lie on the stream's clock, as far as they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Clock {
+pub struct LoadClock {
     /// T0: when the load begins, ns.
     pub t0_ns: u64,
     /// First instant of the measure phase, ns; until it is announced `u64::MAX`.
@@ -134,7 +134,7 @@ pub struct Clock {
     span: LoadSpan,
 }
 
-impl Clock {
+impl LoadClock {
     /// A clock that knows T0 alone, ns: the warm-up has no end yet.
     pub fn new(t0_ns: u64, span: LoadSpan) -> Self {
         let begin_ns = if span.is_late() { u64::MAX } else { t0_ns };
@@ -194,9 +194,9 @@ pub struct StreamContext {
     /// Keys and values that the lab gave.
     pub given: GivenBySource,
     /// What members of consumer groups on this worker know together.
-    pub groups: Groups,
+    pub groups: ReadGroups,
     /// TLS and login of its clients.
-    pub security: Security,
+    pub security: ConnectionSecurity,
     /// How the Java client reaches the cluster, as the text of a properties file.
     pub java_connection: Option<Hidden>,
     /// What happened, for the timeline.
@@ -232,7 +232,7 @@ impl StreamContext {
     }
 
     /// Reports to the timeline that the load of clients that go in the measure phase is over.
-    pub(crate) fn tell_ended(&mut self, now_ns: u64, clock: Clock) {
+    pub(crate) fn tell_ended(&mut self, now_ns: u64, clock: LoadClock) {
         if clock.goes_early(now_ns) {
             self.events.push(now_ns, EventKind::ItemEnded, format!("the load of {} is over", self.clients()));
         }
@@ -430,7 +430,7 @@ impl Events {
 
 /// What a socket is ready for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ready {
+pub struct SocketReadiness {
     /// It takes writes again, or is connected; it may have something to read in any case.
     pub is_writable: bool,
     /// From when on it was the event loop's own delay that nothing was read, ns; see
@@ -465,7 +465,7 @@ pub trait Stream {
     /// The measure phase begins so much later than T0, ns, on a whole second that no turn has reached.
     fn measure_begins(&mut self, start_ns: u64);
     /// A connection has something to read, or takes writes again.
-    fn on_ready(&mut self, client: usize, connection: usize, ready: Ready, net: &mut dyn Net);
+    fn on_ready(&mut self, client: usize, connection: usize, ready: SocketReadiness, net: &mut dyn Net);
     /// Does everything that is due.
     fn turn(&mut self, net: &mut dyn Net);
     /// When [`Self::turn`] is to be called next, ns; it may lie in the past.

@@ -3,17 +3,17 @@
 //! The end of the control stream ends the process, so a worker never outlives its lab.
 
 use crate::consume::ConsumeStream;
-use crate::event_loop::{Control, EventLoop, LoopError};
+use crate::event_loop::{EventLoop, LoopError, StreamControl};
 use crate::framing::{AfterTask, read_after_task, read_before_task, write_frame};
-use crate::groups::Groups;
+use crate::groups::ReadGroups;
 use crate::java;
 use crate::net::monotonic_ns;
 use crate::produce::ProduceStream;
-use crate::records::{Given, GivenBySource};
+use crate::records::{ByteStrings, GivenBySource};
 use crate::stream::{Events, Stream, StreamContext, StreamError};
 use kdyno_credentials::CredentialsError;
 use kdyno_kafka::security::sasl::Login;
-use kdyno_kafka::security::{Hidden, Security};
+use kdyno_kafka::security::{ConnectionSecurity, Hidden};
 use kdyno_model::plan::Sasl;
 use kdyno_model::sample::StreamTotals;
 use kdyno_model::secret::Secret;
@@ -76,10 +76,10 @@ pub enum WorkerError {
 }
 
 /// One stream's thread.
-struct Running {
+struct RunningStream {
     name: String,
     is_producing: bool,
-    control: Sender<Control>,
+    control: Sender<StreamControl>,
     waker: Arc<Waker>,
     thread: Option<JoinHandle<Result<StreamTotals, LoopError>>>,
 }
@@ -134,18 +134,18 @@ pub fn main(fd: OwnedFd) -> Result<(), WorkerError> {
 }
 
 /// Values of secrets by name.
-type Secrets = BTreeMap<String, Secret>;
+type SecretValues = BTreeMap<String, Secret>;
 
 /// What came before the task.
 #[derive(Default)]
-struct Before {
-    secrets: Option<Secrets>,
+struct ReceivedInputs {
+    secrets: Option<SecretValues>,
     given: GivenBySource,
 }
 
 /// The task, and what came before it.
-fn read_task(reader: &mut UnixStream) -> Result<(WorkerTask, Before), WorkerError> {
-    let mut before = Before::default();
+fn read_task(reader: &mut UnixStream) -> Result<(WorkerTask, ReceivedInputs), WorkerError> {
+    let mut before = ReceivedInputs::default();
     loop {
         match read_before_task(reader)? {
             Some(BeforeTask::Prepare(task)) => return Ok((*task, before)),
@@ -157,7 +157,7 @@ fn read_task(reader: &mut UnixStream) -> Result<(WorkerTask, Before), WorkerErro
                 before.secrets = Some(values);
             }
             Some(BeforeTask::Given(found)) => {
-                let given = Given::new(found.pieces()).filter(|_| found.is_whole());
+                let given = ByteStrings::new(found.pieces()).filter(|_| found.is_whole());
                 let wrong = WorkerError::OutOfTurn("`given` that is empty, or of another length");
                 before.given.insert(found.source, Arc::new(given.ok_or(wrong)?));
             }
@@ -194,7 +194,7 @@ fn read_lab(mut reader: UnixStream, incoming: &Sender<Incoming>) {
 
 fn run(
     task: &WorkerTask,
-    before: &Before,
+    before: &ReceivedInputs,
     reader: UnixStream,
     out: &SyncSender<FromWorker>,
 ) -> Result<Vec<StreamTotals>, WorkerError> {
@@ -205,7 +205,7 @@ fn run(
     let (incoming, messages) = channel();
     let for_lab = incoming.clone();
     thread::spawn(move || read_lab(reader, &for_lab));
-    let mut streams = Streams {
+    let mut streams = WorkerStreams {
         running: Vec::new(),
         prepared: 0,
         t0_ns: None,
@@ -213,7 +213,7 @@ fn run(
         is_stopped: false,
         token: token(task, &security),
     };
-    let groups = Groups::default();
+    let groups = ReadGroups::default();
     let secret = before.secrets.as_ref().and_then(|secrets| secrets.get(JAVA_CONNECTION));
     let java_connection = secret.map(|text| Hidden::new(text.expose().to_vec()));
     let result = task
@@ -233,14 +233,14 @@ fn run(
         })
         .and_then(|()| streams.supervise(&messages, out));
     if result.is_err() {
-        streams.tell(Control::Abandon);
+        streams.tell(StreamControl::Abandon);
     }
     result
 }
 
 /// The streams of a worker and what the lab has said to them.
-struct Streams {
-    running: Vec<Running>,
+struct WorkerStreams {
+    running: Vec<RunningStream>,
     /// How many of them can start.
     prepared: usize,
     /// T0, ns, once it is given.
@@ -253,13 +253,13 @@ struct Streams {
 }
 
 /// The login that has a token, and the name of that secret.
-fn token(task: &WorkerTask, security: &Security) -> Option<(String, Arc<Login>)> {
+fn token(task: &WorkerTask, security: &ConnectionSecurity) -> Option<(String, Arc<Login>)> {
     let Some(Sasl::OauthBearer { token, .. }) = &task.security.sasl else { return None };
     security.login.clone().map(|login| (token.clone(), login))
 }
 
-impl Streams {
-    fn tell(&self, control: Control) {
+impl WorkerStreams {
+    fn tell(&self, control: StreamControl) {
         for stream in &self.running {
             // A thread that has ended needs no message.
             let _ = stream.control.send(control);
@@ -300,7 +300,7 @@ impl Streams {
     }
 
     /// Logs in with a newer token from now on.
-    fn renew(&self, values: &Secrets) -> Result<(), WorkerError> {
+    fn renew(&self, values: &SecretValues) -> Result<(), WorkerError> {
         let Some((name, login)) = &self.token else { return Ok(()) };
         let Some(newer) = values.get(name) else { return Ok(()) };
         let renewed = login.renew(Hidden::new(newer.expose().to_vec()));
@@ -320,9 +320,9 @@ impl Streams {
             }
             ToWorker::Start { t0_monotonic_ns } => {
                 self.t0_ns = Some(t0_monotonic_ns);
-                self.tell(Control::Start(t0_monotonic_ns));
+                self.tell(StreamControl::Start(t0_monotonic_ns));
                 if let Some(start_ns) = self.measure_ns {
-                    self.tell(Control::Measure(start_ns));
+                    self.tell(StreamControl::Measure(start_ns));
                 }
             }
             ToWorker::Measure { start_ns } => {
@@ -330,16 +330,16 @@ impl Streams {
                     .map_err(|reason| WorkerError::Measure { start_ns, reason })?;
                 self.measure_ns = Some(start_ns);
                 if self.t0_ns.is_some() {
-                    self.tell(Control::Measure(start_ns));
+                    self.tell(StreamControl::Measure(start_ns));
                 }
             }
             ToWorker::Drain if self.t0_ns.is_none() => {
                 return Err(WorkerError::OutOfTurn("`drain` before `start`"));
             }
-            ToWorker::Drain => self.tell(Control::Drain),
+            ToWorker::Drain => self.tell(StreamControl::Drain),
             ToWorker::Stop => {
                 self.is_stopped = true;
-                self.tell(Control::Stop);
+                self.tell(StreamControl::Stop);
             }
         }
         Ok(())
@@ -395,7 +395,7 @@ fn spawn(
     index: usize,
     incoming: Sender<Incoming>,
     out: SyncSender<FromWorker>,
-) -> Result<Running, WorkerError> {
+) -> Result<RunningStream, WorkerError> {
     let name = context.task.name.clone();
     let failed = |source: LoopError| WorkerError::Stream { name: name.clone(), source };
     let (event_loop, waker) = EventLoop::new().map_err(failed)?;
@@ -413,7 +413,7 @@ fn spawn(
                 .and_then(|mut stream| event_loop.run(stream.as_mut(), &orders, prepared, &out))
         })
         .map_err(WorkerError::Lab)?;
-    Ok(Running { name, is_producing, control, waker, thread: Some(thread) })
+    Ok(RunningStream { name, is_producing, control, waker, thread: Some(thread) })
 }
 
 fn build(context: StreamContext) -> Result<Box<dyn Stream>, StreamError> {
@@ -428,7 +428,7 @@ fn build(context: StreamContext) -> Result<Box<dyn Stream>, StreamError> {
 
 fn context(
     task: &WorkerTask,
-    security: &Security,
+    security: &ConnectionSecurity,
     stream: &StreamTask,
 ) -> Result<StreamContext, WorkerError> {
     let address = |text: &String| {
@@ -449,7 +449,7 @@ fn context(
         has_producers: task.has_producers,
         task: stream.clone(),
         given: GivenBySource::new(),
-        groups: Groups::default(),
+        groups: ReadGroups::default(),
         security: security.clone(),
         java_connection: None,
         events: Events::default(),

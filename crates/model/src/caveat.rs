@@ -14,7 +14,7 @@ pub use crate::severity::Severity;
 pub use group::{GroupNotConserved, MembersPutOut};
 pub use moments::{FewSeconds, FullGc, Stalled};
 pub use pairs::PairsTied;
-pub use row::{Degree, Grade, Group, Question, Row, Words};
+pub use row::{CaveatGroup, CaveatRow, CaveatWords, Degree, Grade, Question};
 use serde::{Deserialize, Serialize};
 pub use stood_still::StoodStill;
 use strum::{Display, EnumCount, EnumDiscriminants, EnumIter};

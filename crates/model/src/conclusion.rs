@@ -34,7 +34,7 @@ pub enum Conclusion {
     /// Whether a claim of the scenario holds.
     Claim(JudgedClaim),
     /// Which rows of the table differ in a column.
-    ToldApart(ToldApart),
+    ToldApart(DistinctRows),
     /// A setting that is not the same on both sides of a comparison.
     SettingDiffers(SettingDiffers),
     /// What each member of a load item's group was handed and had.
@@ -442,7 +442,7 @@ pub enum ClaimSays {
 
 /// Which rows of the table differ in one column from the row that its ratios are to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToldApart {
+pub struct DistinctRows {
     /// The column.
     pub of: Address,
     /// The case that the others are compared with. Files from before it was kept name the first one.

@@ -2,7 +2,7 @@
 //! found by each.
 
 use crate::finding::Scope;
-pub use crate::health_rules::{HealthRule, RuleText, Threshold};
+pub use crate::health_rules::{HealthRule, HealthThreshold, RuleText};
 use serde::{Deserialize, Serialize};
 
 /// What the rules of health say of a trial.

@@ -93,7 +93,7 @@ pub struct RuleText {
     /// What is compared, lowercase.
     pub figure: &'static str,
     /// The value that it must not go beyond.
-    pub threshold: Threshold,
+    pub threshold: HealthThreshold,
     /// The figure's unit.
     pub unit: Unit,
     /// What follows when the rule is broken, a lowercase clause.
@@ -106,14 +106,14 @@ pub struct RuleText {
 
 /// Beyond which value a rule is broken.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Threshold {
+pub enum HealthThreshold {
     /// Above it.
     Above(f64),
     /// Below it.
     Below(f64),
 }
 
-impl Threshold {
+impl HealthThreshold {
     /// Whether a figure is beyond it.
     pub fn is_broken_by(self, value: f64) -> bool {
         match self {
@@ -132,7 +132,7 @@ const KAFKA_MONITORING: &str = "Kafka documentation, Monitoring";
 const STRIMZI: &str = "Strimzi's example alert rules";
 const OWN: &str = "kdyno";
 
-use Threshold::{Above, Below};
+use HealthThreshold::{Above, Below};
 
 /// Every rule in the order of [`HealthRule`].
 const RULES: [(HealthRule, RuleText); 22] = [
@@ -400,7 +400,11 @@ mod tests {
 
     #[test]
     fn at_the_threshold_a_rule_is_not_broken() {
-        assert!(!Threshold::Above(0.8).is_broken_by(0.8) && Threshold::Above(0.8).is_broken_by(0.81));
-        assert!(!Threshold::Below(0.3).is_broken_by(0.3) && Threshold::Below(0.3).is_broken_by(0.29));
+        assert!(
+            !HealthThreshold::Above(0.8).is_broken_by(0.8) && HealthThreshold::Above(0.8).is_broken_by(0.81)
+        );
+        assert!(
+            !HealthThreshold::Below(0.3).is_broken_by(0.3) && HealthThreshold::Below(0.3).is_broken_by(0.29)
+        );
     }
 }

@@ -60,7 +60,7 @@ pub fn parse(text: &str) -> Result<LoginModule, JaasError> {
     }
     let mut tokens = Tokens { chars: text.chars().peekable() };
     let class = match tokens.next_token()? {
-        Some(Token::Word(class)) => class,
+        Some(JaasToken::Word(class)) => class,
         Some(_) => return wrong("it does not begin with the class of a login module", FORM),
         None => return wrong("it is empty", FORM),
     };
@@ -68,17 +68,17 @@ pub fn parse(text: &str) -> Result<LoginModule, JaasError> {
     let mut options = BTreeMap::new();
     loop {
         let name = match tokens.next_token()? {
-            Some(Token::Word(name)) => name,
-            Some(Token::Sign(';')) => break,
+            Some(JaasToken::Word(name)) => name,
+            Some(JaasToken::Sign(';')) => break,
             Some(_) => return wrong(format!("{} is no name", which(&options)), QUOTE),
             None => return wrong("it does not end with `;`", FORM),
         };
-        if tokens.next_token()? != Some(Token::Sign('=')) {
+        if tokens.next_token()? != Some(JaasToken::Sign('=')) {
             // The word may be the rest of a value that has no quotes.
             return wrong(format!("{} has no `=` after its name", which(&options)), QUOTE);
         }
         match tokens.next_token()? {
-            Some(Token::Word(value)) => options.insert(name, value),
+            Some(JaasToken::Word(value)) => options.insert(name, value),
             _ => return wrong(format!("{} has no value that can be read", which(&options)), QUOTE),
         };
     }
@@ -88,10 +88,10 @@ pub fn parse(text: &str) -> Result<LoginModule, JaasError> {
     }
 }
 
-fn flag(token: Option<Token>) -> Result<(), JaasError> {
+fn flag(token: Option<JaasToken>) -> Result<(), JaasError> {
     const FLAGS: [&str; 4] = ["required", "requisite", "sufficient", "optional"];
     match token {
-        Some(Token::Word(word)) if FLAGS.iter().any(|flag| word.eq_ignore_ascii_case(flag)) => Ok(()),
+        Some(JaasToken::Word(word)) if FLAGS.iter().any(|flag| word.eq_ignore_ascii_case(flag)) => Ok(()),
         _ => wrong("after the class of the login module `required` is missing", FORM),
     }
 }
@@ -101,7 +101,7 @@ fn which(before: &BTreeMap<String, String>) -> String {
 }
 
 #[derive(PartialEq)]
-enum Token {
+enum JaasToken {
     /// A word or a quoted text.
     Word(String),
     /// A number, as Java takes what begins with a digit, `.` or `-` for one; it cannot be a text.
@@ -115,7 +115,7 @@ struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    fn next_token(&mut self) -> Result<Option<Token>, JaasError> {
+    fn next_token(&mut self) -> Result<Option<JaasToken>, JaasError> {
         loop {
             let Some(first) = self.chars.next() else { return Ok(None) };
             return Ok(Some(match first {
@@ -124,7 +124,7 @@ impl Tokens<'_> {
                     self.skip_comment();
                     continue;
                 }
-                quote @ ('"' | '\'') => Token::Word(self.quoted(quote)?),
+                quote @ ('"' | '\'') => JaasToken::Word(self.quoted(quote)?),
                 '0'..='9' | '.' | '-' => self.number(first),
                 begin if is_word(begin) => {
                     let mut word = String::from(begin);
@@ -132,9 +132,9 @@ impl Tokens<'_> {
                     while let Some(more) = self.chars.next_if(goes_on) {
                         word.push(more);
                     }
-                    Token::Word(word)
+                    JaasToken::Word(word)
                 }
-                sign => Token::Sign(sign),
+                sign => JaasToken::Sign(sign),
             }));
         }
     }
@@ -155,13 +155,13 @@ impl Tokens<'_> {
     }
 
     /// A lone `-` is a sign.
-    fn number(&mut self, first: char) -> Token {
+    fn number(&mut self, first: char) -> JaasToken {
         let digit = |c: &char| c.is_ascii_digit() || *c == '.';
         if first == '-' && !self.chars.peek().is_some_and(digit) {
-            return Token::Sign('-');
+            return JaasToken::Sign('-');
         }
         while self.chars.next_if(digit).is_some() {}
-        Token::Number
+        JaasToken::Number
     }
 
     fn quoted(&mut self, quote: char) -> Result<String, JaasError> {

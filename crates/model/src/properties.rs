@@ -95,7 +95,7 @@ impl Properties {
         let mut found = Self::default();
         // Its place in `found`, by name.
         let mut places = BTreeMap::<String, usize>::new();
-        let mut lines = Lines { bytes, at: 0, line: 1 };
+        let mut lines = LogicalLines { bytes, at: 0, line: 1 };
         if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
             lines.bytes = rest;
             let text = "the file begins with a byte order mark, which Java takes for a part of the first name; \
@@ -151,7 +151,7 @@ fn is_line_end(byte: u8) -> bool {
 }
 
 /// Goes through a file line by line.
-struct Lines<'a> {
+struct LogicalLines<'a> {
     bytes: &'a [u8],
     at: usize,
     /// The natural line that `at` is in.
@@ -159,13 +159,13 @@ struct Lines<'a> {
 }
 
 /// A logical line: natural ones put together, without comments, blanks before them, and what joined them.
-struct Line {
+struct LogicalLine {
     bytes: Vec<u8>,
     /// Where it begins.
     number: u32,
 }
 
-impl Lines<'_> {
+impl LogicalLines<'_> {
     fn next_byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
@@ -177,8 +177,8 @@ impl Lines<'_> {
         Some(byte)
     }
 
-    fn next_line(&mut self) -> Option<Line> {
-        let mut line = Line { bytes: Vec::new(), number: 0 };
+    fn next_line(&mut self) -> Option<LogicalLine> {
+        let mut line = LogicalLine { bytes: Vec::new(), number: 0 };
         let mut skips_blanks = true;
         let mut is_continued = false;
         let mut escapes = false;
@@ -228,7 +228,7 @@ impl Lines<'_> {
     }
 }
 
-impl Line {
+impl LogicalLine {
     fn property(&self) -> Result<Property, PropertiesError> {
         let (name, value) = self.halves();
         Ok(Property { name: self.text(name)?, value: self.text(value)?, line: self.number })

@@ -10,7 +10,7 @@ pub type SettingsInForce = BTreeMap<String, SettingInForce>;
 
 /// A setting in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
+#[serde(from = "StoredSetting", into = "StoredSetting")]
 pub struct SettingInForce {
     /// Its value.
     pub value: String,
@@ -118,47 +118,47 @@ pub fn jvm_flags(command_line: &[String]) -> Vec<&str> {
 /// text in run files from before its origin was kept.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Stored {
-    Default(Values),
-    Static(Values),
-    Dynamic(Values),
-    Topic(Values),
-    Client(Values),
-    Derived(Values),
+enum StoredSetting {
+    Default(StoredValues),
+    Static(StoredValues),
+    Dynamic(StoredValues),
+    Topic(StoredValues),
+    Client(StoredValues),
+    Derived(StoredValues),
     #[serde(untagged)]
-    Unknown(Values),
+    Unknown(StoredValues),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Values {
+enum StoredValues {
     One(String),
     WithDefault(String, String),
 }
 
-impl From<Stored> for SettingInForce {
-    fn from(stored: Stored) -> Self {
+impl From<StoredSetting> for SettingInForce {
+    fn from(stored: StoredSetting) -> Self {
         let (origin, values) = match stored {
-            Stored::Default(values) => (SettingOrigin::Default, values),
-            Stored::Static(values) => (SettingOrigin::Static, values),
-            Stored::Dynamic(values) => (SettingOrigin::Dynamic, values),
-            Stored::Topic(values) => (SettingOrigin::Topic, values),
-            Stored::Client(values) => (SettingOrigin::Client, values),
-            Stored::Derived(values) => (SettingOrigin::Derived, values),
-            Stored::Unknown(values) => (SettingOrigin::Unknown, values),
+            StoredSetting::Default(values) => (SettingOrigin::Default, values),
+            StoredSetting::Static(values) => (SettingOrigin::Static, values),
+            StoredSetting::Dynamic(values) => (SettingOrigin::Dynamic, values),
+            StoredSetting::Topic(values) => (SettingOrigin::Topic, values),
+            StoredSetting::Client(values) => (SettingOrigin::Client, values),
+            StoredSetting::Derived(values) => (SettingOrigin::Derived, values),
+            StoredSetting::Unknown(values) => (SettingOrigin::Unknown, values),
         };
         match values {
-            Values::One(value) => Self { value, origin, default: None },
-            Values::WithDefault(value, default) => Self { value, origin, default: Some(default) },
+            StoredValues::One(value) => Self { value, origin, default: None },
+            StoredValues::WithDefault(value, default) => Self { value, origin, default: Some(default) },
         }
     }
 }
 
-impl From<SettingInForce> for Stored {
+impl From<SettingInForce> for StoredSetting {
     fn from(setting: SettingInForce) -> Self {
         let values = match setting.default {
-            None => Values::One(setting.value),
-            Some(default) => Values::WithDefault(setting.value, default),
+            None => StoredValues::One(setting.value),
+            Some(default) => StoredValues::WithDefault(setting.value, default),
         };
         match setting.origin {
             SettingOrigin::Default => Self::Default(values),

@@ -104,12 +104,12 @@ pub struct VersionError {
     /// What to do instead.
     pub hint: String,
     /// What of the cluster would have to change.
-    pub cause: Cause,
+    pub cause: VersionCause,
 }
 
 /// What of a cluster does not go with the rest of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum VersionCause {
     /// The release.
     Release,
     /// How its metadata is kept.
@@ -125,7 +125,7 @@ impl Version {
     /// Not of that form, or older than the oldest release that is started.
     pub fn parse(text: &str) -> Result<Self, VersionError> {
         let text = if text == "newest" { NEWEST } else { text };
-        let wrong = |message, hint| VersionError { message, hint, cause: Cause::Release };
+        let wrong = |message, hint| VersionError { message, hint, cause: VersionCause::Release };
         let too_old = || {
             let (major, minor) = OLDEST;
             let message = format!("Kafka {text} is too old: {major}.{minor} is the oldest that is started");
@@ -218,7 +218,7 @@ impl Version {
         check_nodes(mode)?;
         match mode {
             Mode::Zookeeper { .. } if own >= ZOOKEEPER_BEFORE => wrong(
-                Cause::Mode,
+                VersionCause::Mode,
                 format!(
                     "Kafka {line} has no ZooKeeper mode; {}.{} removed it",
                     ZOOKEEPER_BEFORE.0, ZOOKEEPER_BEFORE.1
@@ -226,14 +226,15 @@ impl Version {
                 "use `mode: kraft`, or a release before 4.0",
             ),
             Mode::KraftCombined | Mode::KraftControllers { .. } if own < KRAFT_FROM => wrong(
-                Cause::Mode,
+                VersionCause::Mode,
                 format!("Kafka {line} has no KRaft mode; it came with {}.{}", KRAFT_FROM.0, KRAFT_FROM.1),
                 "use `mode: {zookeeper: 1}`, or a release from 2.8 on",
             ),
             Mode::KraftControllers { .. } | Mode::KraftCombined
                 if self.cannot_replicate_metadata(mode, brokers) =>
             {
-                let cause = if mode == Mode::KraftCombined { Cause::Brokers } else { Cause::Mode };
+                let cause =
+                    if mode == Mode::KraftCombined { VersionCause::Brokers } else { VersionCause::Mode };
                 wrong(
                     cause,
                     format!(
@@ -267,7 +268,7 @@ impl Version {
                     self.line()
                 ),
                 hint: format!("use a release from {major}.{minor} on, or `mode: {{zookeeper: 1}}`"),
-                cause: Cause::Release,
+                cause: VersionCause::Release,
             }),
         }
     }
@@ -283,7 +284,7 @@ impl Version {
 /// A number of ZooKeeper nodes or controllers that is not offered.
 pub fn check_nodes(mode: Mode) -> Result<(), VersionError> {
     let wrong = |message: &str, hint: &str| {
-        Err(VersionError { message: message.to_owned(), hint: hint.to_owned(), cause: Cause::Mode })
+        Err(VersionError { message: message.to_owned(), hint: hint.to_owned(), cause: VersionCause::Mode })
     };
     match mode {
         Mode::Zookeeper { nodes: 2 } => {
@@ -417,16 +418,16 @@ mod tests {
         };
         let controllers = |controllers| Mode::KraftControllers { controllers };
         let zookeeper = |nodes| Mode::Zookeeper { nodes };
-        assert_eq!(fits("4.0.0", zookeeper(1), 1), Err(Cause::Mode));
+        assert_eq!(fits("4.0.0", zookeeper(1), 1), Err(VersionCause::Mode));
         assert_eq!(fits("3.9.1", zookeeper(3), 1), Ok(()));
-        assert_eq!(fits("3.9.1", zookeeper(2), 1), Err(Cause::Mode));
-        assert_eq!(fits("2.7.2", Mode::KraftCombined, 1), Err(Cause::Mode));
+        assert_eq!(fits("3.9.1", zookeeper(2), 1), Err(VersionCause::Mode));
+        assert_eq!(fits("2.7.2", Mode::KraftCombined, 1), Err(VersionCause::Mode));
         assert_eq!(fits("2.8.1", controllers(3), 1), Ok(()));
-        assert_eq!(fits("2.8.2", controllers(1), 1), Err(Cause::Mode));
+        assert_eq!(fits("2.8.2", controllers(1), 1), Err(VersionCause::Mode));
         assert_eq!(fits("2.8.2", Mode::KraftCombined, 1), Ok(()));
-        assert_eq!(fits("2.8.2", Mode::KraftCombined, 2), Err(Cause::Brokers));
+        assert_eq!(fits("2.8.2", Mode::KraftCombined, 2), Err(VersionCause::Brokers));
         assert_eq!(fits("2.8.2", zookeeper(1), 3), Ok(()));
-        assert_eq!(fits("4.1.1", controllers(0), 1), Err(Cause::Mode));
+        assert_eq!(fits("4.1.1", controllers(0), 1), Err(VersionCause::Mode));
     }
 
     #[test]

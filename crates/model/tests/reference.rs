@@ -1,8 +1,8 @@
 //! The committed schema of the worker's messages and the pages of caveats and of the rules of health are those that the types give.
 //! `UPDATE_REFERENCE=1 cargo test -p kdyno-model` writes it.
 
-use kdyno_model::caveat::{Grade, Question, Row, Severity};
-use kdyno_model::health::{HealthRule, Threshold};
+use kdyno_model::caveat::{CaveatRow, Grade, Question, Severity};
+use kdyno_model::health::{HealthRule, HealthThreshold};
 use kdyno_model::live_metrics::ALL;
 use kdyno_model::metric::Unit;
 use kdyno_model::units;
@@ -22,8 +22,8 @@ fn the_table_of_the_rules_of_health_is_current() {
     for rule in HealthRule::all() {
         let text = rule.text();
         let (words, limit) = match text.threshold {
-            Threshold::Above(limit) => ("at most", limit),
-            Threshold::Below(limit) => ("at least", limit),
+            HealthThreshold::Above(limit) => ("at most", limit),
+            HealthThreshold::Below(limit) => ("at least", limit),
         };
         let limit = match text.unit {
             Unit::Ratio => format!("{} %", units::significant(100.0 * limit)),
@@ -42,8 +42,8 @@ fn the_table_of_the_rules_of_health_is_current() {
 fn the_page_of_caveats_is_current() {
     let mut made = CAVEATS.to_owned();
     let mut group = None;
-    for row in Row::all().filter(|row| group.replace(row.group) != Some(row.group)) {
-        let of_group: Vec<&Row> = Row::all().filter(|other| other.group == row.group).collect();
+    for row in CaveatRow::all().filter(|row| group.replace(row.group) != Some(row.group)) {
+        let of_group: Vec<&CaveatRow> = CaveatRow::all().filter(|other| other.group == row.group).collect();
         made.push_str(&format!(
             "\n## {}\n\n| caveat | when | open | max | find | compare |\n|---|---|---|---|---|---|\n",
             row.group.title()
@@ -90,7 +90,7 @@ fn letters(grade: &Grade) -> String {
 }
 
 /// What reports print of a kind, what to do, and what else there is to know.
-fn in_words(row: &Row) -> String {
+fn in_words(row: &CaveatRow) -> String {
     let mut made = format!("\n### `{}`\n", row.kind);
     let mut last = ("", "");
     for words in row.words {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What was typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Driver {
+pub enum DriverChoice {
     /// kdyno's own client.
     #[default]
     Native,
@@ -12,7 +12,7 @@ pub enum Driver {
     Java(Option<String>),
 }
 
-impl Driver {
+impl DriverChoice {
     /// Reads what follows the option.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Driver {
 }
 
 /// As it is typed.
-impl fmt::Display for Driver {
+impl fmt::Display for DriverChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Native => f.write_str("native"),
@@ -47,11 +47,11 @@ mod tests {
     #[test]
     fn what_is_typed_is_a_driver_or_told() {
         for typed in ["native", "java", "java:4.1.1", "java:/opt/a:b", "java:../kafka"] {
-            assert_eq!(Driver::parse(typed).map(|driver| driver.to_string()).as_deref(), Ok(typed));
+            assert_eq!(DriverChoice::parse(typed).map(|driver| driver.to_string()).as_deref(), Ok(typed));
         }
-        assert_eq!(Driver::parse("java:4.1.1"), Ok(Driver::Java(Some("4.1.1".to_owned()))));
+        assert_eq!(DriverChoice::parse("java:4.1.1"), Ok(DriverChoice::Java(Some("4.1.1".to_owned()))));
         for typed in ["", "Java", "java:", "native:1", "4.1.1", ":java"] {
-            let told = Driver::parse(typed).expect_err(typed);
+            let told = DriverChoice::parse(typed).expect_err(typed);
             assert!(told.starts_with(&format!("--driver: `{typed}` is none of native, java, ")), "{told}");
         }
     }

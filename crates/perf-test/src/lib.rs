@@ -9,4 +9,4 @@ pub mod java_format;
 pub mod producer;
 pub mod properties;
 
-pub use driver::Driver;
+pub use driver::DriverChoice;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// Where a property was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum PropertyOrigin {
     /// On a line of the properties file.
     Line(u32),
     /// With an option.
@@ -14,13 +14,13 @@ pub enum Origin {
 
 /// A property, and where it was given.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct PropertyEntry {
     /// Its name.
     pub name: String,
     /// Its value, which may be a secret.
     pub value: String,
     /// Where it was given.
-    pub from: Origin,
+    pub from: PropertyOrigin,
 }
 
 /// `NAME=VALUE` as it was typed for the producer. The tool takes no `=` in a value; here it may have some, so that a login
@@ -50,15 +50,15 @@ pub fn name_and_maybe_value(typed: &str) -> (String, String) {
 
 /// The properties of a file and those that were typed; the later one counts.
 #[derive(Clone, Default)]
-pub struct Merged(Vec<Entry>);
+pub struct MergedProperties(Vec<PropertyEntry>);
 
-impl Merged {
+impl MergedProperties {
     /// Properties of a file, in its order.
     pub fn of_file(properties: &[Property]) -> Self {
-        let given = |property: &Property| Entry {
+        let given = |property: &Property| PropertyEntry {
             name: property.name.clone(),
             value: property.value.clone(),
-            from: Origin::Line(property.line),
+            from: PropertyOrigin::Line(property.line),
         };
         Self(properties.iter().map(given).collect())
     }
@@ -66,7 +66,11 @@ impl Merged {
     /// Sets one that was typed with an option.
     pub fn set(&mut self, name: &str, value: &str, option: &'static str) {
         self.remove(name);
-        self.0.push(Entry { name: name.to_owned(), value: value.to_owned(), from: Origin::Option(option) });
+        self.0.push(PropertyEntry {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            from: PropertyOrigin::Option(option),
+        });
     }
 
     /// Takes one out, and returns its value as Kafka's clients read it.
@@ -76,7 +80,7 @@ impl Merged {
     }
 
     /// The one on a line of [`Self::text`], from 1.
-    pub fn on_line(&self, line: u32) -> Option<&Entry> {
+    pub fn on_line(&self, line: u32) -> Option<&PropertyEntry> {
         self.0.get(usize::try_from(line).ok()?.checked_sub(1)?)
     }
 
@@ -137,7 +141,7 @@ mod tests {
     #[test]
     fn what_was_typed_counts_and_all_is_read_back() {
         let file = Properties::parse(b"acks=1\nlinger.ms = 5 \nclient.rack=a").expect("properties");
-        let mut merged = Merged::of_file(&file.properties);
+        let mut merged = MergedProperties::of_file(&file.properties);
         merged.set("acks", "all", "--command-property");
         merged.set("odd name", " \\ä=:#\u{1f600}\n", "--command-property");
         assert_eq!(merged.remove("client.rack").as_deref(), Some("a"));
@@ -147,7 +151,7 @@ mod tests {
             read.properties.iter().map(|one| (one.name.as_str(), one.value.as_str())).collect();
         let typed = (" \\ä=:#\u{1f600}\n", "all");
         assert_eq!(pairs, [("linger.ms", "5 "), ("acks", typed.1), ("odd name", typed.0)]);
-        assert_eq!(merged.on_line(1).map(|given| given.from.clone()), Some(Origin::Line(2)));
+        assert_eq!(merged.on_line(1).map(|given| given.from.clone()), Some(PropertyOrigin::Line(2)));
         assert_eq!(merged.on_line(3).map(|given| given.name.as_str()), Some("odd name"));
         assert!(merged.on_line(0).is_none() && merged.on_line(4).is_none());
     }

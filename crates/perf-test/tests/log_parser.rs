@@ -3,8 +3,8 @@
 //! last line that is either a total or a line of progress: quantiles are whole milliseconds, and where they do not
 //! match nothing is said of them. For a consumer it takes the first row with two moments.
 
-use kdyno_perf_test::consumer::{Consumed, Intervals};
-use kdyno_perf_test::producer::{Figures, Latencies, progress, total};
+use kdyno_perf_test::consumer::{Consumed, IntervalRows};
+use kdyno_perf_test::producer::{LineTotals, QuantileLatencies, progress, total};
 use regex_lite::{Captures, Regex};
 
 const PRODUCER: &str = concat!(
@@ -25,14 +25,14 @@ fn numbers(found: &Captures<'_>, from: usize) -> Vec<f64> {
 
 #[test]
 fn a_producers_total_is_found_behind_its_lines_of_progress() {
-    let run = Figures {
+    let run = LineTotals {
         records: 1_000_000,
         value_bytes: 1_024_000_000,
         elapsed_ns: 8_001_000_000,
         latency_sum_ns: 2_375_000_000_000,
         latency_ns_max: 412_345_678,
     };
-    let at = Latencies { quantiles: [1_499_999, 6_500_000, 31_400_000, 250_600_000] };
+    let at = QuantileLatencies { quantiles: [1_499_999, 6_500_000, 31_400_000, 250_600_000] };
     let lines = [progress(&run), total(&run, &at, false)].join("\n");
     let producer = Regex::new(PRODUCER).expect("an expression");
     let found: Vec<Vec<f64>> = producer.captures_iter(&lines).map(|found| numbers(&found, 1)).collect();
@@ -52,7 +52,7 @@ fn a_consumers_row_is_found_behind_the_names_of_its_columns() {
     assert_eq!((&found[1], &found[2]), ("2026-11-25 04:00:00:000", "2026-11-25 04:00:04:000"));
     assert_eq!(numbers(&found, 3), [10.0, 2.5, 1_234.0, 308.5, 3_000.0, 1_000.0, 10.0, 1_234.0]);
     // A row of an interval has one moment.
-    let mut intervals = Intervals::new(1_000);
+    let mut intervals = IntervalRows::new(1_000);
     let row = intervals.row(2_000, (1 << 20, 10), 0, || moment(2_000)).expect("a row");
     assert!(consumer.captures(&row).is_none());
 }

@@ -4,11 +4,11 @@
 use crate::cases::Chosen;
 use crate::choices::{Choices, PlanError};
 use crate::phases::PHASE_NS_MAX;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::CasePlan;
 use kdyno_model::units::duration;
 use kdyno_scenario::Scenario;
-use kdyno_scenario::input::{InputError, Place};
+use kdyno_scenario::input::{InputError, TextPosition};
 
 /// How long a quick look takes at most, ns.
 const QUICK_NS: u64 = 600 * 1_000_000_000;
@@ -17,14 +17,14 @@ const QUICK_NS: u64 = 600 * 1_000_000_000;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     pub ns: u64,
-    given: Given,
+    given: BudgetSource,
 }
 
 /// Who limits the time.
 #[derive(Debug, Clone, Copy)]
-enum Given {
+enum BudgetSource {
     /// The option, or the scenario at this place.
-    Asked(Option<Place>),
+    Asked(Option<TextPosition>),
     /// A quick look is a quick one.
     QuickLook,
     /// The target's cap on `time`.
@@ -35,11 +35,11 @@ impl Budget {
     /// As chosen, else as the scenario says.
     pub fn read(scenario: &Scenario, choices: &Choices, chosen: &Chosen) -> Result<Option<Self>, PlanError> {
         match (choices.budget_ns, &scenario.typed().budget) {
-            (Some(ns), _) => Ok(Some(Self { ns, given: Given::Asked(None) })),
+            (Some(ns), _) => Ok(Some(Self { ns, given: BudgetSource::Asked(None) })),
             (None, Some(typed)) => {
-                let reader = Reader::new(scenario, &chosen.cases[0]);
+                let reader = CaseReader::new(scenario, &chosen.cases[0]);
                 let ns = reader.ns(typed, "budget", 1..=PHASE_NS_MAX)?;
-                Ok(Some(Self { ns, given: Given::Asked(Some(typed.place)) }))
+                Ok(Some(Self { ns, given: BudgetSource::Asked(Some(typed.place)) }))
             }
             (None, None) => Ok(None),
         }
@@ -47,7 +47,7 @@ impl Budget {
 
     /// That of a quick look: ten minutes, or a budget that is smaller.
     pub fn of_quick_look(budget: Option<Self>) -> Self {
-        let own = Self { ns: QUICK_NS, given: Given::QuickLook };
+        let own = Self { ns: QUICK_NS, given: BudgetSource::QuickLook };
         budget.filter(|budget| budget.ns < own.ns).unwrap_or(own)
     }
 
@@ -57,7 +57,7 @@ impl Budget {
         cases: impl IntoIterator<Item = &'c CasePlan>,
     ) -> Option<Self> {
         let caps = cases.into_iter().filter_map(|case| case.system.caps()?.time_ns);
-        let cap = caps.min().map(|ns| Self { ns, given: Given::Target });
+        let cap = caps.min().map(|ns| Self { ns, given: BudgetSource::Target });
         budget.into_iter().chain(cap).min_by_key(|one| one.ns)
     }
 
@@ -78,15 +78,17 @@ impl Budget {
     /// The error when even the least does not fit; `why` goes on with the sentence.
     pub fn too_small(self, what: &str, why: &str, needed_ns: u64) -> PlanError {
         let (name, place) = match self.given {
-            Given::Asked(place) => ("the budget", place),
-            Given::QuickLook => ("a quick look's budget", None),
-            Given::Target => ("the target's cap on `time`", None),
+            BudgetSource::Asked(place) => ("the budget", place),
+            BudgetSource::QuickLook => ("a quick look's budget", None),
+            BudgetSource::Target => ("the target's cap on `time`", None),
         };
         let minutes = needed_ns.div_ceil(60_000_000_000);
         let needed = match self.given {
             // No option makes it longer.
-            Given::QuickLook => format!("it takes up to {minutes} min"),
-            Given::Asked(_) | Given::Target => format!("`{minutes}m` is the smallest that would do"),
+            BudgetSource::QuickLook => format!("it takes up to {minutes} min"),
+            BudgetSource::Asked(_) | BudgetSource::Target => {
+                format!("`{minutes}m` is the smallest that would do")
+            }
         };
         let message = format!("{name} of {} is too small for {what}{why}", duration(self.ns));
         InputError { place, ..InputError::whole(message) }
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_most_that_fits_is_found() {
-        let budget = |ns| Budget { ns, given: Given::QuickLook };
+        let budget = |ns| Budget { ns, given: BudgetSource::QuickLook };
         let most = |ns: u64, most: u32| budget(ns).most(3, most, |number| 10 + u64::from(number) * 7);
         assert_eq!((most(30, 8), most(31, 8), most(37, 8), most(38, 8)), (None, Some(3), Some(3), Some(4)));
         assert_eq!((most(65, 8), most(66, 8), most(1_000, 8)), (Some(7), Some(8), Some(8)));

@@ -7,8 +7,8 @@ use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::units;
-use kdyno_scenario::values::{Values, unknown_param};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::values::{ParamValues, unknown_param};
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
 /// Most cases of one plan, before equal ones are taken together.
@@ -19,13 +19,13 @@ const NO_PROFILE: &str = "none";
 
 /// One case before its values are resolved.
 #[derive(Debug, Clone)]
-pub(crate) struct Case {
+pub(crate) struct UnresolvedCase {
     /// What tells it from the other cases.
     pub label: String,
     /// Every param's value, printed.
     pub params: BTreeMap<String, ParamValue>,
     /// The same, for resolving the scenario's values.
-    pub values: Values,
+    pub values: ParamValues,
 }
 
 /// The outcome of choosing.
@@ -33,22 +33,22 @@ pub(crate) struct Case {
 pub(crate) struct Chosen {
     pub profile: String,
     pub changed: BTreeMap<String, String>,
-    pub cases: Vec<Case>,
+    pub cases: Vec<UnresolvedCase>,
     /// The params whose values differ between the cases.
     pub varying: Vec<String>,
     /// The values under `params`, which published rows fall back on.
-    pub base: Values,
+    pub base: ParamValues,
 }
 
 /// `over`: params of a side of a comparison; they win over everything else.
 pub(crate) fn choose(
     scenario: &Scenario,
     choices: &Choices,
-    over: &[(String, Typed)],
+    over: &[(String, Scalar)],
 ) -> Result<Chosen, PlanError> {
     let typed = scenario.typed();
     let profile = profile(scenario, choices)?;
-    let mut base = Values::default();
+    let mut base = ParamValues::default();
     set_all(&mut base, &typed.params);
     let mut values = base.clone();
     if let Some(profile) = profile {
@@ -62,7 +62,7 @@ pub(crate) fn choose(
     let changed = set.iter().map(|(name, value)| (name.clone(), value.text.clone())).collect();
     set.extend(over.iter().cloned());
     let rows = combinations(&values, cases_file)?;
-    let mut cases: Vec<Case> = Vec::new();
+    let mut cases: Vec<UnresolvedCase> = Vec::new();
     for mut values in rows {
         for (name, value) in &set {
             values.set(name, value.clone());
@@ -99,18 +99,18 @@ fn profile<'s>(scenario: &'s Scenario, choices: &Choices) -> Result<Option<&'s P
     }
 }
 
-fn set_all(values: &mut Values, pairs: &[(Typed, Typed)]) {
+fn set_all(values: &mut ParamValues, pairs: &[(Scalar, Scalar)]) {
     for (name, value) in pairs {
         values.set(&name.text, value.clone());
     }
 }
 
 /// `--set` takes names of params only, and bare numbers in the unit of the param. The errors name the option, not the scenario.
-fn overridden(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, Typed)>, PlanError> {
+fn overridden(base: &ParamValues, set: &[(String, String)]) -> Result<Vec<(String, Scalar)>, PlanError> {
     let mut found = Vec::new();
     for (name, value) in set {
         let option = set_overrides::option(name, value);
-        let nowhere = |text: &str| Typed::assumed(text, set_overrides::NOWHERE);
+        let nowhere = |text: &str| Scalar::assumed(text, set_overrides::NOWHERE);
         let Some(usual) = base.typed(name) else {
             let mut error = unknown_param(&nowhere(name), base.names()).in_file(&option);
             error.place = None;
@@ -130,9 +130,9 @@ fn overridden(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, Ty
 }
 
 /// The rows of `cases` times every combination of `vary`.
-fn combinations(values: &Values, file: &CasesFile) -> Result<Vec<Values>, PlanError> {
-    let one = [RowFile { place: kdyno_scenario::input::Place::default(), values: Vec::new() }];
-    let mut rows: Vec<Values> = Vec::new();
+fn combinations(values: &ParamValues, file: &CasesFile) -> Result<Vec<ParamValues>, PlanError> {
+    let one = [RowFile { place: kdyno_scenario::input::TextPosition::default(), values: Vec::new() }];
+    let mut rows: Vec<ParamValues> = Vec::new();
     for row in file.rows.as_deref().unwrap_or(&one) {
         let mut values = values.clone();
         set_all(&mut values, &row.values);
@@ -145,7 +145,7 @@ fn combinations(values: &Values, file: &CasesFile) -> Result<Vec<Values>, PlanEr
                 format!("the scenario makes more than {CASES_MAX} cases"),
             ));
         }
-        let each = |row: &Values| {
+        let each = |row: &ParamValues| {
             let row = row.clone();
             list.iter().map(move |value| {
                 let mut row = row.clone();
@@ -161,14 +161,14 @@ fn combinations(values: &Values, file: &CasesFile) -> Result<Vec<Values>, PlanEr
     Ok(rows)
 }
 
-fn resolve(values: Values) -> Result<Case, PlanError> {
+fn resolve(values: ParamValues) -> Result<UnresolvedCase, PlanError> {
     let mut params = BTreeMap::new();
     for name in values.names() {
-        let typed = values.typed(name).cloned().unwrap_or_else(|| Typed::assumed("", Default::default()));
+        let typed = values.typed(name).cloned().unwrap_or_else(|| Scalar::assumed("", Default::default()));
         let text = values.text(&typed)?;
         params.insert(name.to_owned(), param_value(&text, typed.quoted));
     }
-    Ok(Case { label: String::new(), params, values })
+    Ok(UnresolvedCase { label: String::new(), params, values })
 }
 
 /// A value as the run file keeps it: a number where the text is one and prints as typed.
@@ -186,7 +186,7 @@ pub(crate) fn param_value(text: &str, quoted: bool) -> ParamValue {
 }
 
 /// The params named by `cases` and `vary`, in the order in which they first occur there, that differ.
-fn varying(cases: &[Case], file: &CasesFile, set: &[(String, Typed)]) -> Vec<String> {
+fn varying(cases: &[UnresolvedCase], file: &CasesFile, set: &[(String, Scalar)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in file.names().map(|name| &name.text) {
         let differs = cases.iter().any(|case| case.params.get(name) != cases[0].params.get(name));
@@ -199,7 +199,11 @@ fn varying(cases: &[Case], file: &CasesFile, set: &[(String, Typed)]) -> Vec<Str
 
 /// Refuses cases of a local system that differ in nothing but params that are used nowhere: their author expects a
 /// difference, and would take the noise between equal runs for it.
-fn check_cases_differ(file: &ScenarioFile, cases: &[Case], chosen: &CasesFile) -> Result<(), PlanError> {
+fn check_cases_differ(
+    file: &ScenarioFile,
+    cases: &[UnresolvedCase],
+    chosen: &CasesFile,
+) -> Result<(), PlanError> {
     let used = file.params_in(file.values());
     // The values that a case uses, and the first case that has them.
     let mut known: BTreeMap<Vec<String>, usize> = BTreeMap::new();
@@ -208,7 +212,7 @@ fn check_cases_differ(file: &ScenarioFile, cases: &[Case], chosen: &CasesFile) -
         let Some(first) = known.insert(of_use.map(|(_, value)| value.to_string()).collect(), index) else {
             continue;
         };
-        let differs = |name: &&Typed| {
+        let differs = |name: &&Scalar| {
             !used.contains(&name.text) && cases[first].params.get(&name.text) != case.params.get(&name.text)
         };
         let Some(name) = chosen.names().find(differs) else { continue };
@@ -224,7 +228,7 @@ fn check_cases_differ(file: &ScenarioFile, cases: &[Case], chosen: &CasesFile) -
 /// The key under which a param was probably meant to be inserted.
 pub(crate) fn place_for(name: &str, file: &ScenarioFile) -> Option<String> {
     let values = file.values();
-    let literal = |typed: &Typed| !typed.text.contains('$') && !typed.text.trim_start().starts_with('=');
+    let literal = |typed: &Scalar| !typed.text.contains('$') && !typed.text.trim_start().starts_with('=');
     let spelt = values.iter().find(|(_, typed)| typed.text == name);
     let alike =
         |key: &str| key == name || key.split('.').next() == Some(name) || key.replace('.', "_") == name;

@@ -12,7 +12,7 @@ pub type PlanError = InputError;
 /// Reads a file of keys or values: it gets the scenario's own name and the file's as it is typed there. An error is one
 /// lowercase clause about the file. Planning itself reads nothing.
 #[derive(Debug, Clone, Copy)]
-pub struct Files(pub fn(&str, &str) -> Result<FoundFile, String>);
+pub struct FileReader(pub fn(&str, &str) -> Result<FoundFile, String>);
 
 /// Says what values a schema gives with an id. Planning itself knows no such schema.
 #[derive(Debug, Clone, Copy)]
@@ -47,9 +47,9 @@ impl Default for Schemas {
 
 /// Says whether a file or folder is there. Planning itself looks at nothing.
 #[derive(Debug, Clone, Copy)]
-pub struct Paths(pub fn(&Path) -> bool);
+pub struct PathCheck(pub fn(&Path) -> bool);
 
-impl Default for Paths {
+impl Default for PathCheck {
     /// Nothing is looked up: a plan is made all the same.
     fn default() -> Self {
         Self(|_| true)
@@ -65,7 +65,7 @@ pub struct FoundFile {
     pub content: Vec<u8>,
 }
 
-impl Default for Files {
+impl Default for FileReader {
     /// There are none.
     fn default() -> Self {
         Self(|_, _| Err("is not there".to_owned()))
@@ -86,7 +86,7 @@ pub struct Choices {
     /// Existing clusters for some of the cases; the first that fits a case is used.
     pub targets: Vec<CaseTarget>,
     /// What is asked of the scenario.
-    pub ask: Ask,
+    pub ask: PlanQuestion,
     /// How deep the answer goes.
     pub depth: Depth,
     /// Least length of the measured windows on targets, ns: past what burst credits and memory carry.
@@ -98,11 +98,11 @@ pub struct Choices {
     /// Thresholds of the run (`fail_if`) in addition to those of the scenario.
     pub fail_if: Vec<String>,
     /// Reads the files that the scenario names.
-    pub files: Files,
+    pub files: FileReader,
     /// Makes the values of schemas that the scenario names.
     pub schemas: Schemas,
     /// Looks for the Java clients that the scenario names.
-    pub paths: Paths,
+    pub paths: PathCheck,
 }
 
 impl Choices {
@@ -110,8 +110,8 @@ impl Choices {
     pub(crate) fn with_unlimited_time(&self) -> Self {
         let mut same = Self { budget_ns: Some(u64::MAX), ..self.clone() };
         let sides = match &mut same.ask {
-            Ask::Compare(by_hand) => vec![&mut by_hand.a, &mut by_hand.b],
-            Ask::Scenario | Ask::Find(_) => Vec::new(),
+            PlanQuestion::Compare(by_hand) => vec![&mut by_hand.a, &mut by_hand.b],
+            PlanQuestion::Scenario | PlanQuestion::Find(_) => Vec::new(),
         };
         let of_sides =
             sides.into_iter().flat_map(|side| side.target.iter_mut().chain(&mut side.more_targets));
@@ -135,7 +135,7 @@ pub struct CaseTarget {
 /// What is asked of a scenario.
 #[derive(Debug, Clone, Default)]
 #[allow(clippy::large_enum_variant, reason = "there is one for each plan")]
-pub enum Ask {
+pub enum PlanQuestion {
     /// What its own file asks: a comparison, a search, or a table of its cases.
     #[default]
     Scenario,
@@ -164,7 +164,7 @@ pub struct CompareChoices {
 #[derive(Debug, Clone, Default)]
 pub struct SideChoices {
     /// In order, the later winning.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SideChange>,
     /// The existing cluster of this side.
     pub target: Option<Target>,
     /// Further ones that take turns with it.
@@ -173,7 +173,7 @@ pub struct SideChoices {
 
 /// A change of a side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum SideChange {
     /// `NAME=VALUE`: a param; else a key of `system`, `home` or `source` for Kafka's folder; else a path such as
     /// `load.writers.client.linger.ms`.
     Set {

@@ -1,7 +1,7 @@
 //! Thresholds, expectations and contrasts: which cases they speak of. Names and units were checked when the scenario was read.
 
 use crate::cases::{Chosen, param_value};
-use crate::choices::{Ask, Choices, PlanError};
+use crate::choices::{Choices, PlanError, PlanQuestion};
 use crate::conditions::opposite;
 use crate::set_overrides::NOWHERE;
 use crate::show;
@@ -12,11 +12,11 @@ use kdyno_scenario::file::{CasesFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::judged::{Comparison, Expr, MetricOf, Operator, comparison};
 use kdyno_scenario::metric_of;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 
 /// What the profile's cases let be judged, and what they do not.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Judged {
+pub(crate) struct PlannedClaims {
     pub claims: Vec<Claim>,
     pub contrasts: Vec<Contrast>,
     /// What is not tested, and why, a sentence each.
@@ -44,17 +44,17 @@ pub(crate) fn judged(
     choices: &Choices,
     chosen: &Chosen,
     cases: &[CasePlan],
-) -> Result<Judged, PlanError> {
+) -> Result<PlannedClaims, PlanError> {
     let file = scenario.typed();
-    let cases = Cases { file, chosen, cases, unselected: None };
-    let mut found = Judged::default();
+    let cases = ClaimCases { file, chosen, cases, unselected: None };
+    let mut found = PlannedClaims::default();
     for typed in &file.fail_if {
         cases.thresholds(typed, &mut found)?;
     }
     for text in &choices.fail_if {
         let named = |error: PlanError| PlanError { place: None, ..error }.in_file(&option(text));
         let known = found.not_judged.len();
-        cases.thresholds(&Typed::assumed(text, NOWHERE), &mut found).map_err(named)?;
+        cases.thresholds(&Scalar::assumed(text, NOWHERE), &mut found).map_err(named)?;
         if let Some(why) = found.not_judged.get(known) {
             return Err(named(InputError::whole(why)));
         }
@@ -114,7 +114,9 @@ pub(crate) fn refuse_thresholds(scenario: &Scenario, choices: &Choices) -> Resul
         return Err(InputError::whole(message(&option(text))).hint(HINT));
     }
     match (&choices.ask, scenario.typed().fail_if.first()) {
-        (Ask::Scenario, Some(typed)) => Err(InputError::at(typed.place, message("`fail_if`")).hint(HINT)),
+        (PlanQuestion::Scenario, Some(typed)) => {
+            Err(InputError::at(typed.place, message("`fail_if`")).hint(HINT))
+        }
         _ => Ok(()),
     }
 }
@@ -142,7 +144,7 @@ pub(crate) fn undecided(plan: &Plan, scenario: &Scenario) -> Vec<String> {
 }
 
 #[derive(Clone, Copy)]
-struct Cases<'a> {
+struct ClaimCases<'a> {
     file: &'a ScenarioFile,
     chosen: &'a Chosen,
     cases: &'a [CasePlan],
@@ -150,9 +152,9 @@ struct Cases<'a> {
     unselected: Option<u32>,
 }
 
-impl Cases<'_> {
+impl ClaimCases<'_> {
     /// A threshold, in each case where one of its metrics selects none.
-    fn thresholds(self, typed: &Typed, found: &mut Judged) -> Result<(), PlanError> {
+    fn thresholds(self, typed: &Scalar, found: &mut PlannedClaims) -> Result<(), PlanError> {
         let Comparison { left, op, right } = comparison(typed, self.file)?;
         let that = typed.text.trim().to_owned();
         let in_each = self.cases.len() > 1 && !(left.selects_all() && right.selects_all());
@@ -196,7 +198,7 @@ impl Cases<'_> {
     }
 
     fn metric(&self, metric: &MetricOf) -> Result<ClaimExpr, Miss> {
-        let typed = Typed { text: metric.of.to_string(), place: metric.place, quoted: false };
+        let typed = Scalar { text: metric.of.to_string(), place: metric.place, quoted: false };
         let case = match self.unselected.filter(|_| metric.case.is_empty()) {
             Some(case) => case,
             None => self.only(&metric.case, &typed)?,
@@ -207,7 +209,7 @@ impl Cases<'_> {
     }
 
     /// The indexes of the cases that have these values.
-    fn with(&self, select: &[(Typed, Typed)]) -> Result<Vec<u32>, Miss> {
+    fn with(&self, select: &[(Scalar, Scalar)]) -> Result<Vec<u32>, Miss> {
         let mut left: Vec<u32> = (0..).take(self.chosen.cases.len()).collect();
         for (name, value) in select {
             let text = self.chosen.base.text(value)?;
@@ -230,7 +232,7 @@ impl Cases<'_> {
     }
 
     /// The only case that has these values.
-    fn only(&self, select: &[(Typed, Typed)], of: &Typed) -> Result<u32, Miss> {
+    fn only(&self, select: &[(Scalar, Scalar)], of: &Scalar) -> Result<u32, Miss> {
         match self.with(select)?.as_slice() {
             [one] => Ok(*one),
             several => Err(self.several(several, select, of).into()),
@@ -240,10 +242,10 @@ impl Cases<'_> {
     /// The case a contrast leads to: of several that fit, the one that is like `from` in what neither end names.
     fn to(
         &self,
-        select: &[(Typed, Typed)],
-        from_select: &[(Typed, Typed)],
+        select: &[(Scalar, Scalar)],
+        from_select: &[(Scalar, Scalar)],
         from: u32,
-        of: &Typed,
+        of: &Scalar,
     ) -> Result<u32, Miss> {
         let fitting = self.with(select)?;
         let named = |name: &String| select.iter().chain(from_select).any(|(known, _)| known.text == *name);
@@ -266,7 +268,7 @@ impl Cases<'_> {
         }
     }
 
-    fn several(&self, cases: &[u32], select: &[(Typed, Typed)], of: &Typed) -> PlanError {
+    fn several(&self, cases: &[u32], select: &[(Scalar, Scalar)], of: &Scalar) -> PlanError {
         let first = &self.chosen.cases[cases[0] as usize].params;
         let differs = |name: &&String| {
             let selected = select.iter().any(|(known, _)| known.text == **name);
@@ -289,7 +291,7 @@ impl Cases<'_> {
     }
 
     /// A value that no profile ever gives the param is a mistake and not a case of another profile.
-    fn known_value(&self, name: &Typed, value: &Typed) -> Result<(), PlanError> {
+    fn known_value(&self, name: &Scalar, value: &Scalar) -> Result<(), PlanError> {
         let file = self.file;
         let of_cases = |cases: &CasesFile| {
             let rows = cases.rows.iter().flatten().flat_map(|row| row.values.clone());

@@ -2,36 +2,42 @@
 
 use crate::choices::PlanError;
 use crate::driver;
-use crate::given::{Given, read};
+use crate::given::{TypedSetting, read};
 use crate::group;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{Compression, ConsumePlan, IsolationLevel, Partitioner, ProducerSettings};
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    DEFAULT_PARTITIONER, Found, FoundJava, OF_GROUPS, Other, ROUND_ROBIN, Rule, Side, UNIFORM_STICKY, find,
-    find_java, producer_defaults, removed_in, since,
+    ClientSetting, ClientSide, DEFAULT_PARTITIONER, FoundJava, OF_GROUPS, Other, ROUND_ROBIN, SettingEffect,
+    UNIFORM_STICKY, find, find_java, producer_defaults, removed_in, since,
 };
 use kdyno_scenario::file::{ItemClientFile, KeyFile, LoadFile, RoleFile, TransactionsFile};
-use kdyno_scenario::input::{InputError, Place};
-use kdyno_scenario::values::Values;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::input::{InputError, TextPosition};
+use kdyno_scenario::values::ParamValues;
+use kdyno_scenario::yaml::Scalar;
 
 const NS_PER_MS: u64 = 1_000_000;
 
 /// What of a load item's settings has no effect with these values; each a lowercase sentence.
-pub(crate) fn without_effect(values: &Values, item: &str, load: &LoadFile) -> Result<Vec<String>, PlanError> {
+pub(crate) fn without_effect(
+    values: &ParamValues,
+    item: &str,
+    load: &LoadFile,
+) -> Result<Vec<String>, PlanError> {
     let side = side(load);
     let is_java = driver::is_java(values, load)?;
     let mut told = Vec::new();
     for (name, _) in &load.client.settings {
         let name = name.text.as_str();
-        let typed = Typed::assumed(name, Place::default());
+        let typed = Scalar::assumed(name, TextPosition::default());
         // What has no effect on kdyno's own client has one on Java's, but for what kdyno gives every client itself.
         let is_passed_on = is_java && !matches!(find_java(side, &typed), Ok(FoundJava::Own(_)));
         let why = match find(side, &typed) {
-            Ok(Found::Other(_)) if is_passed_on => None,
-            Ok(Found::Other(Other { rule: Rule::WithoutEffect(why), .. })) => Some((*why).to_owned()),
+            Ok(ClientSetting::Other(_)) if is_passed_on => None,
+            Ok(ClientSetting::Other(Other { rule: SettingEffect::WithoutEffect(why), .. })) => {
+                Some((*why).to_owned())
+            }
             _ => idle(values, name, load)?,
         };
         told.extend(why.map(|why| format!("`{name}` of `{item}` has no effect here: {why}")));
@@ -41,7 +47,7 @@ pub(crate) fn without_effect(values: &Values, item: &str, load: &LoadFile) -> Re
 
 /// Which of a load item's settings the clients do not know whose defaults are taken; each a lowercase sentence.
 pub(crate) fn of_other_versions(
-    values: &Values,
+    values: &ParamValues,
     item: &str,
     load: &LoadFile,
 ) -> Result<Vec<String>, PlanError> {
@@ -69,21 +75,21 @@ pub(crate) fn of_other_versions(
     Ok(told.collect())
 }
 
-fn side(load: &LoadFile) -> Side {
+fn side(load: &LoadFile) -> ClientSide {
     match load.role {
         // A probe has no settings.
-        RoleFile::Produce(_) | RoleFile::EndToEnd { .. } => Side::Produce,
-        RoleFile::Consume(_) => Side::Consume,
+        RoleFile::Produce(_) | RoleFile::EndToEnd { .. } => ClientSide::Produce,
+        RoleFile::Consume(_) => ClientSide::Consume,
     }
 }
 
 /// The value that is typed for a setting.
-fn typed<'a>(load: &'a LoadFile, name: &str) -> Option<&'a Typed> {
+fn typed<'a>(load: &'a LoadFile, name: &str) -> Option<&'a Scalar> {
     load.client.settings.iter().find(|(typed, _)| typed.text == name).map(|(_, value)| value)
 }
 
 /// Why a setting that is acted on has no effect on an item that does nothing with it.
-fn idle(values: &Values, name: &str, load: &LoadFile) -> Result<Option<String>, PlanError> {
+fn idle(values: &ParamValues, name: &str, load: &LoadFile) -> Result<Option<String>, PlanError> {
     let produce = match &load.role {
         RoleFile::Produce(produce) => produce,
         RoleFile::EndToEnd { .. } => return Ok(None),
@@ -103,7 +109,7 @@ fn idle(values: &Values, name: &str, load: &LoadFile) -> Result<Option<String>, 
 }
 
 /// Why a level of compression has no effect: it is of another codec than that of the item.
-fn idle_level(values: &Values, name: &str, load: &LoadFile) -> Result<Option<String>, PlanError> {
+fn idle_level(values: &ParamValues, name: &str, load: &LoadFile) -> Result<Option<String>, PlanError> {
     let is_its = |codec: &Compression| codec.levels().is_some_and(|levels| levels.setting == name);
     let Some(codec) = CODECS.into_iter().find(is_its) else { return Ok(None) };
     let in_force = match typed(load, COMPRESSION) {
@@ -121,11 +127,11 @@ const CODECS: [Compression; 3] = [Compression::Gzip, Compression::Lz4, Compressi
 
 /// A producer's settings.
 pub(crate) fn producer(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &ItemClientFile,
     is_transactional: bool,
 ) -> Result<ProducerSettings, PlanError> {
-    let (version, given) = read(reader, Side::Produce, typed)?;
+    let (version, given) = read(reader, ClientSide::Produce, typed)?;
     let mut settings = producer_defaults(&version);
     let (mut delivery, mut backoff_max_ns, mut idempotence, mut of_class) = (None, None, None, None);
     for given in &given {
@@ -204,10 +210,10 @@ const IDEMPOTENT_IN_FLIGHT_MAX: u32 = 5;
 /// given up where either was set otherwise, by clients before 4.0. Those from 4.0 on refuse more requests in flight, with
 /// any `acks`, until idempotence is switched off.
 fn idempotent(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     settings: &mut ProducerSettings,
     version: &Version,
-    (typed, given): (Option<&Given<'_>>, &[Given<'_>]),
+    (typed, given): (Option<&TypedSetting<'_>>, &[TypedSetting<'_>]),
 ) -> Result<(), PlanError> {
     let named = |name: &str| given.iter().find(|given| given.name == name);
     let is_too_many = settings.in_flight_max > IDEMPOTENT_IN_FLIGHT_MAX;
@@ -233,9 +239,9 @@ fn idempotent(
 
 /// As in Java: a transactional producer is idempotent, whatever its version's default is.
 fn transactional(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     settings: &mut ProducerSettings,
-    (typed, given): (Option<&Given<'_>>, &[Given<'_>]),
+    (typed, given): (Option<&TypedSetting<'_>>, &[TypedSetting<'_>]),
 ) -> Result<(), PlanError> {
     settings.enable_idempotence = true;
     if let Some(typed) = typed.filter(|typed| typed.word != "true") {
@@ -252,8 +258,8 @@ fn transactional(
 /// typed become those it takes.
 fn against_idempotence<'g, 't>(
     settings: &mut ProducerSettings,
-    given: &'g [Given<'t>],
-) -> Option<(&'static str, &'static str, Option<&'g Given<'t>>)> {
+    given: &'g [TypedSetting<'t>],
+) -> Option<(&'static str, &'static str, Option<&'g TypedSetting<'t>>)> {
     let named = |name: &str| given.iter().find(|given| given.name == name);
     if named("acks").is_none() {
         settings.acks = -1;
@@ -288,7 +294,7 @@ fn compression(word: &str) -> Compression {
 }
 
 /// The level that is typed for a codec, or its default.
-fn level_in_force(codec: Compression, given: &[Given<'_>]) -> Option<i32> {
+fn level_in_force(codec: Compression, given: &[TypedSetting<'_>]) -> Option<i32> {
     let levels = codec.levels()?;
     let typed = given.iter().find(|given| given.name == levels.setting);
     Some(typed.map_or(levels.default, |typed| typed.level))
@@ -296,12 +302,12 @@ fn level_in_force(codec: Compression, given: &[Given<'_>]) -> Option<i32> {
 
 /// A consumer's settings, `settings` where nothing is typed; `group` is the name of its group.
 pub(crate) fn consumer(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     mut settings: ConsumePlan,
     typed: &ItemClientFile,
-    group: Option<&Typed>,
+    group: Option<&Scalar>,
 ) -> Result<ConsumePlan, PlanError> {
-    let (version, given) = read(reader, Side::Consume, typed)?;
+    let (version, given) = read(reader, ClientSide::Consume, typed)?;
     settings.group = group.map(|name| group::group(reader, name, &version, &given)).transpose()?;
     for given in &given {
         let ns = given.ns();

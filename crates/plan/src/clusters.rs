@@ -4,8 +4,8 @@
 use crate::budget::Budget;
 use crate::choices::PlanError;
 use crate::estimate::units_longest_ns;
-use crate::planned::Planned;
-use crate::sides::Side;
+use crate::planned::PlannedCases;
+use crate::sides::SideScenario;
 use kdyno_analysis::statistics::look_least;
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, ComparePlan, Depth, EvidenceUnit, OnClusters, Plan, Strategy,
@@ -22,10 +22,10 @@ fn clusters_min(plan: &ComparePlan) -> u32 {
 ///
 /// # Errors
 /// The sides have different numbers of them, one is named twice, or a case cannot be planned for it.
-pub(crate) fn further(a: &Side, b: &Side) -> Result<Vec<OnClusters>, PlanError> {
+pub(crate) fn further(a: &SideScenario, b: &SideScenario) -> Result<Vec<OnClusters>, PlanError> {
     let (of_a, of_b) = (a.further(), b.further());
     if of_a.len() != of_b.len() {
-        let count = |side: &Side| side.further().len() + usize::from(side.first().is_some());
+        let count = |side: &SideScenario| side.further().len() + usize::from(side.first().is_some());
         let message = format!("side A has {} targets, side B has {}", count(a), count(b));
         return Err(InputError::whole(message)
             .hint("name as many for both: each pair runs on a cluster of either side"));
@@ -42,7 +42,8 @@ pub(crate) fn further(a: &Side, b: &Side) -> Result<Vec<OnClusters>, PlanError> 
         }
         ids.push(&target.attached);
     }
-    let cases = |side: &Side, target: &Target| side.on(target).map(|planned: Planned| planned.cases);
+    let cases =
+        |side: &SideScenario, target: &Target| side.on(target).map(|planned: PlannedCases| planned.cases);
     of_a.iter()
         .zip(of_b)
         .map(|(one, other)| Ok(OnClusters { a: cases(a, one)?, b: cases(b, other)? }))
@@ -56,7 +57,7 @@ pub(crate) fn further(a: &Side, b: &Side) -> Result<Vec<OnClusters>, PlanError> 
 /// The budget does not reach once around.
 pub(crate) fn arrange(
     plan: &mut ComparePlan,
-    planned: &Planned,
+    planned: &PlannedCases,
     pairs: u32,
     budget: Option<Budget>,
 ) -> Result<(), PlanError> {

@@ -3,7 +3,7 @@
 use crate::choices::PlanError;
 use crate::http_load;
 use crate::phases::PHASE_NS_MAX;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::command::COMMAND_VARIABLE;
 use kdyno_model::plan::http_load::{HttpLoad, UsersPlan};
 use kdyno_model::plan::{
@@ -12,7 +12,7 @@ use kdyno_model::plan::{
 use kdyno_model::units::duration;
 use kdyno_scenario::file::{CommandFile, CommandKindFile, CommandLineFile, MeasureFile, UsersFile};
 use kdyno_scenario::input::{known_hint, quoted};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
 /// Longest argument list.
@@ -23,7 +23,7 @@ const LABELS_MAX: usize = 100;
 const SHELL: [&str; 2] = ["sh", "-c"];
 
 /// The commands under `load`.
-pub(crate) fn commands(reader: &Reader<'_>) -> Result<BTreeMap<String, CommandPlan>, PlanError> {
+pub(crate) fn commands(reader: &CaseReader<'_>) -> Result<BTreeMap<String, CommandPlan>, PlanError> {
     let typed = reader.scenario.typed();
     let mut found = BTreeMap::new();
     for (name, item) in &typed.commands {
@@ -45,7 +45,7 @@ pub(crate) fn commands(reader: &Reader<'_>) -> Result<BTreeMap<String, CommandPl
     Ok(found)
 }
 
-fn command(reader: &Reader<'_>, name: &str, item: &CommandFile) -> Result<CommandPlan, PlanError> {
+fn command(reader: &CaseReader<'_>, name: &str, item: &CommandFile) -> Result<CommandPlan, PlanError> {
     let (run, http, parse) = match &item.command {
         CommandKindFile::Users(users) => of_http(http_load::users(reader, users)?),
         CommandKindFile::Job(job) => of_http(http_load::job(reader, name, job)?),
@@ -77,7 +77,7 @@ fn of_http((http, parse): (HttpLoad, ParsePlan)) -> (Vec<String>, Option<HttpLoa
 }
 
 /// The program and its arguments.
-pub(crate) fn words(reader: &Reader<'_>, typed: &CommandLineFile) -> Result<Vec<String>, PlanError> {
+pub(crate) fn words(reader: &CaseReader<'_>, typed: &CommandLineFile) -> Result<Vec<String>, PlanError> {
     match typed {
         CommandLineFile::Shell(text) => {
             let shell = SHELL.map(str::to_owned).into_iter();
@@ -96,7 +96,7 @@ pub(crate) fn words(reader: &Reader<'_>, typed: &CommandLineFile) -> Result<Vec<
 }
 
 /// The command after which one begins.
-fn before(reader: &Reader<'_>, own: &str, after: &Typed) -> Result<String, PlanError> {
+fn before(reader: &CaseReader<'_>, own: &str, after: &Scalar) -> Result<String, PlanError> {
     let before = reader.text(after)?;
     let others = || reader.scenario.typed().commands.iter().filter(|(name, _)| name.text != own);
     match others().find(|(name, _)| name.text == before) {
@@ -113,13 +113,13 @@ fn before(reader: &Reader<'_>, own: &str, after: &Typed) -> Result<String, PlanE
 }
 
 /// What waits for users waits until the measure phase is over.
-fn never_ends(reader: &Reader<'_>, typed: &Typed, key: &str, item: &str) -> PlanError {
+fn never_ends(reader: &CaseReader<'_>, typed: &Scalar, key: &str, item: &str) -> PlanError {
     let message = format!("`{key}`: {} are users, and users stay until the measure phase ends", quoted(item));
     reader.wrong(typed, message).hint("name a job or a command")
 }
 
 /// No command waits for itself by way of others.
-fn in_order(reader: &Reader<'_>, commands: &BTreeMap<String, CommandPlan>) -> Result<(), PlanError> {
+fn in_order(reader: &CaseReader<'_>, commands: &BTreeMap<String, CommandPlan>) -> Result<(), PlanError> {
     for (name, item) in &reader.scenario.typed().commands {
         let mut at = &name.text;
         for _ in 0..=commands.len() {
@@ -136,8 +136,8 @@ fn in_order(reader: &Reader<'_>, commands: &BTreeMap<String, CommandPlan>) -> Re
 
 /// Variables that the scenario sets.
 pub(crate) fn environment(
-    reader: &Reader<'_>,
-    typed: &[(Typed, Typed)],
+    reader: &CaseReader<'_>,
+    typed: &[(Scalar, Scalar)],
 ) -> Result<BTreeMap<String, String>, PlanError> {
     let mut found = BTreeMap::new();
     for (name, value) in typed {
@@ -153,7 +153,7 @@ pub(crate) fn environment(
     Ok(found)
 }
 
-fn parse(reader: &Reader<'_>, item: &CommandFile) -> Result<Option<ParsePlan>, PlanError> {
+fn parse(reader: &CaseReader<'_>, item: &CommandFile) -> Result<Option<ParsePlan>, PlanError> {
     let Some(typed) = &item.parse else {
         let needless = item.results.as_ref().map(|results| ("results", results));
         let needless = needless.or(item.columns.as_ref().map(|columns| ("columns", &columns.elapsed)));
@@ -187,7 +187,7 @@ fn parse(reader: &Reader<'_>, item: &CommandFile) -> Result<Option<ParsePlan>, P
 }
 
 fn labels(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     item: &CommandFile,
     format: OutputFormat,
 ) -> Result<BTreeMap<String, String>, PlanError> {
@@ -212,7 +212,7 @@ fn labels(
 
 /// Commands begin inside of the measure phase, and of users something is left of it.
 pub(crate) fn check(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     commands: &BTreeMap<String, CommandPlan>,
     phases: &PhasesPlan,
 ) -> Result<(), PlanError> {
@@ -234,7 +234,7 @@ pub(crate) fn check(
 
 /// All users who come at an instant of the measure phase do come, and something is left to be measured.
 fn users_fit(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &UsersFile,
     users: &UsersPlan,
     (at_ns, measure_ns): (u64, u64),

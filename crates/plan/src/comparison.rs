@@ -1,15 +1,15 @@
 //! The plan of a comparison: its sides, what is judged, and how much evidence it collects.
 
 use crate::budget::Budget;
-use crate::choices::{Ask, CompareChoices, SideChoices};
 use crate::choices::{Choices, PlanError};
+use crate::choices::{CompareChoices, PlanQuestion, SideChoices};
 use crate::estimate::units_longest_ns;
-use crate::planned::Planned;
+use crate::planned::PlannedCases;
 use crate::set_overrides::NOWHERE;
-use crate::sides::{self, Side, Sides, is_attached};
+use crate::sides::{self, PlannedSides, SideScenario, is_attached};
 use crate::{clusters, pair_design};
 use kdyno_analysis::comparison::{margin as usual_margin, pair_sd, pair_sds, starts_sd};
-use kdyno_analysis::statistics::{MEAN_UNITS_MIN, Spread, look_least, smallest_visible};
+use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UnitSpread, look_least, smallest_visible};
 use kdyno_model::command_metrics;
 use kdyno_model::metric::{Address, BROKER_ALLOCATED, Unit, is_cost};
 use kdyno_model::plan::http_load::HttpLoad;
@@ -21,7 +21,7 @@ use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CompareFile, SideFile};
 use kdyno_scenario::input::{InputError, not_allowed, quoted};
 use kdyno_scenario::units::{self, Dimension};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 
 /// Units of evidence after which it is looked, with enough time.
 const LOOKS: [u32; 3] = [8, 16, 24];
@@ -36,17 +36,20 @@ const QUICK_PAIRS: u32 = 8;
 
 /// The sides of the requested comparison; `None`: none is requested. A scenario that also searches requests neither by
 /// itself: its cases are run.
-pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Sides, Planned)>, PlanError> {
+pub(crate) fn sides(
+    scenario: &Scenario,
+    choices: &Choices,
+) -> Result<Option<(PlannedSides, PlannedCases)>, PlanError> {
     let file = scenario.typed().compare.as_ref();
     let by_hand = match &choices.ask {
-        Ask::Find(_) => return Ok(None),
-        Ask::Scenario if scenario.typed().find.is_some() => return Ok(None),
-        Ask::Scenario => None,
-        Ask::Compare(by_hand) => Some(by_hand),
+        PlanQuestion::Find(_) => return Ok(None),
+        PlanQuestion::Scenario if scenario.typed().find.is_some() => return Ok(None),
+        PlanQuestion::Scenario => None,
+        PlanQuestion::Compare(by_hand) => Some(by_hand),
     };
     let by_hand = by_hand.filter(|by_hand| !by_hand.a.is_empty() || !by_hand.b.is_empty());
     if by_hand.is_none() && file.is_none() {
-        if matches!(choices.ask, Ask::Scenario) {
+        if matches!(choices.ask, PlanQuestion::Scenario) {
             return Ok(None);
         }
         return Err(InputError::whole("the scenario has no `compare`")
@@ -56,28 +59,30 @@ pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Si
     let side = |typed: Option<&SideChoices>, of_file: Option<&SideFile>, name: &str, option: &str| {
         let typed = typed.filter(|typed| !typed.is_empty());
         match (typed, of_file) {
-            (None, Some(of_file)) => Side::of_file(scenario, of_file, name, choices),
-            (typed, _) => Side::by_hand(scenario, typed.unwrap_or(&SideChoices::default()), option, choices),
+            (None, Some(of_file)) => SideScenario::of_file(scenario, of_file, name, choices),
+            (typed, _) => {
+                SideScenario::by_hand(scenario, typed.unwrap_or(&SideChoices::default()), option, choices)
+            }
         }
     };
     let a = side(by_hand.map(|by_hand| &by_hand.a), file.map(|file| &file.a), "A", "--a")?;
     let b = side(by_hand.map(|by_hand| &by_hand.b), file.map(|file| &file.b), "B", "--b")?;
     let (sides, planned) = sides::plan(&a, &b)?;
     let further = clusters::further(&a, &b)?;
-    Ok(Some((Sides { further, ..sides }, planned)))
+    Ok(Some((PlannedSides { further, ..sides }, planned)))
 }
 
 /// The strategy of a comparison, and the time that it is to keep to. `planned` is side A.
 pub(crate) fn strategy(
     scenario: &Scenario,
     choices: &Choices,
-    sides: &Sides,
-    planned: &Planned,
+    sides: &PlannedSides,
+    planned: &PlannedCases,
     budget: Option<Budget>,
 ) -> Result<(Strategy, Option<Budget>), PlanError> {
     let file = scenario.typed().compare.as_ref();
     let by_hand = match &choices.ask {
-        Ask::Compare(by_hand) => by_hand.clone(),
+        PlanQuestion::Compare(by_hand) => by_hand.clone(),
         _ => CompareChoices::default(),
     };
     let mut may_differ: Vec<String> =
@@ -85,7 +90,7 @@ pub(crate) fn strategy(
     may_differ.extend(by_hand.may_differ.iter().cloned());
     let attached = planned.cases.iter().chain(&sides.b).any(is_attached);
     let reader = planned.reader(scenario, &sides.chosen);
-    let number = |typed: &Typed, key: &str, least: u64| reader.whole(typed, key, least..=UNITS_MAX);
+    let number = |typed: &Scalar, key: &str, least: u64| reader.whole(typed, key, least..=UNITS_MAX);
     let looks = file.map_or(&[][..], |file| &file.looks);
     let looks = looks.iter().map(|look| Ok(number(look, "looks", 1)? as u32));
     let looks = looks.collect::<Result<Vec<_>, PlanError>>()?;
@@ -167,7 +172,7 @@ fn ascending(looks: Vec<u32>, together: u32, file: Option<&CompareFile>) -> Resu
 }
 
 /// One start, some pairs on it: what these starts show.
-fn quick(plan: &mut ComparePlan, planned: &Planned, budget: Budget) -> Result<(), PlanError> {
+fn quick(plan: &mut ComparePlan, planned: &PlannedCases, budget: Budget) -> Result<(), PlanError> {
     let of = |pairs: u32| ComparePlan {
         unit: EvidenceUnit::Pair,
         pairs_per_start: pairs,
@@ -184,7 +189,7 @@ fn quick(plan: &mut ComparePlan, planned: &Planned, budget: Budget) -> Result<()
 
 fn verdict(
     plan: &mut ComparePlan,
-    planned: &Planned,
+    planned: &PlannedCases,
     budget: Option<Budget>,
     attached: bool,
 ) -> Result<(), PlanError> {
@@ -221,7 +226,7 @@ fn judge(
     attached: bool,
 ) -> Result<Vec<Judge>, PlanError> {
     let mut found: Vec<Judge> = Vec::new();
-    let mut add = |judge: Judge, typed: &Typed| {
+    let mut add = |judge: Judge, typed: &Scalar| {
         if found.iter().any(|known| known.of == judge.of) {
             return Err(InputError::at(typed.place, format!("`{}` is judged twice", judge.of)));
         }
@@ -231,8 +236,8 @@ fn judge(
     for text in by_hand {
         let (of, margin) =
             text.rsplit_once(':').map_or((text.as_str(), None), |(of, margin)| (of, Some(margin)));
-        let of = Typed::assumed(of.trim(), NOWHERE);
-        let margin = margin.map(|margin| Typed::assumed(margin.trim(), NOWHERE));
+        let of = Scalar::assumed(of.trim(), NOWHERE);
+        let margin = margin.map(|margin| Scalar::assumed(margin.trim(), NOWHERE));
         let named = |error: PlanError| {
             PlanError { place: None, ..error }.in_file(&quoted(&format!("--judge {text}")))
         };
@@ -264,7 +269,7 @@ fn is_of_brokers(of: &Address) -> bool {
 
 /// What the scenario names to be judged and is not, on a target: a sentence each.
 pub(crate) fn not_judged(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Vec<String> {
-    let by_hand = matches!(&choices.ask, Ask::Compare(by_hand) if !by_hand.judge.is_empty());
+    let by_hand = matches!(&choices.ask, PlanQuestion::Compare(by_hand) if !by_hand.judge.is_empty());
     if by_hand || plan.targets().is_empty() {
         return Vec::new();
     }
@@ -278,9 +283,9 @@ pub(crate) fn not_judged(scenario: &Scenario, choices: &Choices, plan: &Plan) ->
 
 fn read_judge(
     scenario: &Scenario,
-    of: &Typed,
-    better: Option<&Typed>,
-    margin: Option<&Typed>,
+    of: &Scalar,
+    better: Option<&Scalar>,
+    margin: Option<&Scalar>,
 ) -> Result<Judge, PlanError> {
     let (address, unit) = kdyno_scenario::metric_of(of, scenario.typed())?;
     let usual = direction(&address.metric, unit);
@@ -303,7 +308,7 @@ fn read_judge(
 }
 
 /// A share between nothing and all, written in percent.
-pub(crate) fn share(typed: &Typed, key: &str) -> Result<f64, PlanError> {
+pub(crate) fn share(typed: &Scalar, key: &str) -> Result<f64, PlanError> {
     let percent = typed.text.trim().strip_suffix('%').and_then(|text| units::parse(text.trim()));
     let share =
         percent.filter(|percent| percent.dimension == Dimension::Plain).map(|percent| percent.value / 100.0);
@@ -386,7 +391,7 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
 }
 
 /// What units of a comparison typically differ by: pairs by their design; a start has several of them.
-fn spread(judge: &Judge, plan: &Plan, compare: &ComparePlan) -> Spread {
+fn spread(judge: &Judge, plan: &Plan, compare: &ComparePlan) -> UnitSpread {
     let starts_sd = starts_sd(&judge.of, plan, compare, 0);
     let pairs = match compare.unit {
         EvidenceUnit::Start => compare.pairs_on_a_start(),
@@ -395,7 +400,7 @@ fn spread(judge: &Judge, plan: &Plan, compare: &ComparePlan) -> Spread {
     let of_pairs = pair_sd(&judge.of, compare) / f64::from(pairs).sqrt();
     // What lies between starts is not between the pairs on one.
     let sd = starts_sd.map_or(of_pairs, |starts_sd| (of_pairs.powi(2) - starts_sd.powi(2)).max(0.0).sqrt());
-    Spread { sd, starts_sd: starts_sd.unwrap_or(0.0), margin: judge.margin }
+    UnitSpread { sd, starts_sd: starts_sd.unwrap_or(0.0), margin: judge.margin }
 }
 
 /// The smallest difference that a comparison sees in four of five cases when its units differ as they typically do and no
@@ -404,7 +409,7 @@ fn spread(judge: &Judge, plan: &Plan, compare: &ComparePlan) -> Spread {
 pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (String, Option<String>) {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let (mut each, mut beyond, mut is_finer_at_once) = (Vec::new(), Vec::new(), false);
-    let spreads: Vec<Spread> = compare.judge.iter().map(|judge| spread(judge, plan, compare)).collect();
+    let spreads: Vec<UnitSpread> = compare.judge.iter().map(|judge| spread(judge, plan, compare)).collect();
     let smallest = smallest_visible(&compare.looks, &spreads);
     for (Judge { of, margin, .. }, smallest) in compare.judge.iter().zip(smallest) {
         each.push(format!("{of} {}", smallest.map_or("none".to_owned(), percent)));

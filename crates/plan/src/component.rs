@@ -3,14 +3,14 @@
 use crate::choices::PlanError;
 use crate::command::{environment, words};
 use crate::component_address;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{
-    COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, PostgresPlan, Ready, StopSignal,
+    COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, PostgresPlan, ReadyWhen, StopSignal,
 };
 use kdyno_scenario::file::{ComponentFile, ComponentKindFile, ReadyFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::keys::READY_WORDS;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long one has to end where the scenario says nothing: a database writes what it holds.
@@ -21,7 +21,7 @@ const DATABASE_CHARS_MAX: usize = 63;
 const OURS: [&str; 4] = ["port", "listen_addresses", "unix_socket_directories", "data_directory"];
 
 /// The components that are started, in the order of the scenario.
-pub(crate) fn components(reader: &Reader<'_>) -> Result<Vec<ComponentPlan>, PlanError> {
+pub(crate) fn components(reader: &CaseReader<'_>) -> Result<Vec<ComponentPlan>, PlanError> {
     let typed = &reader.scenario.typed().components;
     if let Some((name, _)) = typed.get(COMPONENTS_MAX) {
         let message = format!("`components` has {} entries; at most {COMPONENTS_MAX}", typed.len());
@@ -46,8 +46,8 @@ pub(crate) fn components(reader: &Reader<'_>) -> Result<Vec<ComponentPlan>, Plan
 
 /// A component.
 pub(crate) fn component(
-    reader: &Reader<'_>,
-    name: &Typed,
+    reader: &CaseReader<'_>,
+    name: &Scalar,
     file: &ComponentFile,
 ) -> Result<ComponentPlan, PlanError> {
     let (kind, environment, ready) = match &file.kind {
@@ -64,11 +64,11 @@ pub(crate) fn component(
                 database: database_name(reader, name, database.as_ref())?,
                 settings: settings_of(reader, settings)?,
             });
-            (kind, BTreeMap::new(), Ready::Postgres)
+            (kind, BTreeMap::new(), ReadyWhen::Postgres)
         }
     };
     // A database that is asked to end by SIGTERM waits for its clients.
-    let usual = if ready == Ready::Postgres { StopSignal::Int } else { StopSignal::Term };
+    let usual = if ready == ReadyWhen::Postgres { StopSignal::Int } else { StopSignal::Term };
     let (stop_signal, stop_within_ns) = match &file.stop {
         None => (usual, STOP_NS),
         Some(stop) => {
@@ -88,26 +88,30 @@ pub(crate) fn component(
     })
 }
 
-fn when_ready(reader: &Reader<'_>, typed: &ReadyFile) -> Result<Ready, PlanError> {
+fn when_ready(reader: &CaseReader<'_>, typed: &ReadyFile) -> Result<ReadyWhen, PlanError> {
     match typed {
         ReadyFile::Word(typed) => {
             let word = reader.word(typed, "ready", READY_WORDS)?;
-            Ok(if word == "started" { Ready::Started } else { Ready::Port })
+            Ok(if word == "started" { ReadyWhen::Started } else { ReadyWhen::Port })
         }
         ReadyFile::Http(typed) => {
             let path = reader.filled(typed, "http")?;
             let is_path = path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic());
             if is_path {
-                return Ok(Ready::Http(path));
+                return Ok(ReadyWhen::Http(path));
             }
             let message = format!("`http`: {} is not the path of a URL", quoted(&path));
             Err(reader.wrong(typed, message).hint("e.g. `/health`: host and port are known"))
         }
-        ReadyFile::Line(typed) => Ok(Ready::Line(reader.filled(typed, "line")?)),
+        ReadyFile::Line(typed) => Ok(ReadyWhen::Line(reader.filled(typed, "line")?)),
     }
 }
 
-fn database_name(reader: &Reader<'_>, component: &Typed, typed: Option<&Typed>) -> Result<String, PlanError> {
+fn database_name(
+    reader: &CaseReader<'_>,
+    component: &Scalar,
+    typed: Option<&Scalar>,
+) -> Result<String, PlanError> {
     let Some(typed) = typed else { return Ok(component.text.clone()) };
     let name = reader.filled(typed, "database")?;
     let fits = name.len() <= DATABASE_CHARS_MAX
@@ -121,7 +125,10 @@ fn database_name(reader: &Reader<'_>, component: &Typed, typed: Option<&Typed>) 
     )))
 }
 
-fn settings_of(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<BTreeMap<String, String>, PlanError> {
+fn settings_of(
+    reader: &CaseReader<'_>,
+    typed: &[(Scalar, Scalar)],
+) -> Result<BTreeMap<String, String>, PlanError> {
     let mut found = BTreeMap::new();
     for (name, value) in typed {
         let is_name = !name.text.is_empty()

@@ -1,7 +1,7 @@
 //! Where a component is: started here, or one that runs already.
 
 use crate::choices::PlanError;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::CasePlan;
 use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_scenario::file::ComponentFile;
@@ -15,7 +15,7 @@ const HERE: &str = "here";
 ///
 /// # Errors
 /// What is typed is no address.
-pub(crate) fn elsewhere(reader: &Reader<'_>, file: &ComponentFile) -> Result<Option<String>, PlanError> {
+pub(crate) fn elsewhere(reader: &CaseReader<'_>, file: &ComponentFile) -> Result<Option<String>, PlanError> {
     let at = reader.filled(&file.at, "at")?;
     if at == HERE {
         return Ok(None);

@@ -1,22 +1,22 @@
 //! What must hold while the load of a search is raised.
 
 use crate::choices::PlanError;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::metric::{self, Address, SubjectKind};
-use kdyno_model::plan::{CasePlan, ClaimOp, Condition, Threshold};
+use kdyno_model::plan::{CasePlan, ClaimOp, Condition, LimitSide};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
 use kdyno_scenario::judged::{Expr, comparison};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 
 /// The conditions of a search that raises the load of an item of a case.
 pub(crate) fn conditions(
     scenario: &Scenario,
-    typed: &[Typed],
-    reader: &Reader<'_>,
+    typed: &[Scalar],
+    reader: &CaseReader<'_>,
     (case, item): (&CasePlan, &str),
 ) -> Result<Vec<Condition>, PlanError> {
-    let one = |typed: &Typed| {
+    let one = |typed: &Scalar| {
         let condition = condition(scenario, typed, reader)?;
         if gets_easier(&condition, case, item) {
             let text = quoted(&condition.text);
@@ -31,9 +31,9 @@ pub(crate) fn conditions(
     typed.iter().map(one).collect()
 }
 
-fn condition(scenario: &Scenario, typed: &Typed, reader: &Reader<'_>) -> Result<Condition, PlanError> {
+fn condition(scenario: &Scenario, typed: &Scalar, reader: &CaseReader<'_>) -> Result<Condition, PlanError> {
     let text = reader.text(typed)?.trim().to_owned();
-    let read = comparison(&Typed { text: text.clone(), ..typed.clone() }, scenario.typed())?;
+    let read = comparison(&Scalar { text: text.clone(), ..typed.clone() }, scenario.typed())?;
     let (metric, op, limit) = match (&read.left, read.op, &read.right) {
         (Expr::Metric(metric), op, Expr::Number(limit)) => (metric, op, *limit),
         (Expr::Number(limit), op, Expr::Metric(metric)) => (metric, turned(op), *limit),
@@ -51,8 +51,8 @@ fn condition(scenario: &Scenario, typed: &Typed, reader: &Reader<'_>) -> Result<
         ));
     }
     let must_be = match op {
-        ClaimOp::AtMost => Threshold::AtMost,
-        ClaimOp::AtLeast => Threshold::AtLeast,
+        ClaimOp::AtMost => LimitSide::AtMost,
+        ClaimOp::AtLeast => LimitSide::AtLeast,
         ClaimOp::Less | ClaimOp::Greater => {
             let with_limit = text.replacen('<', "<=", 1).replacen('>', ">=", 1);
             let message = format!("{} leaves its limit out; a condition allows it", quoted(&text));
@@ -85,8 +85,8 @@ fn turned(op: ClaimOp) -> ClaimOp {
 /// never tried.
 fn gets_easier(condition: &Condition, case: &CasePlan, item: &str) -> bool {
     match condition.must_be {
-        Threshold::AtMost => falls(&condition.of.metric),
-        Threshold::AtLeast => rises(&condition.of, case, item),
+        LimitSide::AtMost => falls(&condition.of.metric),
+        LimitSide::AtLeast => rises(&condition.of, case, item),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use crate::choices::PlanError;
 use crate::client;
-use crate::reader::Reader;
-use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, Read, StartOffset, WorkPlan};
+use crate::reader::CaseReader;
+use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, ReadDepth, StartOffset, WorkPlan};
 use kdyno_model::units::{count, duration, exact_duration, size};
 use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{ConsumeFile, LoadFile, WorkFile};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeSet;
 
 /// Longest work on a record: an hour.
@@ -19,7 +19,7 @@ const EXPONENT_MAX: f64 = 20.0;
 
 /// What a consume item says.
 pub(crate) fn consume_plan(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     item: &LoadFile,
     typed: &ConsumeFile,
 ) -> Result<ConsumePlan, PlanError> {
@@ -28,12 +28,12 @@ pub(crate) fn consume_plan(
         _ => StartOffset::Latest,
     };
     let read = match reader.word(&typed.read, "read", &["decode", "crc", "header"])?.as_str() {
-        "header" => Read::Header,
-        "crc" => Read::Crc,
-        _ => Read::Decode,
+        "header" => ReadDepth::Header,
+        "crc" => ReadDepth::Crc,
+        _ => ReadDepth::Decode,
     };
     let work = work(reader, &typed.work)?;
-    if work.is_some() && read != Read::Decode {
+    if work.is_some() && read != ReadDepth::Decode {
         let message = "an application that works on records reads them: `work` takes `read: decode`";
         return Err(reader.wrong(&typed.read, message).hint("leave `read` out"));
     }
@@ -41,8 +41,8 @@ pub(crate) fn consume_plan(
     client::consumer(reader, defaults, &item.client, typed.group.as_ref())
 }
 
-fn work(reader: &Reader<'_>, typed: &WorkFile) -> Result<Option<WorkPlan>, PlanError> {
-    let time = |typed: &Typed, what: &str| reader.ns(typed, what, 1..=WORK_NS_MAX);
+fn work(reader: &CaseReader<'_>, typed: &WorkFile) -> Result<Option<WorkPlan>, PlanError> {
+    let time = |typed: &Scalar, what: &str| reader.ns(typed, what, 1..=WORK_NS_MAX);
     Ok(Some(match typed {
         WorkFile::Constant(typed) => match reader.ns(typed, "work", 0..=WORK_NS_MAX)? {
             0 => return Ok(None),

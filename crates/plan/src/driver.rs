@@ -2,16 +2,18 @@
 
 use crate::choices::PlanError;
 use crate::kafka;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{Driver, GroupAssignor, JavaClient, JavaDriver, java_size};
 use kdyno_model::version::{NEWEST, Version};
-use kdyno_scenario::client::{FoundJava, JavaType, Setting, SettingKind, Side, find_java, nearest_known};
+use kdyno_scenario::client::{
+    ClientSide, FoundJava, JavaType, SettingKind, SupportedSetting, find_java, nearest_known,
+};
 use kdyno_scenario::file::{
     ConsumeFile, ItemClientFile, JavaClientFile, LoadFile, PayloadFile, ProduceFile, RoleFile, WorkFile,
 };
-use kdyno_scenario::input::{Place, not_allowed, quoted};
-use kdyno_scenario::values::Values;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::input::{TextPosition, not_allowed, quoted};
+use kdyno_scenario::values::ParamValues;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -21,16 +23,16 @@ const VALUE_BYTES_MAX: usize = 4096;
 pub(crate) const JVM_OPTIONS_MAX: usize = 64;
 
 /// The driver of a load item. What the Java client does not carry is refused.
-pub(crate) fn driver(reader: &Reader<'_>, item: &LoadFile, clients: u32) -> Result<Driver, PlanError> {
+pub(crate) fn driver(reader: &CaseReader<'_>, item: &LoadFile, clients: u32) -> Result<Driver, PlanError> {
     let Some((client, _)) = java(reader, &item.client)? else { return Ok(Driver::Native) };
     let side = match &item.role {
         RoleFile::Produce(produce) => {
             carries_produced(reader, produce)?;
-            Side::Produce
+            ClientSide::Produce
         }
         RoleFile::Consume(consume) => {
             carries_consumed(reader, consume)?;
-            Side::Consume
+            ClientSide::Consume
         }
         // A probe has no `client`.
         RoleFile::EndToEnd { .. } => return Ok(Driver::Native),
@@ -51,7 +53,7 @@ pub(crate) fn driver(reader: &Reader<'_>, item: &LoadFile, clients: u32) -> Resu
 
 /// Which Java client carries an item, and its version where that is typed; `None`: kdyno's own does.
 pub(crate) fn java(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &ItemClientFile,
 ) -> Result<Option<(JavaClient, Option<Version>)>, PlanError> {
     if reader.word(&typed.driver, "driver", &["native", "java"])? == "java" {
@@ -75,7 +77,10 @@ pub(crate) fn java(
     Ok(None)
 }
 
-fn client(reader: &Reader<'_>, typed: &ItemClientFile) -> Result<(JavaClient, Option<Version>), PlanError> {
+fn client(
+    reader: &CaseReader<'_>,
+    typed: &ItemClientFile,
+) -> Result<(JavaClient, Option<Version>), PlanError> {
     let release = match &typed.version {
         None => return Ok((JavaClient::Version(NEWEST.to_owned()), Some(Version::newest()))),
         Some(JavaClientFile::Release(release)) => release,
@@ -101,9 +106,9 @@ fn client(reader: &Reader<'_>, typed: &ItemClientFile) -> Result<(JavaClient, Op
 }
 
 /// A path counts from the scenario, what was typed by hand from where that was. There has to be something.
-fn path(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<PathBuf, PlanError> {
+fn path(reader: &CaseReader<'_>, typed: &Scalar, key: &str) -> Result<PathBuf, PlanError> {
     let path = PathBuf::from(reader.filled(typed, key)?);
-    let (path, from) = if typed.place == Place::default() {
+    let (path, from) = if typed.place == TextPosition::default() {
         (path, "what is typed by hand counts from the current folder")
     } else {
         let folder = Path::new(reader.scenario.file_name()).parent().unwrap_or(Path::new(""));
@@ -116,11 +121,11 @@ fn path(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<PathBuf, PlanEr
     Err(reader.wrong(typed, format!("`{key}`: there is no {what} {}", path.display())).hint(from))
 }
 
-fn jvm(reader: &Reader<'_>, typed: &ItemClientFile) -> Result<Vec<String>, PlanError> {
+fn jvm(reader: &CaseReader<'_>, typed: &ItemClientFile) -> Result<Vec<String>, PlanError> {
     if let Some(typed) = typed.jvm.get(JVM_OPTIONS_MAX) {
         return Err(reader.wrong(typed, format!("`jvm` has more than {JVM_OPTIONS_MAX} options")));
     }
-    let one = |typed: &Typed| {
+    let one = |typed: &Scalar| {
         let option = reader.filled(typed, "jvm")?;
         // What does not begin so would be taken for the class to run.
         if option.starts_with('-') {
@@ -144,7 +149,7 @@ fn is_other_option(rest: &str) -> bool {
 }
 
 /// Refuses an option of a JVM whose size is none.
-pub(crate) fn has_size(reader: &Reader<'_>, typed: &Typed, option: &str) -> Result<(), PlanError> {
+pub(crate) fn has_size(reader: &CaseReader<'_>, typed: &Scalar, option: &str) -> Result<(), PlanError> {
     match SIZES.iter().find_map(|name| option.strip_prefix(name)) {
         Some(size) if !is_other_option(size) && java_size(size).is_none() => {
             let message = format!("`jvm`: {} says no size that Java takes", quoted(option));
@@ -156,11 +161,11 @@ pub(crate) fn has_size(reader: &Reader<'_>, typed: &Typed, option: &str) -> Resu
     }
 }
 
-fn not_carried(reader: &Reader<'_>, typed: &Typed, what: &str, hint: &str) -> PlanError {
+fn not_carried(reader: &CaseReader<'_>, typed: &Scalar, what: &str, hint: &str) -> PlanError {
     reader.wrong(typed, format!("`driver: java` does not carry {what}")).hint(hint)
 }
 
-fn carries_produced(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(), PlanError> {
+fn carries_produced(reader: &CaseReader<'_>, typed: &ProduceFile) -> Result<(), PlanError> {
     let pooled = match &typed.payload {
         PayloadFile::Word(word) => (reader.text(word)? == "pooled").then_some(word),
         PayloadFile::Pooled(bytes) => Some(bytes),
@@ -178,7 +183,7 @@ fn carries_produced(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(), Plan
     }
 }
 
-fn carries_consumed(reader: &Reader<'_>, typed: &ConsumeFile) -> Result<(), PlanError> {
+fn carries_consumed(reader: &CaseReader<'_>, typed: &ConsumeFile) -> Result<(), PlanError> {
     let read = reader.text(&typed.read)?;
     if matches!(read.as_str(), "header" | "crc") {
         let hint = "leave `read` out: the Java client decodes every record";
@@ -196,10 +201,10 @@ fn carries_consumed(reader: &Reader<'_>, typed: &ConsumeFile) -> Result<(), Plan
 
 /// A setting as it is passed on to Java; `None`: it is not, for it is what is done anyway.
 pub(crate) fn property(
-    reader: &Reader<'_>,
-    side: Side,
-    name: &Typed,
-    value: &Typed,
+    reader: &CaseReader<'_>,
+    side: ClientSide,
+    name: &Scalar,
+    value: &Scalar,
 ) -> Result<Option<String>, PlanError> {
     let text = reader.text(value)?.trim().to_owned();
     let wrong = |message: String| reader.wrong(value, format!("`{}`: {message}", name.text));
@@ -230,9 +235,9 @@ pub(crate) fn property(
 
 /// One that kdyno's own client acts on too, in Java's words. Numbers may lie outside of what kdyno's own takes.
 fn acted_on(
-    reader: &Reader<'_>,
-    setting: &Setting,
-    typed: &Typed,
+    reader: &CaseReader<'_>,
+    setting: &SupportedSetting,
+    typed: &Scalar,
     text: String,
 ) -> Result<Option<String>, PlanError> {
     let wrong = |message: String| reader.wrong(typed, format!("`{}`: {message}", setting.name));
@@ -275,12 +280,12 @@ pub(crate) fn is_javas_alone(name: &str, text: &str) -> bool {
 }
 
 /// Whether a Java client carries the item with these values.
-pub(crate) fn is_java(values: &Values, item: &LoadFile) -> Result<bool, PlanError> {
+pub(crate) fn is_java(values: &ParamValues, item: &LoadFile) -> Result<bool, PlanError> {
     Ok(values.text(&item.client.driver)? == "java")
 }
 
 /// The version whose settings the Java client of an item knows; `None`: that of a file or folder is not known.
-pub(crate) fn version(values: &Values, item: &LoadFile) -> Result<Option<Version>, PlanError> {
+pub(crate) fn version(values: &ParamValues, item: &LoadFile) -> Result<Option<Version>, PlanError> {
     match &item.client.version {
         None => Ok(Some(Version::newest())),
         Some(JavaClientFile::Release(typed)) => Ok(Version::parse(&values.text(typed)?).ok()),
@@ -289,17 +294,17 @@ pub(crate) fn version(values: &Values, item: &LoadFile) -> Result<Option<Version
 }
 
 /// A sentence for each setting that is passed on to a Java client and that no table has.
-pub(crate) fn unknown(values: &Values, name: &str, item: &LoadFile) -> Result<Vec<String>, PlanError> {
+pub(crate) fn unknown(values: &ParamValues, name: &str, item: &LoadFile) -> Result<Vec<String>, PlanError> {
     let side = match item.role {
-        RoleFile::Produce(_) => Side::Produce,
-        RoleFile::Consume(_) => Side::Consume,
+        RoleFile::Produce(_) => ClientSide::Produce,
+        RoleFile::Consume(_) => ClientSide::Consume,
         RoleFile::EndToEnd { .. } => return Ok(Vec::new()),
     };
     if !is_java(values, item)? {
         return Ok(Vec::new());
     }
-    let is_unknown = |setting: &&Typed| matches!(find_java(side, setting), Ok(FoundJava::Unknown));
-    let told = |setting: &Typed| {
+    let is_unknown = |setting: &&Scalar| matches!(find_java(side, setting), Ok(FoundJava::Unknown));
+    let told = |setting: &Scalar| {
         let near = nearest_known(&setting.text);
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         format!(

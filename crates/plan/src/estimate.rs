@@ -1,7 +1,9 @@
 //! How long a plan takes and how much it writes, before it runs.
 
-use crate::planned::Planned;
-use crate::strategy::{Ground, Pace, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
+use crate::planned::PlannedCases;
+use crate::strategy::{
+    ConditioningPace, Ground, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming,
+};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
     CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, LoadSpan, PairDesign, Plan, ProducePlan, Rate,
@@ -60,7 +62,7 @@ pub fn estimate_until_first_look(plan: &Plan) -> Option<Estimate> {
 }
 
 /// How long so many units of evidence of a comparison take when every trial takes its longest, ns.
-pub(crate) fn units_longest_ns(plan: &ComparePlan, planned: &Planned, units: u32) -> u64 {
+pub(crate) fn units_longest_ns(plan: &ComparePlan, planned: &PlannedCases, units: u32) -> u64 {
     of_trials(up_to(Ground::of(planned), plan, units)).longest_ns
 }
 
@@ -147,7 +149,8 @@ fn until_of_use<'a>(
             };
             let fresh = other.filter(|other| !stands(other));
             let how = plan.conditioning.zip(fresh);
-            let conditions = how.and_then(|(how, other)| conditioned_by(how, other, Pace::of_plan(plan)));
+            let conditions =
+                how.and_then(|(how, other)| conditioned_by(how, other, ConditioningPace::of_plan(plan)));
             let conditions = conditions.map(|case| (Cow::Owned(case), is_duet));
             conditions.into_iter().chain(a_pair()).collect()
         }
@@ -293,7 +296,7 @@ pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
 pub fn bytes_to_write_of_case(plan: &Plan, case: &CasePlan) -> Option<u64> {
     let own = bytes_to_write_of_trial(case)?;
     let how = plan.conditioning.filter(|_| plan.unpaced_conditioning().is_none());
-    match how.and_then(|how| conditioned_by(how, case, Pace::Planned)) {
+    match how.and_then(|how| conditioned_by(how, case, ConditioningPace::Planned)) {
         Some(conditioning) => bytes_to_write_of_trial(&conditioning).map(|bytes| bytes.max(own)),
         None => Some(own),
     }

@@ -2,7 +2,7 @@
 
 use crate::cases::Chosen;
 use crate::choices::{Choices, PlanError};
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::Plan;
 use kdyno_model::stacks::{FlameKind, JVM_OPTIONS};
 use kdyno_scenario::Scenario;
@@ -16,8 +16,10 @@ pub(crate) fn asked(
 ) -> Result<Option<FlameKind>, PlanError> {
     let typed = &scenario.typed().flame;
     let (None, Some(typed)) = (choices.flame, typed) else { return Ok(choices.flame) };
-    let mut of_cases =
-        chosen.cases.iter().map(|case| Reader::new(scenario, case).word(typed, "flame", FlameKind::NAMES));
+    let mut of_cases = chosen
+        .cases
+        .iter()
+        .map(|case| CaseReader::new(scenario, case).word(typed, "flame", FlameKind::NAMES));
     let first = of_cases.next().transpose()?;
     for other in of_cases {
         if Some(other?) != first {

@@ -2,17 +2,18 @@
 
 use crate::choices::PlanError;
 use crate::driver;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    Found, FoundJava, Setting, SettingKind, Side, find, find_java, is_set_by_kdyno, level, number,
+    ClientSetting, ClientSide, FoundJava, SettingKind, SupportedSetting, find, find_java, is_set_by_kdyno,
+    level, number,
 };
 use kdyno_scenario::file::ItemClientFile;
 use kdyno_scenario::input::not_allowed;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 
 /// One typed setting with its value read.
-pub(crate) struct Given<'a> {
+pub(crate) struct TypedSetting<'a> {
     pub(crate) name: &'static str,
     /// Bytes, ms or a number; 0 for levels and words.
     pub(crate) number: u64,
@@ -20,10 +21,10 @@ pub(crate) struct Given<'a> {
     pub(crate) level: i32,
     /// The word; empty for numbers.
     pub(crate) word: String,
-    pub(crate) typed: &'a Typed,
+    pub(crate) typed: &'a Scalar,
 }
 
-impl Given<'_> {
+impl TypedSetting<'_> {
     /// A duration, ns.
     pub(crate) fn ns(&self) -> u64 {
         self.number.saturating_mul(1_000_000)
@@ -32,10 +33,10 @@ impl Given<'_> {
 
 /// Reads them, and whose defaults are taken for the rest.
 pub(crate) fn read<'a>(
-    reader: &Reader<'_>,
-    side: Side,
+    reader: &CaseReader<'_>,
+    side: ClientSide,
     typed: &'a ItemClientFile,
-) -> Result<(Version, Vec<Given<'a>>), PlanError> {
+) -> Result<(Version, Vec<TypedSetting<'a>>), PlanError> {
     if let Some((_, version)) = driver::java(reader, typed)? {
         let given = of_java(reader, side, &typed.settings)?;
         return Ok((version.unwrap_or(Version::newest()), given));
@@ -45,8 +46,8 @@ pub(crate) fn read<'a>(
     for (name, value) in &typed.settings {
         let text = reader.text(value)?;
         let setting = match find(side, name)? {
-            Found::ActedOn(setting) => setting,
-            Found::Other(row) => {
+            ClientSetting::ActedOn(setting) => setting,
+            ClientSetting::Other(row) => {
                 if let Some((message, hint)) = row.complaint(&text) {
                     let hint = Some(hint).filter(|hint| !hint.is_empty());
                     let hint = hint.map(|why| match is_set_by_kdyno(row.name) {
@@ -70,10 +71,10 @@ pub(crate) fn read<'a>(
 /// Settings of a Java client that kdyno's own client has too, as far as it could do what they say: estimates and rules
 /// go by them.
 fn of_java<'a>(
-    reader: &Reader<'_>,
-    side: Side,
-    typed: &'a [(Typed, Typed)],
-) -> Result<Vec<Given<'a>>, PlanError> {
+    reader: &CaseReader<'_>,
+    side: ClientSide,
+    typed: &'a [(Scalar, Scalar)],
+) -> Result<Vec<TypedSetting<'a>>, PlanError> {
     let mut given = Vec::new();
     for (name, value) in typed {
         let text = driver::property(reader, side, name, value)?;
@@ -87,11 +88,11 @@ fn of_java<'a>(
 }
 
 fn one<'a>(
-    reader: &Reader<'_>,
-    setting: &'static Setting,
-    typed: &'a Typed,
+    reader: &CaseReader<'_>,
+    setting: &'static SupportedSetting,
+    typed: &'a Scalar,
     text: String,
-) -> Result<Given<'a>, PlanError> {
+) -> Result<TypedSetting<'a>, PlanError> {
     if let SettingKind::Words(words) = setting.kind {
         // Kafka reads these two in any case.
         let text = if words.contains(&"true") { text.trim().to_ascii_lowercase() } else { text };
@@ -100,7 +101,7 @@ fn one<'a>(
             let message = format!("`{}`: {message}", setting.name);
             return Err(reader.wrong(typed, message).maybe_hint(hint).of_value());
         }
-        return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
+        return Ok(TypedSetting { name: setting.name, number: 0, level: 0, word: text, typed });
     }
     if setting.kind == SettingKind::Text {
         let (_, most) = setting.range;
@@ -108,17 +109,17 @@ fn one<'a>(
             let message = format!("`{}`: longer than {most} bytes", setting.name);
             return Err(reader.wrong(typed, message).of_value());
         }
-        return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
+        return Ok(TypedSetting { name: setting.name, number: 0, level: 0, word: text, typed });
     }
     let wrong = |message| reader.wrong(typed, format!("`{}`: {message}", setting.name)).of_value();
     let (number, level) = match setting.kind {
         SettingKind::Level(levels) => (0, level(levels, &text).map_err(wrong)?),
         _ => (number(setting, &text).map_err(wrong)?, 0),
     };
-    Ok(Given { name: setting.name, number, level, word: String::new(), typed })
+    Ok(TypedSetting { name: setting.name, number, level, word: String::new(), typed })
 }
 
-fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, PlanError> {
+fn defaults(reader: &CaseReader<'_>, typed: &Scalar, text: &str) -> Result<Version, PlanError> {
     Version::of_client(text)
         .map_err(|error| reader.wrong(typed, format!("`defaults`: {}", error.message)).hint(error.hint))
 }

@@ -1,14 +1,14 @@
 //! Consumer groups: the settings of their members, and what has to be alike among them.
 
 use crate::choices::PlanError;
-use crate::given::Given;
-use crate::reader::Reader;
+use crate::given::TypedSetting;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{CasePlan, GroupAssignor, GroupPlan, GroupProtocol, LoadPlan, Plan, SystemPlan};
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{OF_ONE_PROTOCOL, group_defaults};
 use kdyno_scenario::file::RoleFile;
 use kdyno_scenario::input::{listed, not_allowed, quoted};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest name of a group: its id also has the prefix, the run and the trial.
@@ -21,10 +21,10 @@ const PROTOCOLS: &str = "group.coordinator.rebalance.protocols";
 
 /// The group of an item, with its members' settings.
 pub(crate) fn group(
-    reader: &Reader<'_>,
-    name: &Typed,
+    reader: &CaseReader<'_>,
+    name: &Scalar,
     version: &Version,
-    given: &[Given<'_>],
+    given: &[TypedSetting<'_>],
 ) -> Result<GroupPlan, PlanError> {
     let mut group = group_defaults(version, self::name(reader, name)?);
     let word = |name: &str| given.iter().find(|given| given.name == name).map(|given| given.word.as_str());
@@ -42,7 +42,7 @@ pub(crate) fn group(
         }
     }
     group.auto_commit_ns = group.auto_commit_ns.filter(|_| is_committing);
-    let within = |given: &&Given<'_>| matches!(given.name, HEARTBEAT | SESSION);
+    let within = |given: &&TypedSetting<'_>| matches!(given.name, HEARTBEAT | SESSION);
     if let GroupProtocol::Classic { session_timeout_ns, heartbeat_interval_ns, .. } = group.protocol
         && heartbeat_interval_ns >= session_timeout_ns
         && let Some(given) = given.iter().find(within)
@@ -64,7 +64,7 @@ pub(crate) fn is_name(text: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
-fn name(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
+fn name(reader: &CaseReader<'_>, typed: &Scalar) -> Result<String, PlanError> {
     let name = reader.filled(typed, "group")?;
     if is_name(&name) {
         return Ok(name);
@@ -75,8 +75,8 @@ fn name(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
 
 /// As in Java, a setting of the other protocol is refused.
 fn of_other_protocol(
-    reader: &Reader<'_>,
-    given: &Given<'_>,
+    reader: &CaseReader<'_>,
+    given: &TypedSetting<'_>,
     protocol: &GroupProtocol,
 ) -> Result<(), PlanError> {
     let own = protocol.name();
@@ -92,8 +92,8 @@ fn of_other_protocol(
 }
 
 fn of_protocol(
-    reader: &Reader<'_>,
-    given: &Given<'_>,
+    reader: &CaseReader<'_>,
+    given: &TypedSetting<'_>,
     protocol: &mut GroupProtocol,
 ) -> Result<(), PlanError> {
     match (given.name, protocol) {
@@ -113,7 +113,7 @@ fn of_protocol(
 }
 
 /// Java's list of classes, or the names that members know them by.
-fn assignors(reader: &Reader<'_>, given: &Given<'_>) -> Result<Vec<GroupAssignor>, PlanError> {
+fn assignors(reader: &CaseReader<'_>, given: &TypedSetting<'_>) -> Result<Vec<GroupAssignor>, PlanError> {
     let mut found = Vec::new();
     for text in given.word.split(',').map(str::trim) {
         let Some(assignor) = GroupAssignor::of(text) else {
@@ -133,7 +133,7 @@ fn assignors(reader: &Reader<'_>, given: &Given<'_>) -> Result<Vec<GroupAssignor
 
 /// What brokers do not have, or would refuse.
 pub(crate) fn check(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     system: &SystemPlan,
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<(), PlanError> {

@@ -3,15 +3,16 @@
 use crate::choices::PlanError;
 use crate::component_address;
 use crate::phases::PHASE_NS_MAX;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::http_load::{
-    Body, HttpLoad, HttpStep, HttpTarget, JobPlan, OF_USERS, Piece, USERS_MAX, UsersPlan, pieces,
+    HttpLoad, HttpStep, HttpTarget, JobPlan, OF_USERS, RequestBody, TemplatePiece, USERS_MAX, UsersPlan,
+    pieces,
 };
 use kdyno_model::plan::{CsvColumns, OutputFormat, ParsePlan};
 use kdyno_scenario::file::{HttpStepFile, HttpTargetFile, JobFile, UsersFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
@@ -22,7 +23,7 @@ const TURNS_PER_S: RangeInclusive<f64> = 0.0001..=100_000.0;
 const FOLLOWED: [u32; 5] = [301, 302, 303, 307, 308];
 
 /// Users, and how their output is read.
-pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad, ParsePlan), PlanError> {
+pub(crate) fn users(reader: &CaseReader<'_>, typed: &UsersFile) -> Result<(HttpLoad, ParsePlan), PlanError> {
     let data = typed.data.as_ref().map(|data| reader.filled(data, "data")).transpose()?;
     let mut known: BTreeSet<String> = OF_USERS.map(str::to_owned).into();
     let mut steps = Vec::new();
@@ -56,7 +57,7 @@ pub(crate) fn users(reader: &Reader<'_>, typed: &UsersFile) -> Result<(HttpLoad,
 
 /// A job, and how its output is read.
 pub(crate) fn job(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     item: &str,
     typed: &JobFile,
 ) -> Result<(HttpLoad, ParsePlan), PlanError> {
@@ -84,7 +85,7 @@ fn parse(labels: BTreeMap<String, String>, apart: Option<String>) -> ParsePlan {
     ParsePlan { format: OutputFormat::Jtl, file: None, columns: CsvColumns::default(), labels, apart }
 }
 
-fn target(reader: &Reader<'_>, typed: &HttpTargetFile) -> Result<HttpTarget, PlanError> {
+fn target(reader: &CaseReader<'_>, typed: &HttpTargetFile) -> Result<HttpTarget, PlanError> {
     let named = reader.filled(&typed.address, "address")?;
     let component = reader.scenario.typed().components.iter().find(|(name, _)| name.text == named);
     let elsewhere =
@@ -115,7 +116,7 @@ fn target(reader: &Reader<'_>, typed: &HttpTargetFile) -> Result<HttpTarget, Pla
     })
 }
 
-fn step(reader: &Reader<'_>, typed: &HttpStepFile, name: String) -> Result<HttpStep, PlanError> {
+fn step(reader: &CaseReader<'_>, typed: &HttpStepFile, name: String) -> Result<HttpStep, PlanError> {
     let url = reader.filled(&typed.url, typed.method)?;
     if !url.starts_with('/') && !url.starts_with("http://") && !url.starts_with("https://") {
         let message = format!("`{}`: {} is neither a path nor an address", typed.method, quoted(&url));
@@ -123,8 +124,9 @@ fn step(reader: &Reader<'_>, typed: &HttpStepFile, name: String) -> Result<HttpS
             .wrong(&typed.url, message)
             .hint("a path begins with `/` and comes after `address`"));
     }
-    let json = typed.json.as_ref().map(|json| reader.text(json).map(Body::Json)).transpose()?;
-    let file = typed.file.as_ref().map(|file| reader.filled(file, "file").map(Body::File)).transpose()?;
+    let json = typed.json.as_ref().map(|json| reader.text(json).map(RequestBody::Json)).transpose()?;
+    let file =
+        typed.file.as_ref().map(|file| reader.filled(file, "file").map(RequestBody::File)).transpose()?;
     let status = typed.status.as_ref().map(|status| reader.small(status, "status", 100..=599)).transpose()?;
     if let (Some(status), Some(typed)) = (status, &typed.status)
         && FOLLOWED.contains(&status)
@@ -145,9 +147,9 @@ fn step(reader: &Reader<'_>, typed: &HttpStepFile, name: String) -> Result<HttpS
 
 /// Pairs with a JSON pointer as one of the two.
 fn pointers(
-    reader: &Reader<'_>,
-    typed: &[(Typed, Typed)],
-    of: impl Fn(&(Typed, Typed)) -> &Typed,
+    reader: &CaseReader<'_>,
+    typed: &[(Scalar, Scalar)],
+    of: impl Fn(&(Scalar, Scalar)) -> &Scalar,
 ) -> Result<BTreeMap<String, String>, PlanError> {
     for pair in typed {
         let pointer = reader.text(of(pair))?;
@@ -161,13 +163,13 @@ fn pointers(
     texts(reader, typed)
 }
 
-fn texts(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<BTreeMap<String, String>, PlanError> {
+fn texts(reader: &CaseReader<'_>, typed: &[(Scalar, Scalar)]) -> Result<BTreeMap<String, String>, PlanError> {
     typed.iter().map(|(name, value)| Ok((name.text.clone(), reader.text(value)?))).collect()
 }
 
 /// A value that nothing gives is reported before anything is started.
 fn all_are_known(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &HttpStepFile,
     step: &HttpStep,
     known: &BTreeSet<String>,
@@ -175,8 +177,8 @@ fn all_are_known(
     for text in step.texts() {
         let pieces = pieces(text).map_err(|why| reader.wrong(&typed.url, why))?;
         let unknown = pieces.iter().find_map(|piece| match piece {
-            Piece::Value(name) if !known.contains(*name) => Some(*name),
-            Piece::Value(_) | Piece::Text(_) => None,
+            TemplatePiece::Value(name) if !known.contains(*name) => Some(*name),
+            TemplatePiece::Value(_) | TemplatePiece::Text(_) => None,
         });
         if let Some(name) = unknown {
             let message = format!("there is no value {} here", quoted(name));
@@ -187,7 +189,7 @@ fn all_are_known(
     Ok(())
 }
 
-fn per_s(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
+fn per_s(reader: &CaseReader<'_>, typed: &Scalar) -> Result<f64, PlanError> {
     let text = reader.text(typed)?;
     let value = units::parse_as(&text, Dimension::PerS);
     let value = value.map_err(|message| reader.wrong(typed, format!("`rate`: {message}")))?;
@@ -200,7 +202,7 @@ fn per_s(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
     Err(reader.wrong(typed, message))
 }
 
-fn think(reader: &Reader<'_>, typed: &Typed) -> Result<(u64, u64), PlanError> {
+fn think(reader: &CaseReader<'_>, typed: &Scalar) -> Result<(u64, u64), PlanError> {
     let (least_ns, most_ns) = reader.span(typed, "think", &reader.text(typed)?)?;
     Ok((least_ns, most_ns.unwrap_or(least_ns)))
 }

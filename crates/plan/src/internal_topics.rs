@@ -2,7 +2,7 @@
 //! group finds no coordinator and a transaction never starts.
 
 use crate::choices::PlanError;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{LoadPlan, SystemPlan};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn has_transactions(item: &LoadPlan) -> bool {
 /// # Errors
 /// A setting of [`BOUNDED`] is above the number of brokers, and an item needs its topic.
 pub(crate) fn check(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     system: &SystemPlan,
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<(), PlanError> {

@@ -1,12 +1,12 @@
 //! Settings of brokers and topics: Kafka's names, values in Kafka's own unit.
 
 use crate::choices::PlanError;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::managed::instead_of;
 use kdyno_scenario::client::kafka_number;
 use kdyno_scenario::input::{Mistake, quoted};
 use kdyno_scenario::units::{self, Dimension};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
 /// Whose settings are meant.
@@ -18,8 +18,8 @@ pub(crate) enum Owner {
 
 /// Reads a map of settings.
 pub(crate) fn settings(
-    reader: &Reader<'_>,
-    typed: &[(Typed, Typed)],
+    reader: &CaseReader<'_>,
+    typed: &[(Scalar, Scalar)],
     owner: Owner,
 ) -> Result<BTreeMap<String, String>, PlanError> {
     let mut found = BTreeMap::new();
@@ -36,7 +36,7 @@ pub(crate) fn settings(
     Ok(found)
 }
 
-fn name_fits(reader: &Reader<'_>, name: &Typed, owner: Owner) -> Result<(), PlanError> {
+fn name_fits(reader: &CaseReader<'_>, name: &Scalar, owner: Owner) -> Result<(), PlanError> {
     if !is_name(&name.text) {
         let message = format!("{} cannot be the name of a Kafka setting", quoted(&name.text));
         return Err(reader.wrong(name, message).about(Mistake::Key(None)));

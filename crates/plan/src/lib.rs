@@ -54,15 +54,15 @@ mod topic_settings;
 mod zones;
 
 pub use choices::{
-    Ask, CaseTarget, Change, Choices, CompareChoices, Files, FindChoices, FoundFile, Paths, PlanError,
-    Schemas, SideChoices, UnusableSchema, ValuesOfSchema,
+    CaseTarget, Choices, CompareChoices, FileReader, FindChoices, FoundFile, PathCheck, PlanError,
+    PlanQuestion, Schemas, SideChange, SideChoices, UnusableSchema, ValuesOfSchema,
 };
 pub use estimate::{
     bytes_to_write_of_case, bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after,
     longest_ns, volume_bytes,
 };
 pub use in_force::clients_in_force;
-pub use remarks::{Note, of_existing_topics, remarks};
+pub use remarks::{Remark, of_existing_topics, remarks};
 pub use stored::{check as check_stored, check_trusted as check_trusted_stored};
 pub use strategy::{Next, Upcoming, next, upcoming};
 
@@ -72,8 +72,8 @@ use kdyno_model::plan::{Plan, Strategy};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
-use planned::{Planned, plan_cases};
-use reader::Reader;
+use planned::{PlannedCases, plan_cases};
+use reader::CaseReader;
 
 /// Makes the plan.
 ///
@@ -131,8 +131,8 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
 }
 
 /// The cases of what compares nothing: of a search on a scenario that does, those of one of its sides.
-fn one_system(scenario: &Scenario, choices: &Choices) -> Result<(Scenario, Chosen, Planned), PlanError> {
-    if let Ask::Find(by_hand) = &choices.ask
+fn one_system(scenario: &Scenario, choices: &Choices) -> Result<(Scenario, Chosen, PlannedCases), PlanError> {
+    if let PlanQuestion::Find(by_hand) = &choices.ask
         && let Some(side) = sides::searched(scenario, choices, by_hand.side.as_deref())?
     {
         return Ok(side);
@@ -155,14 +155,15 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     let seed = choices.seed.unwrap_or_else(|| strategy::seed_of(scenario.id()));
     let budget = Budget::read(scenario, choices, &chosen)?;
     let mut depth = choices.depth;
-    let mut judged = claims::Judged::default();
+    let mut judged = claims::PlannedClaims::default();
     let mut budget_ns = budget.map(|budget| budget.ns);
     let strategy = if let Some(sides) = &sides {
         let (strategy, bound) = comparison::strategy(scenario, choices, sides, &planned, budget)?;
         budget_ns = bound.map(|budget| budget.ns);
         strategy
     } else if search::is_asked(scenario, choices) {
-        let readers: Vec<Reader<'_>> = chosen.cases.iter().map(|case| Reader::new(scenario, case)).collect();
+        let readers: Vec<CaseReader<'_>> =
+            chosen.cases.iter().map(|case| CaseReader::new(scenario, case)).collect();
         let (strategy, reached, bound_ns) =
             search::strategy(scenario, choices, &mut planned, &readers, budget)?;
         (depth, budget_ns) = (reached, bound_ns);

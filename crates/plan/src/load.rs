@@ -7,7 +7,7 @@ use crate::driver;
 use crate::group;
 use crate::phases::PHASE_NS_MAX;
 use crate::probe;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use crate::records;
 use crate::spans;
 use crate::system::MIN_INSYNC;
@@ -24,7 +24,7 @@ use kdyno_scenario::file::{
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::unknown_topic;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
 /// Most clients of an item: each has sockets and buffers in the worker.
@@ -45,7 +45,7 @@ const POOL_BYTES: u64 = 8 << 20;
 
 /// The `load` section.
 pub(crate) fn load(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     system: &SystemPlan,
     topics: &BTreeMap<String, TopicPlan>,
 ) -> Result<BTreeMap<String, LoadPlan>, PlanError> {
@@ -53,7 +53,7 @@ pub(crate) fn load(
     for (name, typed) in &reader.scenario.typed().load {
         let address = reader.text(&typed.topic)?;
         let Some(topic) = topics.get(&address) else {
-            let typed = Typed { text: address, ..typed.topic.clone() };
+            let typed = Scalar { text: address, ..typed.topic.clone() };
             return Err(unknown_topic(&typed, reader.scenario.typed()));
         };
         let zone = zones::of_item(reader, &typed.zone, system)?;
@@ -65,11 +65,11 @@ pub(crate) fn load(
                 typed,
                 produce,
                 clients,
-                Target { system, topic, name: &address },
+                ItemTarget { system, topic, name: &address },
             )?),
             RoleFile::Consume(consume) => Role::Consume(consume_plan(reader, typed, consume)?),
             RoleFile::EndToEnd { rate, value } => {
-                enough_replicas(reader, typed, -1, Target { system, topic, name: &address })?;
+                enough_replicas(reader, typed, -1, ItemTarget { system, topic, name: &address })?;
                 Role::EndToEnd(probe::probe_plan(reader, rate, value)?)
             }
         };
@@ -84,7 +84,7 @@ pub(crate) fn load(
 
 /// Refuses what the system cannot carry.
 fn can_be_carried(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     system: &SystemPlan,
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<(), PlanError> {
@@ -98,13 +98,13 @@ fn can_be_carried(
 
 /// Where records go.
 #[derive(Clone, Copy)]
-struct Target<'a> {
+struct ItemTarget<'a> {
     system: &'a SystemPlan,
     topic: &'a TopicPlan,
     name: &'a str,
 }
 
-impl Target<'_> {
+impl ItemTarget<'_> {
     /// Whether a topic of the scenario is one that is there before the run.
     fn is_existing(self, address: &str) -> bool {
         self.system.existing_topic(address).is_some()
@@ -127,11 +127,11 @@ impl Target<'_> {
 }
 
 fn produce_plan(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     item: &LoadFile,
     typed: &ProduceFile,
     clients: u32,
-    target: Target<'_>,
+    target: ItemTarget<'_>,
 ) -> Result<ProducePlan, PlanError> {
     let transactions = transactions(reader, &typed.transactions)?;
     let client = client::producer(reader, &item.client, transactions.is_some())?;
@@ -164,7 +164,7 @@ fn produce_plan(
 
 /// The batches of a pool are sent again and again: their records have neither keys nor sizes of their own.
 fn poolable(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &PayloadFile,
     payload: Payload,
     records: &RecordPlan,
@@ -181,11 +181,11 @@ fn poolable(
 
 /// Values of a topic, which must be there before the run; those that no limit lets through are left out.
 fn sampled(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &ProduceFile,
     (records, value_bytes): (&mut RecordPlan, u32),
     client: &ProducerSettings,
-    target: Target<'_>,
+    target: ItemTarget<'_>,
 ) -> Result<(), PlanError> {
     let beside = records.bytes_beside_value(value_bytes) + RECORD_BYTES_EXTRA;
     let (ValuesPlan::Sample(sample), ValuesFile::Sample { topic, .. }) =
@@ -195,7 +195,7 @@ fn sampled(
     };
     let topics = &reader.scenario.typed().topics;
     if !topics.iter().any(|(name, _)| name.text == sample.topic) {
-        let topic = Typed { text: sample.topic.clone(), ..topic.clone() };
+        let topic = Scalar { text: sample.topic.clone(), ..topic.clone() };
         return Err(unknown_topic(&topic, reader.scenario.typed()));
     }
     if !target.is_existing(&sample.topic) {
@@ -211,10 +211,10 @@ fn sampled(
 
 /// The partition that all records are to go to. How many an existing topic has shows when it is there.
 fn partition_is_there(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &ProduceFile,
     records: &RecordPlan,
-    target: Target<'_>,
+    target: ItemTarget<'_>,
 ) -> Result<(), PlanError> {
     let is_existing = target.is_existing(target.name);
     let count = target.topic.partitions;
@@ -229,11 +229,11 @@ fn partition_is_there(
 
 /// A record that no limit lets through would only fail, one after the other.
 fn record_fits(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &ProduceFile,
     (records, value_bytes): (&RecordPlan, u32),
     client: &ProducerSettings,
-    target: Target<'_>,
+    target: ItemTarget<'_>,
 ) -> Result<(), PlanError> {
     let largest = u64::from(records.largest_value_bytes(value_bytes));
     let record = largest + records.bytes_beside_value(value_bytes) + RECORD_BYTES_EXTRA;
@@ -267,10 +267,10 @@ fn record_fits(
 
 /// With acks=all a broker refuses every record when fewer replicas exist than must be in sync.
 fn enough_replicas(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     item: &LoadFile,
     acks: i16,
-    target: Target<'_>,
+    target: ItemTarget<'_>,
 ) -> Result<(), PlanError> {
     let of_broker = target.system.broker_config().and_then(|config| config.get(MIN_INSYNC));
     let least = target.topic.config.get(MIN_INSYNC).or(of_broker).and_then(|text| text.parse::<u32>().ok());
@@ -292,7 +292,7 @@ fn enough_replicas(
 }
 
 fn transactions(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &TransactionsFile,
 ) -> Result<Option<TransactionsPlan>, PlanError> {
     match typed {
@@ -309,8 +309,8 @@ fn transactions(
 
 /// The coordinator would abort it before it ends.
 fn within_timeout(
-    reader: &Reader<'_>,
-    typed: &Typed,
+    reader: &CaseReader<'_>,
+    typed: &Scalar,
     transactions: TransactionsPlan,
     client: &ProducerSettings,
 ) -> Result<(), PlanError> {
@@ -326,7 +326,7 @@ fn within_timeout(
 }
 
 fn payload(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &PayloadFile,
     value_bytes: u64,
     client: &ProducerSettings,
@@ -363,7 +363,7 @@ fn payload(
 }
 
 /// `20M`, or `20M each` per client.
-fn records_max(reader: &Reader<'_>, typed: &Typed, clients: u32) -> Result<u64, PlanError> {
+fn records_max(reader: &CaseReader<'_>, typed: &Scalar, clients: u32) -> Result<u64, PlanError> {
     let text = reader.text(typed)?;
     let (amount, times) = each(&text, clients);
     let count = units::whole(amount, Dimension::Plain)
@@ -385,7 +385,7 @@ fn each(text: &str, clients: u32) -> (&str, u64) {
     }
 }
 
-fn per_s(reader: &Reader<'_>, typed: &Typed, clients: u32, least: f64) -> Result<f64, PlanError> {
+fn per_s(reader: &CaseReader<'_>, typed: &Scalar, clients: u32, least: f64) -> Result<f64, PlanError> {
     let text = reader.text(typed)?;
     let (amount, times) = each(&text, clients);
     let value = units::parse_as(amount, Dimension::PerS);
@@ -407,7 +407,7 @@ fn per_s(reader: &Reader<'_>, typed: &Typed, clients: u32, least: f64) -> Result
 /// Slowest constant rate: one record in an hour.
 const RATE_PER_S_MIN: f64 = 1.0 / 3600.0;
 
-fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, PlanError> {
+fn rate(reader: &CaseReader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, PlanError> {
     let flat = |per_s, length_ns| RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns };
     let pieces = match &typed.rate {
         RateFile::Plain(rate) if reader.text(rate)? == "max" => return closed(reader, typed),
@@ -423,7 +423,7 @@ fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, 
                 let message = format!("`steps` has {} entries; at most {STEPS_MAX}", steps.len());
                 return Err(kdyno_scenario::input::InputError::at(*place, message));
             }
-            let one = |(rate, length): &(Typed, Typed)| {
+            let one = |(rate, length): &(Scalar, Scalar)| {
                 Ok(flat(per_s(reader, rate, clients, 0.0)?, reader.ns(length, "for", 1..=PHASE_NS_MAX)?))
             };
             steps.iter().map(one).collect::<Result<_, PlanError>>()?
@@ -447,7 +447,7 @@ fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, 
 }
 
 /// `rate: max`. It may have `arrivals` when the rate comes from a param that another case paces.
-fn closed(reader: &Reader<'_>, typed: &ProduceFile) -> Result<Rate, PlanError> {
+fn closed(reader: &CaseReader<'_>, typed: &ProduceFile) -> Result<Rate, PlanError> {
     if let (Some(arrivals), RateFile::Plain(rate)) = (&typed.arrivals, &typed.rate)
         && rate.text == "max"
     {

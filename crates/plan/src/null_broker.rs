@@ -1,20 +1,20 @@
 //! A null broker as the system of a case: `kafka: null-broker`.
 
 use crate::choices::PlanError;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{ClientListener, Listeners, NullBrokerPlan, Protocol};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
 use kdyno_scenario::keys::{BROKER_METRICS, LIMITS, NULL_BROKER};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 
 /// Largest value that fetches are answered with: of a broker's largest batch.
 pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads the `listeners` section.
-type ReadListeners<'r> = fn(&Reader<'r>, &ListenersFile) -> Result<Listeners, PlanError>;
+type ReadListeners<'r> = fn(&CaseReader<'r>, &ListenersFile) -> Result<Listeners, PlanError>;
 
 /// Whether the case's system is one.
-pub(crate) fn is_meant(reader: &Reader<'_>) -> Result<bool, PlanError> {
+pub(crate) fn is_meant(reader: &CaseReader<'_>) -> Result<bool, PlanError> {
     match &reader.scenario.typed().system.kafka {
         KafkaFile::NullBroker(_) => Ok(true),
         KafkaFile::Release(release) => Ok(reader.text(release)? == NULL_BROKER),
@@ -24,11 +24,11 @@ pub(crate) fn is_meant(reader: &Reader<'_>) -> Result<bool, PlanError> {
 
 /// The `system` section of one. What only brokers of Kafka have is refused, since it would do nothing.
 pub(crate) fn null_broker<'r>(
-    reader: &Reader<'r>,
+    reader: &CaseReader<'r>,
     listeners: ReadListeners<'r>,
 ) -> Result<NullBrokerPlan, PlanError> {
     let system = &reader.scenario.typed().system;
-    let refused = |typed: &Typed, what: &str| {
+    let refused = |typed: &Scalar, what: &str| {
         reader
             .wrong(typed, format!("a null broker has no {what}"))
             .hint("leave it out, or name a release of Kafka")

@@ -1,11 +1,11 @@
 //! How the two trials of each pair run: one after the other, or both at once.
 
 use crate::choices::PlanError;
-use crate::reader::Reader;
-use crate::sides::{Sides, is_attached};
+use crate::reader::CaseReader;
+use crate::sides::{PlannedSides, is_attached};
 use kdyno_model::plan::{CasePlan, ComparePlan, OnClusters, PairDesign, PhasesPlan, Rate};
 use kdyno_scenario::file::CompareFile;
-use kdyno_scenario::input::{InputError, Place};
+use kdyno_scenario::input::{InputError, TextPosition};
 
 /// The design that is requested, by hand or else by the scenario; without either a duet where one can be without
 /// further clusters.
@@ -16,11 +16,11 @@ pub(crate) fn of(
     file: Option<&CompareFile>,
     by_hand: Option<PairDesign>,
     a: &[CasePlan],
-    sides: &Sides,
-    reader: &Reader<'_>,
+    sides: &PlannedSides,
+    reader: &CaseReader<'_>,
 ) -> Result<PairDesign, PlanError> {
     let typed = file.and_then(|file| file.design.as_ref());
-    let asked: Option<(PairDesign, Option<Place>)> = match (by_hand, typed) {
+    let asked: Option<(PairDesign, Option<TextPosition>)> = match (by_hand, typed) {
         (Some(design), _) => Some((design, None)),
         (None, Some(typed)) => match reader.word(typed, "design", &["turns", "duet"])?.as_str() {
             "duet" => Some((PairDesign::Duet, Some(typed.place))),
@@ -42,12 +42,12 @@ pub(crate) fn of(
     }
 }
 
-fn shares_system(a: &[CasePlan], sides: &Sides) -> bool {
+fn shares_system(a: &[CasePlan], sides: &PlannedSides) -> bool {
     a.iter().zip(&sides.b).any(|(a, b)| a.system == b.system)
 }
 
 /// Side B's cases, in a duet with clusters of their own where side A's are alike.
-pub(crate) fn side_b(design: PairDesign, a: &[CasePlan], sides: &Sides) -> Vec<CasePlan> {
+pub(crate) fn side_b(design: PairDesign, a: &[CasePlan], sides: &PlannedSides) -> Vec<CasePlan> {
     let apart = |(a, b): (&CasePlan, &CasePlan)| {
         let is_second = design == PairDesign::Duet && a.system == b.system;
         let mut b = b.clone();

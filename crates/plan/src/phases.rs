@@ -1,11 +1,11 @@
 //! How long the phases of a trial are, and the load for clusters that were just started.
 
 use crate::choices::PlanError;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 pub(crate) use kdyno_model::plan::PHASE_NS_MAX;
 use kdyno_model::plan::{Conditioning, LoadPlan, PhasesPlan, ProducePlan, Rate, WarmupAuto};
 use kdyno_scenario::file::MeasureFile;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
 /// Shortest drain of `auto`, for loads that only consume.
@@ -13,7 +13,7 @@ const DRAIN_NS_MIN: u64 = 1_000_000_000;
 
 /// The `phases` section.
 pub(crate) fn phases(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<PhasesPlan, PlanError> {
     let typed = &reader.scenario.typed().phases;
@@ -70,7 +70,7 @@ pub(crate) fn warmup_records(load: &BTreeMap<String, LoadPlan>, most_ns: u64) ->
 }
 
 /// The load for clusters that were just started; `None`: they get none.
-pub(crate) fn conditioning(reader: &Reader<'_>) -> Result<Option<Conditioning>, PlanError> {
+pub(crate) fn conditioning(reader: &CaseReader<'_>) -> Result<Option<Conditioning>, PlanError> {
     let typed = &reader.scenario.typed().phases.condition;
     if reader.text(typed)? == "none" {
         return Ok(None);
@@ -87,7 +87,7 @@ struct Span {
 }
 
 impl Span {
-    fn read(reader: &Reader<'_>, typed: &Typed, key: &str, auto: &str) -> Result<Self, PlanError> {
+    fn read(reader: &CaseReader<'_>, typed: &Scalar, key: &str, auto: &str) -> Result<Self, PlanError> {
         let text = reader.text(typed)?;
         let text = if text == "auto" { auto } else { &text };
         let (least_ns, most_ns) = reader.span(typed, key, text)?;

@@ -1,8 +1,8 @@
 //! The cases of a scenario, planned one by one.
 
-use crate::cases::{Case, Chosen};
+use crate::cases::{Chosen, UnresolvedCase};
 use crate::choices::{CaseTarget, Choices, PlanError};
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use crate::{command, component, internal_topics, load, phases, proxy, spans, sustained, system};
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation};
 use kdyno_scenario::Scenario;
@@ -17,17 +17,17 @@ pub(crate) const REPEAT_MAX: u64 = 1_000;
 
 /// The cases of a scenario, planned, and what is the same for all of them.
 #[derive(Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedCases {
     pub cases: Vec<CasePlan>,
     pub repeat: u64,
     pub isolation: Isolation,
     pub conditioning: Option<Conditioning>,
 }
 
-impl Planned {
+impl PlannedCases {
     /// A reader of what does not depend on the case.
-    pub fn reader<'a>(&self, scenario: &'a Scenario, chosen: &'a Chosen) -> Reader<'a> {
-        Reader::new(scenario, &chosen.cases[0])
+    pub fn reader<'a>(&self, scenario: &'a Scenario, chosen: &'a Chosen) -> CaseReader<'a> {
+        CaseReader::new(scenario, &chosen.cases[0])
     }
 }
 
@@ -36,12 +36,12 @@ pub(crate) fn plan_cases(
     scenario: &Scenario,
     choices: &Choices,
     chosen: &Chosen,
-) -> Result<Planned, PlanError> {
+) -> Result<PlannedCases, PlanError> {
     let typed = scenario.typed();
-    let mut planned: Option<Planned> = None;
+    let mut planned: Option<PlannedCases> = None;
     for case in &chosen.cases {
         let Choices { files, schemas, paths, .. } = *choices;
-        let reader = Reader { files, schemas, paths, ..Reader::new(scenario, case) };
+        let reader = CaseReader { files, schemas, paths, ..CaseReader::new(scenario, case) };
         let repeat = reader.whole(&typed.repeat, "repeat", 1..=REPEAT_MAX)?;
         let isolation = read_isolation(&reader)?;
         let conditioning = phases::conditioning(&reader)?;
@@ -57,7 +57,8 @@ pub(crate) fn plan_cases(
         // Somebody else's cluster is not ours to load without saying so.
         // Nor is there anything to load it with where commands are all of the load.
         let conditioning = conditioning.filter(|_| target.is_none() && !case.load.is_empty());
-        let planned = planned.get_or_insert(Planned { cases: Vec::new(), repeat, isolation, conditioning });
+        let planned =
+            planned.get_or_insert(PlannedCases { cases: Vec::new(), repeat, isolation, conditioning });
         if (repeat, isolation) != (planned.repeat, planned.isolation) {
             return Err(reader.wrong(&typed.repeat, "`repeat` and `isolation` must not differ between cases"));
         }
@@ -76,7 +77,7 @@ pub(crate) fn plan_cases(
 }
 
 /// The target of a case: the first that was named for such cases, else the one for all.
-fn target_of<'c>(choices: &'c Choices, case: &Case) -> Result<Option<&'c Target>, PlanError> {
+fn target_of<'c>(choices: &'c Choices, case: &UnresolvedCase) -> Result<Option<&'c Target>, PlanError> {
     for CaseTarget { cases, target } in &choices.targets {
         let mut fits = true;
         for (name, value) in cases {
@@ -100,7 +101,7 @@ fn target_of<'c>(choices: &'c Choices, case: &Case) -> Result<Option<&'c Target>
     Err(InputError::whole(message).hint("name one for it, or one without params for all that are left"))
 }
 
-fn read_isolation(reader: &Reader<'_>) -> Result<Isolation, PlanError> {
+fn read_isolation(reader: &CaseReader<'_>) -> Result<Isolation, PlanError> {
     let typed = &reader.scenario.typed().isolation;
     Ok(match reader.word(typed, "isolation", &["topic", "cluster", "none"])?.as_str() {
         "cluster" => Isolation::Cluster,
@@ -109,7 +110,7 @@ fn read_isolation(reader: &Reader<'_>) -> Result<Isolation, PlanError> {
     })
 }
 
-fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, PlanError> {
+fn case_plan(reader: &CaseReader<'_>, target: Option<&Target>) -> Result<CasePlan, PlanError> {
     let system = system::system(reader, target)?;
     let topics = system::topics(reader, &system)?;
     let load = load::load(reader, &system, &topics)?;

@@ -3,16 +3,16 @@
 use crate::choices::PlanError;
 use crate::client;
 use crate::phases::PHASE_NS_MAX;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{
     Arrivals, CasePlan, EndToEndPlan, LoadPlan, Partitioner, Payload, Plan, ProducePlan, ProducerSettings,
-    Rate, RatePiece, Read, RecordPlan, Role, StartOffset,
+    Rate, RatePiece, ReadDepth, RecordPlan, Role, StartOffset,
 };
 use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{ItemClientFile, MeasureFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fastest probe, records per second: what is faster is load.
@@ -24,9 +24,9 @@ const VALUE_BYTES_MAX: u64 = 256 << 10;
 
 /// What an end_to_end item says: records are sent as soon as they are there, and each partition has its turn.
 pub(crate) fn probe_plan(
-    reader: &Reader<'_>,
-    rate: &Typed,
-    value: &Typed,
+    reader: &CaseReader<'_>,
+    rate: &Scalar,
+    value: &Scalar,
 ) -> Result<EndToEndPlan, PlanError> {
     if let MeasureFile::Records { .. } = &reader.scenario.typed().phases.measure {
         let message = "a probe goes on as long as the load does: it takes a measure phase by time";
@@ -61,14 +61,14 @@ pub(crate) fn probe_plan(
                 ..defaults
             },
         },
-        consume: consumer_defaults(StartOffset::Latest, Read::Decode),
+        consume: consumer_defaults(StartOffset::Latest, ReadDepth::Decode),
     })
 }
 
 /// A probe reads all that is in its topic: the load of others there would make it as heavy as that is, and its figures
 /// would be of theirs.
 pub(crate) fn have_own_topics(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<(), PlanError> {
     for (name, typed) in &reader.scenario.typed().load {

@@ -2,20 +2,23 @@
 
 use crate::choices::PlanError;
 use crate::component::{STOP_NS, component};
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{
-    ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, ProxyPlan, Ready, StopSignal, SystemPlan,
+    ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, ProxyPlan, ReadyWhen, StopSignal, SystemPlan,
 };
 use kdyno_scenario::file::ProxyFile;
 use kdyno_scenario::keys::PROXIES;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
 /// How long Kroxylicious may take until it listens: a JVM on a busy host.
 const READY_WITHIN_NS: u64 = 60_000_000_000;
 
 /// The proxy of the case, if it has one.
-pub(crate) fn proxy(reader: &Reader<'_>, system: &SystemPlan) -> Result<Option<ComponentPlan>, PlanError> {
+pub(crate) fn proxy(
+    reader: &CaseReader<'_>,
+    system: &SystemPlan,
+) -> Result<Option<ComponentPlan>, PlanError> {
     let (typed, plan) = match &reader.scenario.typed().system.proxy {
         ProxyFile::Word(word) => match one_of(reader, word)?.as_str() {
             "none" => return Ok(None),
@@ -36,7 +39,7 @@ pub(crate) fn proxy(reader: &Reader<'_>, system: &SystemPlan) -> Result<Option<C
 }
 
 /// The word, or what to write in its place.
-fn one_of(reader: &Reader<'_>, word: &Typed) -> Result<String, PlanError> {
+fn one_of(reader: &CaseReader<'_>, word: &Scalar) -> Result<String, PlanError> {
     reader.word(word, "proxy", PROXIES).map_err(|error| {
         if error.hint.is_some() {
             return error;
@@ -50,7 +53,7 @@ fn kroxylicious() -> ComponentPlan {
         name: PROXY.to_owned(),
         kind: ComponentKind::Proxy(ProxyPlan::Kroxylicious(KROXYLICIOUS.to_owned())),
         environment: BTreeMap::new(),
-        ready: Ready::Port,
+        ready: ReadyWhen::Port,
         ready_within_ns: READY_WITHIN_NS,
         stop_signal: StopSignal::Term,
         stop_within_ns: STOP_NS,

@@ -1,33 +1,39 @@
 //! Reads one case's values: params inserted, units checked, ranges kept; the errors say which value and why.
 
-use crate::cases::Case;
-use crate::choices::{Files, Paths, PlanError, Schemas};
+use crate::cases::UnresolvedCase;
+use crate::choices::{FileReader, PathCheck, PlanError, Schemas};
 use kdyno_model::plan::PHASE_NS_MAX;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, not_allowed, quoted};
 use kdyno_scenario::units::{self, Dimension};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::ops::RangeInclusive;
 
 /// One case's view of the scenario.
-pub(crate) struct Reader<'a> {
+pub(crate) struct CaseReader<'a> {
     pub scenario: &'a Scenario,
-    pub case: &'a Case,
+    pub case: &'a UnresolvedCase,
     /// Reads the files that the scenario names.
-    pub files: Files,
+    pub files: FileReader,
     /// Makes the values of schemas that the scenario names.
     pub schemas: Schemas,
     /// Looks for the Java clients that the scenario names.
-    pub paths: Paths,
+    pub paths: PathCheck,
 }
 
-impl<'a> Reader<'a> {
-    pub fn new(scenario: &'a Scenario, case: &'a Case) -> Self {
-        Self { scenario, case, files: Files::default(), schemas: Schemas::default(), paths: Paths::default() }
+impl<'a> CaseReader<'a> {
+    pub fn new(scenario: &'a Scenario, case: &'a UnresolvedCase) -> Self {
+        Self {
+            scenario,
+            case,
+            files: FileReader::default(),
+            schemas: Schemas::default(),
+            paths: PathCheck::default(),
+        }
     }
 
     /// An error at a value, which names the case when there are several.
-    pub fn wrong(&self, typed: &Typed, message: impl Into<String>) -> PlanError {
+    pub fn wrong(&self, typed: &Scalar, message: impl Into<String>) -> PlanError {
         let mut message = message.into();
         if !self.case.label.is_empty() {
             message.push_str(&format!(" (case {})", self.case.label));
@@ -36,19 +42,19 @@ impl<'a> Reader<'a> {
     }
 
     /// An error about the text a value came to, which names the formula when there was one.
-    fn bad(&self, typed: &Typed, text: &str, what: &str, message: &str) -> PlanError {
+    fn bad(&self, typed: &Scalar, text: &str, what: &str, message: &str) -> PlanError {
         let from =
             if text == typed.text { String::new() } else { format!(" (from {})", quoted(&typed.text)) };
         self.wrong(typed, format!("`{what}`{from}: {message}")).of_value()
     }
 
     /// The text that a value evaluates to.
-    pub fn text(&self, typed: &Typed) -> Result<String, PlanError> {
+    pub fn text(&self, typed: &Scalar) -> Result<String, PlanError> {
         self.case.values.text(typed)
     }
 
     /// A non-empty text.
-    pub fn filled(&self, typed: &Typed, what: &str) -> Result<String, PlanError> {
+    pub fn filled(&self, typed: &Scalar, what: &str) -> Result<String, PlanError> {
         let text = self.text(typed)?;
         match text.trim().is_empty() {
             true => Err(self.wrong(typed, format!("`{what}` is empty")).of_value()),
@@ -58,7 +64,7 @@ impl<'a> Reader<'a> {
 
     fn quantity(
         &self,
-        typed: &Typed,
+        typed: &Scalar,
         what: &str,
         dimension: Dimension,
         range: RangeInclusive<u64>,
@@ -69,18 +75,18 @@ impl<'a> Reader<'a> {
         if range.contains(&value) {
             return Ok(value);
         }
-        let show = |value: u64| units::Quantity { value: value as f64, dimension };
+        let show = |value: u64| units::UnitValue { value: value as f64, dimension };
         let (least, most) = (show(*range.start()), show(*range.end()));
         Err(self.bad(typed, &text, what, &format!("{} is outside {least} to {most}", quoted(&text))))
     }
 
     /// A plain whole number.
-    pub fn whole(&self, typed: &Typed, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
+    pub fn whole(&self, typed: &Scalar, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
         self.quantity(typed, what, Dimension::Plain, range)
     }
 
     /// A plain number.
-    pub fn number(&self, typed: &Typed, what: &str, range: RangeInclusive<f64>) -> Result<f64, PlanError> {
+    pub fn number(&self, typed: &Scalar, what: &str, range: RangeInclusive<f64>) -> Result<f64, PlanError> {
         let text = self.text(typed)?;
         let found = units::parse_as(&text, Dimension::Plain)
             .map_err(|message| self.wrong(typed, format!("`{what}`: {message}")).of_value())?;
@@ -93,23 +99,23 @@ impl<'a> Reader<'a> {
     }
 
     /// A plain whole number of 32 bits; the range must fit.
-    pub fn small(&self, typed: &Typed, what: &str, range: RangeInclusive<u32>) -> Result<u32, PlanError> {
+    pub fn small(&self, typed: &Scalar, what: &str, range: RangeInclusive<u32>) -> Result<u32, PlanError> {
         let wide = u64::from(*range.start())..=u64::from(*range.end());
         Ok(self.whole(typed, what, wide)? as u32)
     }
 
     /// A size in bytes.
-    pub fn bytes(&self, typed: &Typed, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
+    pub fn bytes(&self, typed: &Scalar, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
         self.quantity(typed, what, Dimension::Bytes, range)
     }
 
     /// A duration in ns.
-    pub fn ns(&self, typed: &Typed, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
+    pub fn ns(&self, typed: &Scalar, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
         self.quantity(typed, what, Dimension::Ns, range)
     }
 
     /// A time, or the shortest and the longest one as `LEAST..MOST`, ns; `text` is what is read, which may be a default's.
-    pub fn span(&self, typed: &Typed, what: &str, text: &str) -> Result<(u64, Option<u64>), PlanError> {
+    pub fn span(&self, typed: &Scalar, what: &str, text: &str) -> Result<(u64, Option<u64>), PlanError> {
         let Some((least, most)) = text.split_once("..") else {
             return Ok((self.ns(typed, what, 0..=PHASE_NS_MAX)?, None));
         };
@@ -128,7 +134,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One of some words.
-    pub fn word(&self, typed: &Typed, what: &str, words: &[&str]) -> Result<String, PlanError> {
+    pub fn word(&self, typed: &Scalar, what: &str, words: &[&str]) -> Result<String, PlanError> {
         let text = self.text(typed)?;
         if words.contains(&text.as_str()) {
             return Ok(text);
@@ -138,7 +144,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A share in percent, from none to all: 0 to 1.
-    pub fn share(&self, typed: &Typed, what: &str) -> Result<f64, PlanError> {
+    pub fn share(&self, typed: &Scalar, what: &str) -> Result<f64, PlanError> {
         let text = self.text(typed)?;
         let percent = text.trim().strip_suffix('%').and_then(|text| units::parse(text.trim()));
         let percent = percent.filter(|percent| percent.dimension == Dimension::Plain);

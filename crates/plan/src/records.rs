@@ -1,7 +1,7 @@
 //! What records are made of: keys, values, headers, tombstones.
 
 use crate::choices::{PlanError, UnusableSchema};
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{
     AvroPlan, Compression, GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, HEADER_BYTES_MAX, HEADERS_MAX,
     HeaderPlan, KEY_BYTES_MAX, KeyLaw, KeyPlan, LoadPlan, Plan, RecordPlan, SamplePlan, TRAILER_HEADER,
@@ -10,7 +10,7 @@ use kdyno_model::plan::{
 use kdyno_model::units::size;
 use kdyno_scenario::file::{GivenNameFile, KeyFile, NumberedFile, ProduceFile, ValuesFile};
 use kdyno_scenario::input::quoted;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Standard deviations of the normal distribution that 99 % lie below.
@@ -25,7 +25,7 @@ pub(crate) const EXPONENT_MAX: f64 = 20.0;
 pub(crate) const DELIMITER_BYTES_MAX: usize = 64;
 
 /// What a produce item says of its records, and the bytes of their values: of all, or in the mean.
-pub(crate) fn records(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(RecordPlan, u32), PlanError> {
+pub(crate) fn records(reader: &CaseReader<'_>, typed: &ProduceFile) -> Result<(RecordPlan, u32), PlanError> {
     let (values, value_bytes) = values(reader, &typed.value.values)?;
     let key = key(reader, &typed.key)?;
     let compressible = match (&typed.value.compressible, &values) {
@@ -93,12 +93,12 @@ pub(crate) fn compressed_by_nobody(plan: &Plan) -> BTreeSet<String> {
     plan.every_case().flat_map(|case| case.load.iter().filter_map(told)).collect()
 }
 
-fn value_size(reader: &Reader<'_>, typed: &Typed, what: &str) -> Result<u32, PlanError> {
+fn value_size(reader: &CaseReader<'_>, typed: &Scalar, what: &str) -> Result<u32, PlanError> {
     Ok(reader.bytes(typed, what, 0..=u64::from(VALUE_BYTES_MAX))? as u32)
 }
 
 /// The sizes of values, and their mean.
-fn values(reader: &Reader<'_>, typed: &ValuesFile) -> Result<(ValuesPlan, u32), PlanError> {
+fn values(reader: &CaseReader<'_>, typed: &ValuesFile) -> Result<(ValuesPlan, u32), PlanError> {
     match typed {
         ValuesFile::Size(size) => Ok((ValuesPlan::Fixed, value_size(reader, size, "value")?)),
         ValuesFile::Uniform { from, to } => {
@@ -135,8 +135,8 @@ fn values(reader: &Reader<'_>, typed: &ValuesFile) -> Result<(ValuesPlan, u32), 
 }
 
 fn lognormal(
-    reader: &Reader<'_>,
-    (median, p99, max): (&Typed, &Typed, Option<&Typed>),
+    reader: &CaseReader<'_>,
+    (median, p99, max): (&Scalar, &Scalar, Option<&Scalar>),
 ) -> Result<(ValuesPlan, u32), PlanError> {
     let most = u64::from(VALUE_BYTES_MAX);
     let median_bytes = reader.bytes(median, "median", 1..=most)?;
@@ -169,7 +169,7 @@ fn cut_mean(median: f64, sigma: f64, max: f64) -> f64 {
     sum / weights
 }
 
-fn key(reader: &Reader<'_>, typed: &KeyFile) -> Result<Option<KeyPlan>, PlanError> {
+fn key(reader: &CaseReader<'_>, typed: &KeyFile) -> Result<Option<KeyPlan>, PlanError> {
     let numbered = match typed {
         KeyFile::Word(word) => {
             let told = reader.word(word, "key", &["none"]);
@@ -197,7 +197,7 @@ fn key(reader: &Reader<'_>, typed: &KeyFile) -> Result<Option<KeyPlan>, PlanErro
     Ok(Some(KeyPlan::Numbered { law, of, bytes }))
 }
 
-fn exponent(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
+fn exponent(reader: &CaseReader<'_>, typed: &Scalar) -> Result<f64, PlanError> {
     let exponent = reader.number(typed, "s", 0.0..=EXPONENT_MAX)?;
     if exponent > 0.0 {
         return Ok(exponent);
@@ -208,7 +208,7 @@ fn exponent(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
 }
 
 /// A plain number between two others.
-fn tombstones(reader: &Reader<'_>, typed: &Typed, has_key: bool) -> Result<f64, PlanError> {
+fn tombstones(reader: &CaseReader<'_>, typed: &Scalar, has_key: bool) -> Result<f64, PlanError> {
     let share = reader.share(typed, "tombstones")?;
     if share > 0.0 && !has_key {
         let message = "`tombstones` without `key`: a record without value deletes what has its key";
@@ -219,12 +219,12 @@ fn tombstones(reader: &Reader<'_>, typed: &Typed, has_key: bool) -> Result<f64, 
     Ok(share)
 }
 
-fn headers(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<Vec<HeaderPlan>, PlanError> {
+fn headers(reader: &CaseReader<'_>, typed: &[(Scalar, Scalar)]) -> Result<Vec<HeaderPlan>, PlanError> {
     if let Some((name, _)) = typed.get(HEADERS_MAX) {
         let message = format!("`headers` has {} entries; at most {HEADERS_MAX}", typed.len());
         return Err(reader.wrong(name, message));
     }
-    let one = |(name, bytes): &(Typed, Typed)| {
+    let one = |(name, bytes): &(Scalar, Scalar)| {
         if name.text == TRAILER_HEADER {
             let message = format!("`{TRAILER_HEADER}` is the header that kdyno itself may add");
             return Err(reader.wrong(name, message).hint("choose another name"));
@@ -240,7 +240,11 @@ fn headers(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<Vec<HeaderPl
 }
 
 /// A file of keys or values, and the bytes of all its pieces.
-fn given(reader: &Reader<'_>, typed: &GivenNameFile, piece_max: u32) -> Result<(GivenFile, u64), PlanError> {
+fn given(
+    reader: &CaseReader<'_>,
+    typed: &GivenNameFile,
+    piece_max: u32,
+) -> Result<(GivenFile, u64), PlanError> {
     let delimiter = delimiter(reader, &typed.delimiter)?;
     let name = reader.filled(&typed.name, "file")?;
     let wrong = |why: String| reader.wrong(&typed.name, format!("the file {} {why}", quoted(&name)));
@@ -275,7 +279,7 @@ fn given(reader: &Reader<'_>, typed: &GivenNameFile, piece_max: u32) -> Result<(
 }
 
 /// Values by a schema, and their mean size.
-fn avro(reader: &Reader<'_>, typed: &Typed, id: u32) -> Result<(AvroPlan, u32), PlanError> {
+fn avro(reader: &CaseReader<'_>, typed: &Scalar, id: u32) -> Result<(AvroPlan, u32), PlanError> {
     let name = reader.filled(typed, "schema")?;
     let wrong = |why: String| reader.wrong(typed, format!("the schema {} {why}", quoted(&name)));
     let found = (reader.files.0)(reader.scenario.file_name(), &name).map_err(wrong)?;
@@ -295,7 +299,7 @@ fn avro(reader: &Reader<'_>, typed: &Typed, id: u32) -> Result<(AvroPlan, u32), 
 }
 
 /// What separates two pieces, with `\n`, `\r` and `\t` for what they mean.
-fn delimiter(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
+fn delimiter(reader: &CaseReader<'_>, typed: &Scalar) -> Result<String, PlanError> {
     let text = reader.text(typed)?.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t");
     match text.len() {
         0 => Err(reader.wrong(typed, "`delimiter` is empty").hint("leave it out to cut at line breaks")),

@@ -15,7 +15,7 @@ use kdyno_scenario::Scenario;
 use kdyno_scenario::file::ScenarioFile;
 use kdyno_scenario::input::{listed, meant, quoted};
 use kdyno_scenario::units::{self, Dimension};
-use kdyno_scenario::values::Values;
+use kdyno_scenario::values::ParamValues;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Below this a bare number of bytes is more likely a number of KiB, or of records.
@@ -23,7 +23,7 @@ const BYTES_LIKELY_MIN: f64 = 1024.0;
 
 /// Something to know before a run, a lowercase sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
+pub enum Remark {
     /// What will be so.
     Fact(String),
     /// What would stop the run, spoil it, or be less than was meant.
@@ -34,17 +34,17 @@ pub enum Note {
 ///
 /// # Errors
 /// None once [`crate::plan`] has made the plan of the same: the params are laid over each other again.
-pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Vec<Note>, PlanError> {
+pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Vec<Remark>, PlanError> {
     let mut found = replaced(scenario, plan);
     let file = scenario.typed();
     let used = file.params_in(file.values());
     for (name, _) in file.params.iter().filter(|(name, _)| !used.contains(&name.text)) {
         let effect = if varies(&name.text, plan) { "it only labels the cases" } else { "it has no effect" };
         let hint = cases::place_for(&name.text, file).map(|hint| format!("; {hint}")).unwrap_or_default();
-        found.push(Note::Warning(format!("param `{}` is used nowhere: {effect}{hint}", name.text)));
+        found.push(Remark::Warning(format!("param `{}` is used nowhere: {effect}{hint}", name.text)));
     }
     let chosen = cases::choose(scenario, choices, &[])?;
-    let values: Vec<&Values> = chosen.cases.iter().map(|case| &case.values).collect();
+    let values: Vec<&ParamValues> = chosen.cases.iter().map(|case| &case.values).collect();
     let mut sizes_told = Vec::new();
     for values in &values {
         sizes_told.extend(sizes(file, values)?);
@@ -60,9 +60,9 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         }
     }
     found.extend(of_existing_topics(plan));
-    found.extend(misspelt_topics(plan).into_iter().chain(shared_topics(plan)).map(Note::Warning));
-    found.extend(topic_settings::unknown(plan).into_iter().map(Note::Warning));
-    found.extend(untested(plan).into_iter().map(Note::Fact));
+    found.extend(misspelt_topics(plan).into_iter().chain(shared_topics(plan)).map(Remark::Warning));
+    found.extend(topic_settings::unknown(plan).into_iter().map(Remark::Warning));
+    found.extend(untested(plan).into_iter().map(Remark::Fact));
     let facts = sustained::told(plan)
         .into_iter()
         .chain(clusters::told(plan))
@@ -72,20 +72,20 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         .chain(records::one_per_batch(plan))
         .chain(consume::fetches_wait(plan))
         .chain(records::compressed_by_nobody(plan));
-    found.extend(facts.map(Note::Fact));
+    found.extend(facts.map(Remark::Fact));
     let of_consumers = consume::too_slow(plan).into_iter().chain(consume::polls_too_seldom(plan));
-    found.extend(of_consumers.map(Note::Warning));
-    found.extend(claims::undecided(plan, scenario).into_iter().map(Note::Fact));
+    found.extend(of_consumers.map(Remark::Warning));
+    found.extend(claims::undecided(plan, scenario).into_iter().map(Remark::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)
 }
 
 /// What is to be said of settings that a side of a comparison changes.
-fn of_sides(scenario: &Scenario, choices: &Choices) -> Result<Vec<Note>, PlanError> {
+fn of_sides(scenario: &Scenario, choices: &Choices) -> Result<Vec<Remark>, PlanError> {
     let Some((sides, _)) = comparison::sides(scenario, choices)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for (scenario, chosen) in [(&sides.scenario, &sides.chosen), (&sides.scenario_b, &sides.chosen_b)] {
-        let values: Vec<&Values> = chosen.cases.iter().map(|case| &case.values).collect();
+        let values: Vec<&ParamValues> = chosen.cases.iter().map(|case| &case.values).collect();
         found.extend(client_settings(scenario.typed(), &values)?);
     }
     Ok(found)
@@ -108,21 +108,21 @@ fn of_the_answer(
     choices: &Choices,
     plan: &Plan,
     chosen: &Chosen,
-) -> Result<Vec<Note>, PlanError> {
+) -> Result<Vec<Remark>, PlanError> {
     let mut found = Vec::new();
     // What the budget or a cap did is the difference.
     let unbounded = crate::make(scenario, &choices.with_unlimited_time())?;
-    found.extend(cut(plan, &unbounded).map(Note::Fact));
+    found.extend(cut(plan, &unbounded).map(Remark::Fact));
     let file = scenario.typed();
     match &plan.strategy {
         Strategy::List(_) => {
             let judged = claims::judged(scenario, choices, chosen, &plan.cases)?;
-            found.extend(judged.untested.into_iter().map(Note::Fact));
-            found.extend(judged.not_judged.into_iter().map(Note::Warning));
+            found.extend(judged.untested.into_iter().map(Remark::Fact));
+            found.extend(judged.not_judged.into_iter().map(Remark::Warning));
             if file.compare.is_some() && file.find.is_some() {
                 let fact = "the scenario compares and searches: here its cases are run; `kdyno compare` and `kdyno find` \
                             ask for the rest";
-                found.push(Note::Fact(fact.to_owned()));
+                found.push(Remark::Fact(fact.to_owned()));
             }
             return Ok(found);
         }
@@ -130,24 +130,24 @@ fn of_the_answer(
         Strategy::Compare(compare) => {
             if plan.cases == compare.b {
                 let fact = "both sides are the same: what is found shows what chance alone does";
-                found.push(Note::Fact(fact.to_owned()));
+                found.push(Remark::Fact(fact.to_owned()));
             }
             let differing = plan.cases.iter().zip(&compare.b).flat_map(|(a, b)| different_loads(a, b));
             let differing: BTreeSet<String> = differing.collect();
             found.extend(differing.into_iter().map(|item| {
-                Note::Warning(format!(
+                Remark::Warning(format!(
                     "the sides offer `{item}` different loads: its latencies say nothing about them"
                 ))
             }));
-            found.extend(not_judged(scenario, choices, plan).into_iter().map(Note::Warning));
+            found.extend(not_judged(scenario, choices, plan).into_iter().map(Remark::Warning));
             let (smallest, beyond) = smallest_differences(plan, compare);
-            found.push(Note::Fact(smallest));
-            found.extend(beyond.into_iter().map(Note::Warning));
+            found.push(Remark::Fact(smallest));
+            found.extend(beyond.into_iter().map(Remark::Warning));
         }
     }
     if !file.expect.is_empty() || !file.contrasts.is_empty() {
         let fact = "the scenario's claims and contrasts are of its table of cases: they are not judged here";
-        found.push(Note::Fact(fact.to_owned()));
+        found.push(Remark::Fact(fact.to_owned()));
     }
     Ok(found)
 }
@@ -187,7 +187,7 @@ fn varies(param: &str, plan: &Plan) -> bool {
 
 /// That a target takes the place of `system`, and which params mean something only there: those that differ between
 /// the plan's cases or were set by hand.
-fn replaced(scenario: &Scenario, plan: &Plan) -> Vec<Note> {
+fn replaced(scenario: &Scenario, plan: &Plan) -> Vec<Remark> {
     let file = scenario.typed();
     let Some(first) = plan.cases.first() else { return Vec::new() };
     let Some(target) = first.system.target() else { return Vec::new() };
@@ -198,16 +198,16 @@ fn replaced(scenario: &Scenario, plan: &Plan) -> Vec<Note> {
     let meant = |name: &String| varies(name, plan) || plan.changed.contains_key(name);
     let fact = format!("target {target} takes the place of the scenario's `system`, which is not used");
     let without_effect = file.params_in(file.system.values()).into_iter().filter(meant).map(|name| {
-        Note::Warning(format!(
+        Remark::Warning(format!(
             "param `{name}` is used in `system`, whose place target {target} takes: there it has no effect"
         ))
     });
-    std::iter::once(Note::Fact(fact)).chain(without_effect).collect()
+    std::iter::once(Remark::Fact(fact)).chain(without_effect).collect()
 }
 
 /// The remarks without those that name existing topics, for a report to the user who named them.
-pub fn of_existing_topics(plan: &Plan) -> Vec<Note> {
-    existing_topics(plan).into_iter().map(Note::Fact).collect()
+pub fn of_existing_topics(plan: &Plan) -> Vec<Remark> {
+    existing_topics(plan).into_iter().map(Remark::Fact).collect()
 }
 
 /// Topics of targets that take the place of those of the scenario.
@@ -271,7 +271,7 @@ fn misspelt_topics(plan: &Plan) -> BTreeSet<String> {
 }
 
 /// Which of the clients' settings have no effect in any case, and which are of other versions' clients in one.
-fn client_settings(file: &ScenarioFile, cases: &[&Values]) -> Result<Vec<Note>, PlanError> {
+fn client_settings(file: &ScenarioFile, cases: &[&ParamValues]) -> Result<Vec<Remark>, PlanError> {
     let mut found = Vec::new();
     for (name, item) in &file.load {
         let mut idle: Option<Vec<String>> = None;
@@ -286,15 +286,15 @@ fn client_settings(file: &ScenarioFile, cases: &[&Values]) -> Result<Vec<Note>, 
             of_others.extend(client::of_other_versions(values, &name.text, item)?);
             unknown.extend(driver::unknown(values, &name.text, item)?);
         }
-        found.extend(unknown.into_iter().map(Note::Warning));
-        found.extend(idle.into_iter().flatten().chain(of_others).map(Note::Fact));
+        found.extend(unknown.into_iter().map(Remark::Warning));
+        found.extend(idle.into_iter().flatten().chain(of_others).map(Remark::Fact));
     }
     Ok(found)
 }
 
 /// Sizes in Kafka's settings that are numbers without a unit of size, and easily meant otherwise: there a number
 /// counts bytes, and `k` a thousand of them.
-fn sizes(file: &ScenarioFile, values: &Values) -> Result<Vec<Note>, PlanError> {
+fn sizes(file: &ScenarioFile, values: &ParamValues) -> Result<Vec<Remark>, PlanError> {
     let mut found = Vec::new();
     for (key, typed) in file.values() {
         let is_size = matches!(key.rsplit_once('.'), Some((_, "bytes" | "size" | "memory")));
@@ -309,7 +309,11 @@ fn sizes(file: &ScenarioFile, values: &Values) -> Result<Vec<Note>, PlanError> {
         let from =
             if text == typed.text { String::new() } else { format!(" (from {})", quoted(&typed.text)) };
         let told = |meant: &str| {
-            Note::Warning(format!("`{key}`{from}: {} is {} bytes{meant}", quoted(&text), count(bytes.value)))
+            Remark::Warning(format!(
+                "`{key}`{from}: {} is {} bytes{meant}",
+                quoted(&text),
+                count(bytes.value)
+            ))
         };
         let binary = text.strip_suffix(['k', 'M', 'G']).zip(text.chars().last());
         if let Some((number, unit)) = binary {
@@ -345,7 +349,7 @@ mod tests {
         let plan = crate::plan(scenario, &choices).expect("a plan");
         let notes = remarks(scenario, &choices, &plan).expect("remarks");
         let text = |note| match note {
-            Note::Fact(text) | Note::Warning(text) => text,
+            Remark::Fact(text) | Remark::Warning(text) => text,
         };
         notes.into_iter().map(text).collect()
     }

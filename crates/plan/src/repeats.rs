@@ -3,12 +3,12 @@
 use crate::budget::Budget;
 use crate::choices::PlanError;
 use crate::estimate::of_trials;
-use crate::planned::Planned;
+use crate::planned::PlannedCases;
 use crate::strategy::{self, Ground};
 use kdyno_model::plan::Strategy;
 
 /// The list of all trials.
-pub(crate) fn list(planned: &Planned, seed: u64, budget: Option<Budget>) -> Result<Strategy, PlanError> {
+pub(crate) fn list(planned: &PlannedCases, seed: u64, budget: Option<Budget>) -> Result<Strategy, PlanError> {
     let repeats = u32::try_from(planned.repeat).unwrap_or(u32::MAX);
     let mut list = strategy::list(&planned.cases, repeats, planned.isolation, seed);
     if let Some(budget) = budget {

@@ -1,14 +1,14 @@
 //! The plan of a search: what is raised, between which loads, and what must hold.
 
 use crate::budget::Budget;
-use crate::choices::{Ask, FindChoices};
 use crate::choices::{Choices, PlanError};
+use crate::choices::{FindChoices, PlanQuestion};
 use crate::comparison::share;
 use crate::conditions::conditions;
 use crate::estimate::of_trials;
 use crate::load::CLIENTS_MAX;
-use crate::planned::Planned;
-use crate::reader::Reader;
+use crate::planned::PlannedCases;
+use crate::reader::CaseReader;
 use crate::set_overrides::NOWHERE;
 use crate::spans;
 use crate::strategy::{Extent, Ground, searched as trials, searched_at};
@@ -22,7 +22,7 @@ use kdyno_scenario::Scenario;
 use kdyno_scenario::file::FindFile;
 use kdyno_scenario::input::{InputError, known_hint, nearest, quoted};
 use kdyno_scenario::units::{self, Dimension};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Longest trial of a search.
@@ -46,26 +46,26 @@ fn usual_within(depth: Depth) -> f64 {
 /// Whether a search is requested.
 pub(crate) fn is_asked(scenario: &Scenario, choices: &Choices) -> bool {
     match &choices.ask {
-        Ask::Find(_) => true,
-        Ask::Compare(_) => false,
+        PlanQuestion::Find(_) => true,
+        PlanQuestion::Compare(_) => false,
         // The cases of a scenario that also compares are run.
-        Ask::Scenario => scenario.typed().find.is_some() && scenario.typed().compare.is_none(),
+        PlanQuestion::Scenario => scenario.typed().find.is_some() && scenario.typed().compare.is_none(),
     }
 }
 
 /// The `find` section with what was chosen by hand laid over it.
 fn asked(scenario: &Scenario, choices: &Choices) -> Result<FindFile, PlanError> {
     let by_hand = match &choices.ask {
-        Ask::Find(by_hand) => by_hand.clone(),
+        PlanQuestion::Find(by_hand) => by_hand.clone(),
         _ => FindChoices::default(),
     };
-    let typed = |text: String| Typed::assumed(&text, NOWHERE);
+    let typed = |text: String| Scalar::assumed(&text, NOWHERE);
     let file = scenario.typed().find.clone();
     let lacks = |option: &str, example: &str| {
         InputError::whole(format!("the scenario has no `find`, so `{option}` is needed"))
             .hint(format!("e.g. `{option} {example}`"))
     };
-    let conditions: Vec<Typed> = by_hand.conditions.into_iter().map(typed).collect();
+    let conditions: Vec<Scalar> = by_hand.conditions.into_iter().map(typed).collect();
     let mut found = match file {
         Some(file) => file,
         None => FindFile {
@@ -109,8 +109,8 @@ fn asked(scenario: &Scenario, choices: &Choices) -> Result<FindFile, PlanError> 
 pub(crate) fn strategy(
     scenario: &Scenario,
     choices: &Choices,
-    planned: &mut Planned,
-    readers: &[Reader<'_>],
+    planned: &mut PlannedCases,
+    readers: &[CaseReader<'_>],
     budget: Option<Budget>,
 ) -> Result<(Strategy, Depth, Option<u64>), PlanError> {
     let file = asked(scenario, choices)?;
@@ -134,7 +134,7 @@ pub(crate) fn strategy(
 fn same_in_all(
     scenario: &Scenario,
     file: &FindFile,
-    (cases, readers): (&[CasePlan], &[Reader<'_>]),
+    (cases, readers): (&[CasePlan], &[CaseReader<'_>]),
     depth: Depth,
 ) -> Result<FindPlan, PlanError> {
     let mut found: Option<FindPlan> = None;
@@ -161,23 +161,23 @@ fn find(
     scenario: &Scenario,
     file: &FindFile,
     case: &CasePlan,
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     depth: Depth,
 ) -> Result<FindPlan, PlanError> {
     let (item, is_clients) = varied(file, case, reader)?;
     spans::none_in_search(reader)?;
     let conditions = conditions(scenario, &file.conditions, reader, (case, &item))?;
     let usual = settings_for(depth, &conditions);
-    let length = |typed: &Option<Typed>, key: &str, usual: u64| {
+    let length = |typed: &Option<Scalar>, key: &str, usual: u64| {
         typed.as_ref().map_or(Ok(usual), |typed| reader.ns(typed, key, SECOND_NS..=TRIAL_NS_MAX))
     };
     let vary = vary(file, case, reader, (&item, is_clients))?;
     let (from_per_s, to_per_s) = range(file, reader, vary, (case, &item))?;
-    let number = |typed: &Option<Typed>, key: &str, usual: u32, least: u32| {
+    let number = |typed: &Option<Scalar>, key: &str, usual: u32, least: u32| {
         typed.as_ref().map_or(Ok(usual), |typed| reader.small(typed, key, least..=TRIALS_MAX))
     };
     let within = match &file.within {
-        Some(typed) => share(&Typed { text: reader.text(typed)?, ..typed.clone() }, "within")?,
+        Some(typed) => share(&Scalar { text: reader.text(typed)?, ..typed.clone() }, "within")?,
         None => usual_within(depth),
     };
     let mut confirm_trials = number(&file.confirmations, "confirmations", usual.confirm_trials, 0)?;
@@ -203,7 +203,7 @@ fn find(
 }
 
 /// The load item whose load is raised, and whether by its clients.
-fn varied(file: &FindFile, case: &CasePlan, reader: &Reader<'_>) -> Result<(String, bool), PlanError> {
+fn varied(file: &FindFile, case: &CasePlan, reader: &CaseReader<'_>) -> Result<(String, bool), PlanError> {
     let text = reader.text(&file.highest)?;
     let wrong = |message: String| reader.wrong(&file.highest, message);
     let produces = |name: &&String| matches!(case.load[*name].role, Role::Produce(_));
@@ -236,7 +236,7 @@ fn varied(file: &FindFile, case: &CasePlan, reader: &Reader<'_>) -> Result<(Stri
 fn vary(
     file: &FindFile,
     case: &CasePlan,
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     (item, is_clients): (&str, bool),
 ) -> Result<Vary, PlanError> {
     let each = file.each.as_ref().map(|each| rate(reader, each, "each")).transpose()?;
@@ -258,7 +258,7 @@ fn vary(
 /// The first load and the highest, records/s.
 fn range(
     file: &FindFile,
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     vary: Vary,
     (case, item): (&CasePlan, &str),
 ) -> Result<(f64, f64), PlanError> {
@@ -301,7 +301,7 @@ pub(crate) fn allowed_per_s(case: &CasePlan, item: &str) -> Option<f64> {
 }
 
 /// A rate above zero.
-fn rate(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<f64, PlanError> {
+fn rate(reader: &CaseReader<'_>, typed: &Scalar, key: &str) -> Result<f64, PlanError> {
     let text = reader.text(typed)?;
     let rate = units::parse_as(&text, Dimension::PerS);
     match rate.map_err(|message| reader.wrong(typed, format!("`{key}`: {message}")))? {
@@ -315,7 +315,7 @@ fn own_rate(case: &CasePlan, item: &str) -> Option<f64> {
 }
 
 /// How the item's records arrive; as typed also where its own rate is `max`.
-fn arrivals(reader: &Reader<'_>, item: &str) -> Arrivals {
+fn arrivals(reader: &CaseReader<'_>, item: &str) -> Arrivals {
     use kdyno_scenario::file::RoleFile;
     let typed = reader.scenario.typed().load.iter().find(|(name, _)| name.text == item);
     let arrivals = typed.and_then(|(_, load)| match &load.role {

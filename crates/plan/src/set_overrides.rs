@@ -2,10 +2,10 @@
 
 use crate::choices::{Choices, PlanError};
 use kdyno_model::plan::Plan;
-use kdyno_scenario::input::{Place, quoted};
+use kdyno_scenario::input::{TextPosition, quoted};
 
 /// Where a value set by hand is: nowhere in the scenario. Lines of a text count from 1.
-pub(crate) const NOWHERE: Place = Place { line: 0, column: 0 };
+pub(crate) const NOWHERE: TextPosition = TextPosition { line: 0, column: 0 };
 
 /// The option as it was typed, in backquotes.
 pub(crate) fn option(name: &str, value: &str) -> String {

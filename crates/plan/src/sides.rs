@@ -1,10 +1,10 @@
 //! The two sides of a comparison: the scenario with the changes of each, planned with the same choices.
 
 use crate::cases::{self, Chosen};
-use crate::choices::{Change, SideChoices};
 use crate::choices::{Choices, PlanError};
+use crate::choices::{SideChange, SideChoices};
 use crate::component_address;
-use crate::planned::{Planned, plan_cases};
+use crate::planned::{PlannedCases, plan_cases};
 use crate::set_overrides::NOWHERE;
 use kdyno_model::plan::{CasePlan, JavaClient, LoadPlan, OnClusters};
 use kdyno_model::version::NEWEST;
@@ -14,16 +14,16 @@ use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::patch::{self, flow};
 use kdyno_scenario::target::Target;
 use kdyno_scenario::units;
-use kdyno_scenario::yaml::{self, Node, Typed};
+use kdyno_scenario::yaml::{self, Scalar, YamlNode};
 
 /// What a side changes.
-pub(crate) struct Side {
+pub(crate) struct SideScenario {
     /// What it is called; params may be inserted.
-    label: Typed,
+    label: Scalar,
     /// The scenario with its patches.
     scenario: Scenario,
     /// The params it sets.
-    params: Vec<(String, Typed)>,
+    params: Vec<(String, Scalar)>,
     /// The paths it touches, params aside.
     touched: Vec<patch::Touched>,
     /// The choices with the target of this side.
@@ -35,7 +35,7 @@ pub(crate) struct Side {
 }
 
 /// Both sides planned, side A's cases aside.
-pub(crate) struct Sides {
+pub(crate) struct PlannedSides {
     pub labels: [String; 2],
     /// The scenario of side A.
     pub scenario: Scenario,
@@ -50,7 +50,7 @@ pub(crate) struct Sides {
 }
 
 /// Plans both sides and says what differs; also gives the cases of side A.
-pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
+pub(crate) fn plan(a: &SideScenario, b: &SideScenario) -> Result<(PlannedSides, PlannedCases), PlanError> {
     let (chosen, planned) = a.plan()?;
     let (chosen_b, other) = b.plan()?;
     comparable(&planned.cases, &other.cases)?;
@@ -64,7 +64,8 @@ pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
     let labels = [with_release(a.called(&chosen)?, first_a), with_release(b.called(&chosen_b)?, first_b)];
     let further = Vec::new();
     let [scenario, scenario_b] = [a, b].map(|side| side.scenario.clone());
-    let sides = Sides { labels, scenario, chosen, scenario_b, chosen_b, b: other.cases, further, changes };
+    let sides =
+        PlannedSides { labels, scenario, chosen, scenario_b, chosen_b, b: other.cases, further, changes };
     Ok((sides, planned))
 }
 
@@ -74,13 +75,15 @@ pub(crate) fn searched(
     scenario: &Scenario,
     choices: &Choices,
     named: Option<&str>,
-) -> Result<Option<(Scenario, Chosen, Planned)>, PlanError> {
+) -> Result<Option<(Scenario, Chosen, PlannedCases)>, PlanError> {
     let Some(file) = &scenario.typed().compare else {
         let refused = InputError::whole("`--side`: the scenario has no `compare`, and so no sides");
         return named.map_or(Ok(None), |_| Err(refused.hint("leave `--side` out")));
     };
-    let sides =
-        [Side::of_file(scenario, &file.a, "A", choices)?, Side::of_file(scenario, &file.b, "B", choices)?];
+    let sides = [
+        SideScenario::of_file(scenario, &file.a, "A", choices)?,
+        SideScenario::of_file(scenario, &file.b, "B", choices)?,
+    ];
     let [(chosen_a, a), (chosen_b, b)] = [sides[0].plan()?, sides[1].plan()?];
     let labels = [sides[0].called(&chosen_a)?, sides[1].called(&chosen_b)?];
     let [side_a, side_b] = sides;
@@ -98,7 +101,7 @@ pub(crate) fn searched(
     }
 }
 
-impl Side {
+impl SideScenario {
     /// A side as the scenario has it.
     pub fn of_file(
         scenario: &Scenario,
@@ -114,7 +117,7 @@ impl Side {
         let typed = vec![flow(&side.patch)];
         let usual = if touched.is_empty() { name.to_owned() } else { inner(&side.patch) };
         Ok(Self {
-            label: side.label.clone().unwrap_or_else(|| Typed::assumed(&usual, side.patch.place())),
+            label: side.label.clone().unwrap_or_else(|| Scalar::assumed(&usual, side.patch.place())),
             scenario: scenario.patched(&side.patch)?,
             params: params.into_iter().map(|(name, value)| (name.text, value)).collect(),
             touched: touched.into_iter().filter(|touched| touched.path[0] != "params").collect(),
@@ -133,7 +136,7 @@ impl Side {
         choices: &Choices,
     ) -> Result<Self, PlanError> {
         let mut made = Self {
-            label: Typed::assumed("unchanged", NOWHERE),
+            label: Scalar::assumed("unchanged", NOWHERE),
             scenario: scenario.clone(),
             params: Vec::new(),
             touched: Vec::new(),
@@ -153,8 +156,8 @@ impl Side {
         made.choices.sustain_ns = choices.sustain_ns;
         for change in &side.changes {
             let text = match change {
-                Change::Set { name, value } => format!("{name}={value}"),
-                Change::Patch { file, .. } => format!("@{file}"),
+                SideChange::Set { name, value } => format!("{name}={value}"),
+                SideChange::Patch { file, .. } => format!("@{file}"),
             };
             let told = |error| attributed(error, scenario.file_name(), &format!("{option} {text}"));
             made.change(change).map_err(told)?;
@@ -169,16 +172,16 @@ impl Side {
         Ok(made)
     }
 
-    fn change(&mut self, change: &Change) -> Result<(), PlanError> {
+    fn change(&mut self, change: &SideChange) -> Result<(), PlanError> {
         let patch = match change {
-            Change::Patch { file, text } => {
+            SideChange::Patch { file, text } => {
                 let tree = yaml::parse(text).map_err(|error| error.in_file(file))?;
                 patch::nowhere(tree)
             }
-            Change::Set { name, value } => match (self.param(name), name.as_str()) {
+            SideChange::Set { name, value } => match (self.param(name), name.as_str()) {
                 (Some(usual), _) => {
                     let value = units::with_unit_of(value, &usual.text);
-                    self.params.push((name.clone(), Typed::assumed(&value, NOWHERE)));
+                    self.params.push((name.clone(), Scalar::assumed(&value, NOWHERE)));
                     return Ok(());
                 }
                 (None, "home" | "source") => {
@@ -203,13 +206,13 @@ impl Side {
     }
 
     /// The usual value of a param.
-    fn param(&self, name: &str) -> Option<&Typed> {
+    fn param(&self, name: &str) -> Option<&Scalar> {
         let mut params = self.scenario.typed().params.iter();
         params.find(|(param, _)| param.text == name).map(|(_, value)| value)
     }
 
     /// A name alone that is no param is a key of `system`.
-    fn of_system(&self, name: &str, value: &str) -> Result<Node, PlanError> {
+    fn of_system(&self, name: &str, value: &str) -> Result<YamlNode, PlanError> {
         let keys = kdyno_scenario::keys::SYSTEM.keys.iter().map(|key| key.name);
         if keys.clone().any(|key| key == name) {
             return self.scenario.patch_of_path(&format!("system.{name}"), value);
@@ -241,14 +244,14 @@ impl Side {
     }
 
     /// Its cases on another target.
-    pub fn on(&self, target: &Target) -> Result<Planned, PlanError> {
+    pub fn on(&self, target: &Target) -> Result<PlannedCases, PlanError> {
         let choices = Choices { target: Some(target.clone()), ..self.choices.clone() };
         let chosen = cases::choose(&self.scenario, &choices, &self.params)?;
         plan_cases(&self.scenario, &choices, &chosen)
     }
 
     /// Its cases.
-    fn plan(&self) -> Result<(Chosen, Planned), PlanError> {
+    fn plan(&self) -> Result<(Chosen, PlannedCases), PlanError> {
         let chosen = cases::choose(&self.scenario, &self.choices, &self.params)?;
         let planned = plan_cases(&self.scenario, &self.choices, &chosen)?;
         Ok((chosen, planned))
@@ -258,7 +261,7 @@ impl Side {
     fn value(&self, touched: &patch::Touched, chosen: &Chosen) -> Result<String, PlanError> {
         let values = chosen.cases.first().map(|case| &case.values);
         match (self.scenario.at(&touched.path), values) {
-            (Some(Node::Scalar(typed)), Some(values)) => values.text(typed),
+            (Some(YamlNode::Scalar(typed)), Some(values)) => values.text(typed),
             (Some(node), _) => Ok(flow(node)),
             (None, _) => Ok(touched.default.unwrap_or("not set").to_owned()),
         }
@@ -286,18 +289,18 @@ fn called_by(typed: &[String]) -> Vec<String> {
 }
 
 /// The patch's `params`.
-fn params_of(patch: &Node) -> Vec<(Typed, Typed)> {
-    let Node::Map(_, fields) = patch else { return Vec::new() };
+fn params_of(patch: &YamlNode) -> Vec<(Scalar, Scalar)> {
+    let YamlNode::Map(_, fields) = patch else { return Vec::new() };
     let params = fields.iter().find(|(key, _)| key.text == "params");
-    let Some((_, Node::Map(_, params))) = params else { return Vec::new() };
-    let scalar = |(name, value): &(Typed, Node)| match value {
-        Node::Scalar(value) => Some((name.clone(), value.clone())),
+    let Some((_, YamlNode::Map(_, params))) = params else { return Vec::new() };
+    let scalar = |(name, value): &(Scalar, YamlNode)| match value {
+        YamlNode::Scalar(value) => Some((name.clone(), value.clone())),
         _ => None,
     };
     params.iter().filter_map(scalar).collect()
 }
 
-fn known_param(scenario: &Scenario, name: &Typed) -> Result<(), PlanError> {
+fn known_param(scenario: &Scenario, name: &Scalar) -> Result<(), PlanError> {
     let names: Vec<&str> = scenario.typed().params.iter().map(|(name, _)| name.text.as_str()).collect();
     if names.contains(&name.text.as_str()) {
         return Ok(());
@@ -306,7 +309,7 @@ fn known_param(scenario: &Scenario, name: &Typed) -> Result<(), PlanError> {
 }
 
 /// A patch without its outer braces.
-fn inner(patch: &Node) -> String {
+fn inner(patch: &YamlNode) -> String {
     let text = flow(patch);
     text.trim_start_matches('{').strip_suffix('}').unwrap_or(&text).to_owned()
 }
@@ -370,7 +373,7 @@ fn with_release(text: String, case: Option<&CasePlan>) -> String {
 }
 
 fn changes(
-    [a, b]: [&Side; 2],
+    [a, b]: [&SideScenario; 2],
     [chosen_a, chosen_b]: [&Chosen; 2],
     [first_a, first_b]: [Option<&CasePlan>; 2],
 ) -> Result<Vec<String>, PlanError> {
@@ -382,7 +385,7 @@ fn changes(
             found.push(text);
         }
     };
-    let target = |side: &Side| match &side.choices.target {
+    let target = |side: &SideScenario| match &side.choices.target {
         Some(target) => {
             let all = std::iter::once(target).chain(&side.further);
             all.map(|target| target.attached.target.as_str()).collect::<Vec<_>>().join(", ")
@@ -404,10 +407,10 @@ fn changes(
 }
 
 /// The error for sides that differ in words only.
-fn without_effect(a: &Side, b: &Side, changes: &[String]) -> PlanError {
+fn without_effect(a: &SideScenario, b: &SideScenario, changes: &[String]) -> PlanError {
     let error = InputError::whole("sides A and B do the same");
-    let used = |side: &Side| side.scenario.typed().params_in(side.scenario.typed().values());
-    let unused = |side: &Side| {
+    let used = |side: &SideScenario| side.scenario.typed().params_in(side.scenario.typed().values());
+    let unused = |side: &SideScenario| {
         side.params.iter().map(|(name, _)| name.clone()).find(|name| !used(side).contains(name))
     };
     if let Some(name) = unused(a).or_else(|| unused(b)) {

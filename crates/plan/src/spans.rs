@@ -2,16 +2,16 @@
 
 use crate::choices::PlanError;
 use crate::phases::PHASE_NS_MAX;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{LoadPlan, LoadSpan, PhasesPlan};
 use kdyno_model::units::duration;
 use kdyno_scenario::file::{LoadFile, MeasureFile};
 use kdyno_scenario::input::{known_hint, quoted};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
 /// When an item comes and goes; whether that lies in the measure phase is for [`check`].
-pub(crate) fn span(reader: &Reader<'_>, name: &str, item: &LoadFile) -> Result<LoadSpan, PlanError> {
+pub(crate) fn span(reader: &CaseReader<'_>, name: &str, item: &LoadFile) -> Result<LoadSpan, PlanError> {
     let at_ns = match (&item.at, &item.after) {
         (Some(_), Some(after)) => {
             let error = reader.wrong(after, "`at` and `after` both say when the item begins");
@@ -31,12 +31,12 @@ pub(crate) fn span(reader: &Reader<'_>, name: &str, item: &LoadFile) -> Result<L
     Ok(LoadSpan { at_ns, until_ns })
 }
 
-fn ends(reader: &Reader<'_>, until: &Typed) -> Result<u64, PlanError> {
+fn ends(reader: &CaseReader<'_>, until: &Scalar) -> Result<u64, PlanError> {
     reader.ns(until, "until", 0..=PHASE_NS_MAX)
 }
 
 /// When the item ends after which another one begins.
-fn end_of(reader: &Reader<'_>, own: &str, after: &Typed) -> Result<u64, PlanError> {
+fn end_of(reader: &CaseReader<'_>, own: &str, after: &Scalar) -> Result<u64, PlanError> {
     let before = reader.text(after)?;
     let load = &reader.scenario.typed().load;
     let Some((_, item)) = load.iter().find(|(name, _)| name.text == before && name.text != own) else {
@@ -55,7 +55,7 @@ fn end_of(reader: &Reader<'_>, own: &str, after: &Typed) -> Result<u64, PlanErro
 
 /// Items come and go inside a measure phase of a given length.
 pub(crate) fn check(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     load: &BTreeMap<String, LoadPlan>,
     phases: &PhasesPlan,
 ) -> Result<(), PlanError> {
@@ -85,7 +85,7 @@ pub(crate) fn check(
 }
 
 /// A search chooses how long its trials are: nothing keeps its place in them.
-pub(crate) fn none_in_search(reader: &Reader<'_>) -> Result<(), PlanError> {
+pub(crate) fn none_in_search(reader: &CaseReader<'_>) -> Result<(), PlanError> {
     let items = reader.scenario.typed().load.iter();
     let mut typed =
         items.flat_map(|(_, item)| [("at", &item.at), ("after", &item.after), ("until", &item.until)]);

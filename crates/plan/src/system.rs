@@ -4,19 +4,19 @@ use crate::choices::PlanError;
 use crate::driver;
 use crate::kafka::{Owner, settings};
 use crate::null_broker;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use crate::zones;
 use kdyno_model::plan::{
     BrokerMetrics, ClientListener, ClusterPlan, KafkaSource, Listeners, Mode, Protocol, Storage, SystemPlan,
     TlsVersion, TopicPlan, java_size,
 };
 use kdyno_model::units::exact_bytes;
-use kdyno_model::version::{Cause, NEWEST, Version, VersionError, check_nodes};
+use kdyno_model::version::{NEWEST, Version, VersionCause, VersionError, check_nodes};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::keys::{BROKER_METRICS, LOGINS};
 use kdyno_scenario::target::Target;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub(crate) const CPU_MAX: u32 = 4095;
 pub(crate) const PARTITIONS_MAX: u32 = 10_000;
 
 /// The target, or else what the `system` section describes.
-pub(crate) fn system(reader: &Reader<'_>, target: Option<&Target>) -> Result<SystemPlan, PlanError> {
+pub(crate) fn system(reader: &CaseReader<'_>, target: Option<&Target>) -> Result<SystemPlan, PlanError> {
     // The section is read with a target too: an error in it must not wait for another run to show.
     let own = match null_broker::is_meant(reader)? {
         true => SystemPlan::NullBroker(null_broker::null_broker(reader, listeners)?),
@@ -45,7 +45,7 @@ pub(crate) fn system(reader: &Reader<'_>, target: Option<&Target>) -> Result<Sys
     Ok(target.map_or(own, |target| SystemPlan::Attached(target.attached.clone())))
 }
 
-fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
+fn cluster(reader: &CaseReader<'_>) -> Result<ClusterPlan, PlanError> {
     let typed = &reader.scenario.typed().system;
     let (kafka, version) = kafka(reader, &typed.kafka)?;
     let mode = mode(reader, &typed.mode)?;
@@ -57,8 +57,8 @@ fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
     };
     fits.map_err(|VersionError { message, hint, cause }| {
         let place = match cause {
-            Cause::Brokers => &typed.brokers,
-            Cause::Release | Cause::Mode => match &typed.mode {
+            VersionCause::Brokers => &typed.brokers,
+            VersionCause::Release | VersionCause::Mode => match &typed.mode {
                 ModeFile::Word(mode) | ModeFile::Controllers(mode) | ModeFile::Zookeeper(mode) => mode,
             },
         };
@@ -110,7 +110,7 @@ const HEAP_OPTIONS: [&str; 9] = [
     "-XX:MinRAMPercentage=",
 ];
 
-fn jvm_option(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
+fn jvm_option(reader: &CaseReader<'_>, typed: &Scalar) -> Result<String, PlanError> {
     let option = reader.filled(typed, "jvm")?;
     driver::has_size(reader, typed, &option)?;
     let Some(size) = HEAP_OPTIONS.iter().find_map(|name| option.strip_prefix(name)) else {
@@ -125,8 +125,8 @@ fn jvm_option(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
         .hint(format!("write `limits: {{heap: {heap}}}`: minimum and maximum are the same")))
 }
 
-fn listeners(reader: &Reader<'_>, typed: &ListenersFile) -> Result<Listeners, PlanError> {
-    let word = |value: &Typed, key: &str, words: &[&str]| reader.word(value, key, words);
+fn listeners(reader: &CaseReader<'_>, typed: &ListenersFile) -> Result<Listeners, PlanError> {
+    let word = |value: &Scalar, key: &str, words: &[&str]| reader.word(value, key, words);
     let protocol: Protocol = word(&typed.protocol, "protocol", Protocol::NAMES)?.parse().unwrap_or_default();
     let internal = word(&typed.internal, "protocol", &Listeners::INTERNAL)?.parse().unwrap_or_default();
     let mechanism = match word(&typed.sasl, "sasl", &LOGINS)?.as_str() {
@@ -149,7 +149,7 @@ fn listeners(reader: &Reader<'_>, typed: &ListenersFile) -> Result<Listeners, Pl
     Ok(listeners)
 }
 
-fn kafka(reader: &Reader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<Version>), PlanError> {
+fn kafka(reader: &CaseReader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<Version>), PlanError> {
     let release = match typed {
         KafkaFile::Home(dir) => {
             return Ok((KafkaSource::Home(PathBuf::from(reader.filled(dir, "home")?)), None));
@@ -174,7 +174,7 @@ fn kafka(reader: &Reader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<
     Ok((KafkaSource::Release(version.text.clone()), Some(version)))
 }
 
-fn mode(reader: &Reader<'_>, typed: &ModeFile) -> Result<Mode, PlanError> {
+fn mode(reader: &CaseReader<'_>, typed: &ModeFile) -> Result<Mode, PlanError> {
     Ok(match typed {
         ModeFile::Word(typed) => match reader.word(typed, "mode", &["kraft", "zookeeper"])?.as_str() {
             "zookeeper" => Mode::Zookeeper { nodes: 1 },
@@ -187,7 +187,7 @@ fn mode(reader: &Reader<'_>, typed: &ModeFile) -> Result<Mode, PlanError> {
     })
 }
 
-fn storage(reader: &Reader<'_>, typed: &StorageFile) -> Result<Storage, PlanError> {
+fn storage(reader: &CaseReader<'_>, typed: &StorageFile) -> Result<Storage, PlanError> {
     match typed {
         StorageFile::Word(typed) => Ok(match reader.word(typed, "storage", &["disk", "memory"])?.as_str() {
             "memory" => Storage::Memory,
@@ -202,7 +202,7 @@ fn storage(reader: &Reader<'_>, typed: &StorageFile) -> Result<Storage, PlanErro
 
 /// The `topics` section.
 pub(crate) fn topics(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     system: &SystemPlan,
 ) -> Result<BTreeMap<String, TopicPlan>, PlanError> {
     let mut found = BTreeMap::new();

@@ -1,12 +1,12 @@
 //! Zones of a system, and the zone of a load item.
 
 use crate::choices::PlanError;
-use crate::reader::Reader;
+use crate::reader::CaseReader;
 use kdyno_model::plan::{DELAY_NS_MAX, JitterLaw, LinkPlan, SystemPlan, ZonesPlan};
 use kdyno_scenario::file::ZonesFile;
 use kdyno_scenario::input::{known_hint, quoted};
 use kdyno_scenario::units::{self, Dimension};
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 
 /// How an item says that its clients are near every broker.
 const NEAR: &str = "same";
@@ -19,16 +19,16 @@ pub(crate) const BYTES_PER_S_MAX: u64 = 1 << 40;
 
 /// The `zones` of a local cluster.
 pub(crate) fn zones(
-    reader: &Reader<'_>,
+    reader: &CaseReader<'_>,
     typed: &ZonesFile,
     brokers: u32,
-    racks: &[Typed],
+    racks: &[Scalar],
 ) -> Result<ZonesPlan, PlanError> {
     if let Some(rack) = racks.first() {
         let message = "`racks` with `zones`: a broker's rack is its zone";
         return Err(reader.wrong(rack, message).hint("leave `racks` out"));
     }
-    let names = |list: &[Typed], key: &str| -> Result<Vec<String>, PlanError> {
+    let names = |list: &[Scalar], key: &str| -> Result<Vec<String>, PlanError> {
         list.iter().map(|typed| name(reader, typed, key)).collect()
     };
     let of_brokers = names(&typed.brokers, "brokers")?;
@@ -72,7 +72,7 @@ pub(crate) fn is_name(text: &str) -> bool {
     text != NEAR && (1..=NAME_BYTES_MAX).contains(&text.len()) && text.chars().all(fits)
 }
 
-fn name(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<String, PlanError> {
+fn name(reader: &CaseReader<'_>, typed: &Scalar, key: &str) -> Result<String, PlanError> {
     let name = reader.filled(typed, key)?;
     if name == NEAR {
         let message = format!("{} is no zone of its own: it means near every broker", quoted(&name));
@@ -87,7 +87,7 @@ fn name(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<String, PlanErr
     Ok(name)
 }
 
-fn link(reader: &Reader<'_>, typed: &ZonesFile) -> Result<LinkPlan, PlanError> {
+fn link(reader: &CaseReader<'_>, typed: &ZonesFile) -> Result<LinkPlan, PlanError> {
     let delay_ns = reader.ns(&typed.delay, "delay", 0..=DELAY_NS_MAX)?;
     let jitter_ns = reader.ns(&typed.jitter, "jitter", 0..=DELAY_NS_MAX)?;
     if jitter_ns > delay_ns {
@@ -104,7 +104,7 @@ fn link(reader: &Reader<'_>, typed: &ZonesFile) -> Result<LinkPlan, PlanError> {
 }
 
 /// `none`, or a size per second.
-fn bandwidth(reader: &Reader<'_>, typed: &Typed) -> Result<Option<u64>, PlanError> {
+fn bandwidth(reader: &CaseReader<'_>, typed: &Scalar) -> Result<Option<u64>, PlanError> {
     let text = reader.text(typed)?;
     if text == "none" {
         return Ok(None);
@@ -120,8 +120,8 @@ fn bandwidth(reader: &Reader<'_>, typed: &Typed) -> Result<Option<u64>, PlanErro
 
 /// The zone of an item's clients; `None`: near every broker.
 pub(crate) fn of_item(
-    reader: &Reader<'_>,
-    typed: &Typed,
+    reader: &CaseReader<'_>,
+    typed: &Scalar,
     system: &SystemPlan,
 ) -> Result<Option<String>, PlanError> {
     let name = reader.text(typed)?;

@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::answer::words::list;
 use crate::course::{self, CourseRun, figure_document, hosts_note, place, started};
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::grid::TextOptions;
 use crate::headings::named;
 use crate::input::ReportInput;
@@ -21,18 +21,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs next to each other, ready for any printer.
 #[derive(Debug)]
-pub struct Beside {
+pub struct RunsSideBySide {
     answer: Answer,
     document: Value,
 }
 
 /// A figure's place: what its case, and of a comparison its side, is called, and what it is of.
-type Row = (String, Address);
+type FigureKey = (String, Address);
 
 /// Sets runs next to each other in the order in which they are given; rows in the order of the first that has them.
-pub fn table(runs: &[CourseRun<'_>]) -> Beside {
-    let columns: Vec<BTreeMap<Row, &Finding>> = runs.iter().map(|run| figures(&run.input)).collect();
-    let mut rows: Vec<Row> = Vec::new();
+pub fn table(runs: &[CourseRun<'_>]) -> RunsSideBySide {
+    let columns: Vec<BTreeMap<FigureKey, &Finding>> = runs.iter().map(|run| figures(&run.input)).collect();
+    let mut rows: Vec<FigureKey> = Vec::new();
     for row in runs.iter().flat_map(|run| rows_of(&run.input)) {
         if !rows.contains(&row) && columns.iter().any(|column| column.contains_key(&row)) {
             rows.push(row);
@@ -63,7 +63,7 @@ pub fn table(runs: &[CourseRun<'_>]) -> Beside {
     heads.extend(names.iter().map(|name| (name.as_str(), true)));
     let table = Table::new(&heads, cells).with_names(1 + usize::from(are_cases_named));
     let mut notes = notes(runs, &rows);
-    let is_shared = |row: &Row| columns.iter().filter(|column| column.contains_key(row)).count() > 1;
+    let is_shared = |row: &FigureKey| columns.iter().filter(|column| column.contains_key(row)).count() > 1;
     if runs.len() > 1 && !rows.is_empty() && !rows.iter().any(is_shared) {
         let text = "No figure is of two of these runs: their load items or cases have other names.";
         notes.insert(0, text.to_owned());
@@ -72,10 +72,10 @@ pub fn table(runs: &[CourseRun<'_>]) -> Beside {
     let figures: Vec<Value> = rows.iter().map(|row| document(row, &columns)).collect();
     let document =
         serde_json::json!({"runs": runs.iter().map(run_document).collect::<Vec<_>>(), "figures": figures});
-    Beside { answer, document }
+    RunsSideBySide { answer, document }
 }
 
-impl Beside {
+impl RunsSideBySide {
     pub(crate) fn answer(&self) -> &Answer {
         &self.answer
     }
@@ -114,7 +114,7 @@ fn addresses(input: &ReportInput<'_>) -> Vec<Address> {
 }
 
 /// The rows of a run, case by case.
-fn rows_of(input: &ReportInput<'_>) -> Vec<Row> {
+fn rows_of(input: &ReportInput<'_>) -> Vec<FigureKey> {
     let plan = input.plan();
     let addresses = addresses(input);
     let sides = if input.sides().is_some() { 2 } else { 1 };
@@ -125,7 +125,7 @@ fn rows_of(input: &ReportInput<'_>) -> Vec<Row> {
     places.flat_map(row).collect()
 }
 
-fn figures<'a>(input: &ReportInput<'a>) -> BTreeMap<Row, &'a Finding> {
+fn figures<'a>(input: &ReportInput<'a>) -> BTreeMap<FigureKey, &'a Finding> {
     let is_value = |one: &&Finding| one.quantity == Quantity::Value;
     let of_place = |one: &'a Finding| {
         let (case, side) = place(one.scope)?;
@@ -183,11 +183,11 @@ fn system(input: &ReportInput<'_>) -> String {
     input.plan().every_case().map(kind).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn counted<'a>(input: &ReportInput<'a>) -> Figures<'a> {
-    Figures::new(input.findings, input.caveats)
+fn counted<'a>(input: &ReportInput<'a>) -> FindingIndex<'a> {
+    FindingIndex::new(input.findings, input.caveats)
 }
 
-fn notes(runs: &[CourseRun<'_>], rows: &[Row]) -> Vec<String> {
+fn notes(runs: &[CourseRun<'_>], rows: &[FigureKey]) -> Vec<String> {
     let mut notes = Vec::new();
     if rows.is_empty() {
         notes.push("These runs have no figures.".to_owned());
@@ -217,9 +217,9 @@ fn run_document(run: &CourseRun<'_>) -> Map<String, Value> {
     document
 }
 
-fn document((case, of): &Row, columns: &[BTreeMap<Row, &Finding>]) -> Value {
+fn document((case, of): &FigureKey, columns: &[BTreeMap<FigureKey, &Finding>]) -> Value {
     let row = (case.clone(), of.clone());
-    let one = |column: &BTreeMap<Row, &Finding>| {
+    let one = |column: &BTreeMap<FigureKey, &Finding>| {
         column.get(&row).map_or(Value::Null, |finding| figure_document(finding).into())
     };
     serde_json::json!({

@@ -5,7 +5,7 @@
 //! first row that has both ours and theirs. A published row that this run did not test keeps its place and says
 //! "not tested"; a case that was not reached has no row.
 
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::{ReportInput, is_cut_short};
 use crate::units;
 use kdyno_model::finding::{Finding, Interval, Quantity, Scope};
@@ -22,7 +22,7 @@ pub struct CaseTable<'a> {
     /// The figures, in the order of the scenario.
     pub metrics: Vec<ShownMetric>,
     /// The rows; where something is published in its order.
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<CaseRow<'a>>,
     /// Whether any figure is a median over several repeats.
     pub repeated: bool,
 }
@@ -59,7 +59,7 @@ pub struct ShownMetric {
 
 /// One case, or one published row that is not tested.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row<'a> {
+pub struct CaseRow<'a> {
     /// The case, by its index in the plan; `None`: not tested here.
     pub case: Option<u32>,
     /// What the case is called; empty where there is one, and of a row that is not tested.
@@ -67,16 +67,16 @@ pub struct Row<'a> {
     /// Printed values of [`CaseTable::params`].
     pub params: Vec<String>,
     /// One for each figure.
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<TableEntry<'a>>,
     /// A trial behind the row ended before its plan did.
     pub cut_short: bool,
 }
 
 /// Ours and theirs for one row and figure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry<'a> {
+pub struct TableEntry<'a> {
     /// Ours over the repeats; `None`: not tested.
-    pub ours: Option<Ours<'a>>,
+    pub ours: Option<OurFigure<'a>>,
     /// The published figure, where the source has one.
     pub published: PublishedFigure,
     /// Ours ÷ ours of the first row that has both.
@@ -87,14 +87,14 @@ pub struct Entry<'a> {
 
 /// Our figure of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ours<'a> {
+pub struct OurFigure<'a> {
     /// What was found; `None`: nothing that counts.
     pub finding: Option<&'a Finding>,
     /// Repeats planned, where that is known beforehand.
     pub planned: Option<u32>,
 }
 
-impl Ours<'_> {
+impl OurFigure<'_> {
     /// How many trials count and how many were planned, where those are more.
     pub fn missing(&self) -> Option<(u32, u32)> {
         let counted = self.finding.map_or(0, |one| one.n);
@@ -115,15 +115,16 @@ pub enum PublishedFigure {
 }
 
 /// Lays out the table a plan asks for.
-pub fn case_table<'a>(input: &ReportInput<'a>, figures: &Figures<'a>) -> CaseTable<'a> {
+pub fn case_table<'a>(input: &ReportInput<'a>, figures: &FindingIndex<'a>) -> CaseTable<'a> {
     let plan = input.plan();
     let params = row_params(plan);
     // Both sides of a comparison share their case's index, and a search changes the load: neither has one figure per
     // case.
     let metrics = if matches!(plan.strategy, Strategy::List(_)) { metrics(input) } else { Vec::new() };
     let rows = rows(input, figures, &params, &metrics);
-    let counts_several =
-        |ours: Ours<'_>| ours.planned.is_some_and(|of| of > 1) || ours.finding.is_some_and(|one| one.n > 1);
+    let counts_several = |ours: OurFigure<'_>| {
+        ours.planned.is_some_and(|of| of > 1) || ours.finding.is_some_and(|one| one.n > 1)
+    };
     let repeated =
         rows.iter().flat_map(|row| &row.entries).filter_map(|entry| entry.ours).any(counts_several);
     CaseTable { params, metrics, rows, repeated }
@@ -169,16 +170,16 @@ fn metrics(input: &ReportInput<'_>) -> Vec<ShownMetric> {
 
 fn rows<'a>(
     input: &ReportInput<'a>,
-    figures: &Figures<'a>,
+    figures: &FindingIndex<'a>,
     params: &[String],
     metrics: &[ShownMetric],
-) -> Vec<Row<'a>> {
+) -> Vec<CaseRow<'a>> {
     let plan = input.plan();
     let trials_of = |case: u32| input.reported().filter(move |trial| trial.case == case);
     let is_reached =
         |place: &TableRow| place.case.is_some_and(|case| trials_of(case).any(|trial| figures.has(trial.id)));
     let places = plan.table_rows();
-    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut rows: Vec<CaseRow<'_>> = Vec::new();
     let mut told = None;
     for place in &places {
         let theirs = plan.published.as_ref().zip(place.published);
@@ -194,7 +195,7 @@ fn rows<'a>(
         told = place.published;
         let entry =
             |metric: &ShownMetric| entry(input, figures, case, place.published.zip(theirs), &metric.of);
-        rows.push(Row {
+        rows.push(CaseRow {
             case,
             label: case.map_or("", |case| input.case_label(case)),
             params: print_params(params, params_of),
@@ -207,14 +208,14 @@ fn rows<'a>(
 
 fn entry<'a>(
     input: &ReportInput<'a>,
-    figures: &Figures<'a>,
+    figures: &FindingIndex<'a>,
     case: Option<u32>,
     theirs: Option<(u32, &PublishedRow)>,
     of: &Address,
-) -> Entry<'a> {
+) -> TableEntry<'a> {
     let ratio = |scope: Option<Scope>| figures.get(scope?, Quantity::RatioToFirstRow, of);
-    Entry {
-        ours: case.map(|case| Ours {
+    TableEntry {
+        ours: case.map(|case| OurFigure {
             finding: figures.get(Scope::Case(case), Quantity::Value, of),
             planned: input.plan().repeats_planned(case),
         }),

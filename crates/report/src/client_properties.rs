@@ -11,7 +11,7 @@ use kdyno_model::plan::{
 use kdyno_model::version::Version;
 
 /// A setting with its value.
-type Setting = (&'static str, String);
+type ClientProperty = (&'static str, String);
 
 /// A file for each kind of client of each load item, under what it is of; cases with the same file are listed once.
 pub(crate) fn all(input: &ReportInput<'_>) -> Vec<(String, String)> {
@@ -50,7 +50,7 @@ fn named_cases<'a>(input: &ReportInput<'a>) -> Vec<(String, &'a CasePlan)> {
 /// The files of a load item: a probe has two, a producer's and a consumer's.
 fn files(name: &str, case: &CasePlan, load: &LoadPlan) -> Vec<(String, String)> {
     let security = security(&case.system);
-    let file = |kind: &str, about: String, settings: Vec<Setting>| {
+    let file = |kind: &str, about: String, settings: Vec<ClientProperty>| {
         let mut text = format!("# {about}\nbootstrap.servers=<servers>\n");
         for (setting, value) in settings.iter().chain(&security) {
             text.push_str(&format!("{setting}={value}\n"));
@@ -86,7 +86,7 @@ fn files(name: &str, case: &CasePlan, load: &LoadPlan) -> Vec<(String, String)> 
     }
 }
 
-fn producer(plan: &ProducePlan) -> Vec<Setting> {
+fn producer(plan: &ProducePlan) -> Vec<ClientProperty> {
     let client = &plan.client;
     let mut found = vec![
         ("acks", if client.acks == -1 { "all".to_owned() } else { client.acks.to_string() }),
@@ -140,7 +140,7 @@ fn knows(defaults: &str, since: (u32, u32)) -> bool {
     Version::of_client(defaults).ok().is_none_or(|release| release.at_least(since.0, since.1))
 }
 
-fn consumer(plan: &ConsumePlan) -> Vec<Setting> {
+fn consumer(plan: &ConsumePlan) -> Vec<ClientProperty> {
     let from = match plan.from {
         StartOffset::Earliest => "earliest",
         StartOffset::Latest => "latest",
@@ -173,7 +173,7 @@ fn consumer(plan: &ConsumePlan) -> Vec<Setting> {
 }
 
 /// How clients connect.
-fn security(system: &SystemPlan) -> Vec<Setting> {
+fn security(system: &SystemPlan) -> Vec<ClientProperty> {
     match system.target() {
         Some(target) => of_target(&target.security),
         None => system.listener().as_ref().map(of_listener).unwrap_or_default(),
@@ -181,7 +181,7 @@ fn security(system: &SystemPlan) -> Vec<Setting> {
 }
 
 /// kdyno makes the certificates and the user of what it starts.
-fn of_listener(listener: &ClientListener) -> Vec<Setting> {
+fn of_listener(listener: &ClientListener) -> Vec<ClientProperty> {
     let protocol = listener.protocol;
     let mut found = vec![("security.protocol", protocol.to_string())];
     if protocol.has_tls() {
@@ -191,7 +191,7 @@ fn of_listener(listener: &ClientListener) -> Vec<Setting> {
     found
 }
 
-fn of_target(security: &Security) -> Vec<Setting> {
+fn of_target(security: &Security) -> Vec<ClientProperty> {
     let mut found = vec![("security.protocol", security.protocol.to_string())];
     if let Some(Tls { trust, identity, hostname_check, versions, ciphers }) = &security.tls {
         found.extend(tls(versions, trust.as_ref().map(form), identity.as_ref().map(form)));
@@ -218,7 +218,7 @@ fn form(store: &Store) -> &'static str {
 }
 
 /// Forms of the truststore and of the client's own certificate, as far as there are any.
-fn tls(versions: &[TlsVersion], trust: Option<&str>, own: Option<&str>) -> Vec<Setting> {
+fn tls(versions: &[TlsVersion], trust: Option<&str>, own: Option<&str>) -> Vec<ClientProperty> {
     let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
     let mut found = vec![("ssl.enabled.protocols", versions.join(","))];
     let stores = [
@@ -235,7 +235,7 @@ fn tls(versions: &[TlsVersion], trust: Option<&str>, own: Option<&str>) -> Vec<S
     found
 }
 
-fn login(mechanism: Mechanism, is_delegation_token: bool) -> [Setting; 2] {
+fn login(mechanism: Mechanism, is_delegation_token: bool) -> [ClientProperty; 2] {
     let module = match mechanism {
         Mechanism::Plain => "plain.PlainLoginModule",
         Mechanism::ScramSha256 | Mechanism::ScramSha512 => "scram.ScramLoginModule",
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
     use kdyno_model::plan::{Protocol, ScramHash};
 
-    fn text(settings: &[Setting]) -> String {
+    fn text(settings: &[ClientProperty]) -> String {
         settings.iter().map(|(setting, value)| format!("{setting}={value}\n")).collect()
     }
 

@@ -68,7 +68,7 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
         let input = &run.input;
         let is_it = |one: &&Finding| one.quantity == Quantity::Value && one.of == *of;
         let findings = input.findings.iter().filter(is_it);
-        let mut found: Vec<(Place, &Finding)> =
+        let mut found: Vec<(CaseSide, &Finding)> =
             findings.filter_map(|one| Some((place(one.scope)?, one))).collect();
         found.sort_by_key(|(place, _)| *place);
         for (place, finding) in found {
@@ -99,9 +99,9 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
 }
 
 /// A case and which side of it: 0 is A, or the case itself, 1 is B.
-pub(crate) type Place = (u32, usize);
+pub(crate) type CaseSide = (u32, usize);
 
-pub(crate) fn place(scope: Scope) -> Option<Place> {
+pub(crate) fn place(scope: Scope) -> Option<CaseSide> {
     match scope {
         Scope::Case(case) => Some((case, 0)),
         Scope::SideB { case } => Some((case, 1)),
@@ -144,7 +144,7 @@ impl Course {
     }
 }
 
-fn row(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Vec<Cell> {
+fn row(run: &CourseRun<'_>, place: CaseSide, finding: &Finding) -> Vec<Cell> {
     let input = &run.input;
     let plan = input.plan();
     let changed = plan.changed.iter().map(|(name, value)| format!("{name}={value}"));
@@ -169,7 +169,7 @@ fn row(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Vec<Cell> {
 }
 
 /// What is "at least" or not there has no place.
-fn dot(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Option<CourseDot> {
+fn dot(run: &CourseRun<'_>, place: CaseSide, finding: &Finding) -> Option<CourseDot> {
     let (FindingValue::Is(value), input) = (finding.estimate, &run.input) else { return None };
     let started = started(input).map_or_else(String::new, units::instant);
     let (spread, has_interval) = match (finding.interval, finding.range) {
@@ -194,7 +194,7 @@ fn dot(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Option<CourseDot
     .filter(|dot| dot.value.is_finite())
 }
 
-fn document(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Value {
+fn document(run: &CourseRun<'_>, place: CaseSide, finding: &Finding) -> Value {
     let input = &run.input;
     let (case, side) = place;
     let own = object(serde_json::json!({
@@ -252,27 +252,27 @@ fn marked_cut_short(text: &str, is_cut_short: bool) -> String {
 }
 
 /// Whether a trial behind the figure of a place covers less than was planned.
-fn has_cut_short(input: &ReportInput<'_>, place: Place) -> bool {
+fn has_cut_short(input: &ReportInput<'_>, place: CaseSide) -> bool {
     trials_of(input, place).any(|trial| is_cut_short(trial, input.caveats))
 }
 
 /// The trials of a case, of a comparison those of its side.
 pub(crate) fn trials_of<'a>(
     input: &ReportInput<'a>,
-    place: Place,
+    place: CaseSide,
 ) -> impl Iterator<Item = &'a Trial> + use<'a> {
     let is_it = is_of_place(input, place);
     input.reported().filter(move |trial| is_it(trial))
 }
 
 /// Whether a trial is of a case, of a comparison of its side.
-fn is_of_place(input: &ReportInput<'_>, (case, side): Place) -> impl Fn(&Trial) -> bool + use<> {
+fn is_of_place(input: &ReportInput<'_>, (case, side): CaseSide) -> impl Fn(&Trial) -> bool + use<> {
     let side = input.sides().map(|_| ComparePlan::SIDES[side]);
     move |trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side)
 }
 
 /// The version that the trials of the case, and of its side, ran on, as their cluster reported it.
-fn kafka(input: &ReportInput<'_>, place: Place) -> Option<String> {
+fn kafka(input: &ReportInput<'_>, place: CaseSide) -> Option<String> {
     let is_it = is_of_place(input, place);
     let of_place = input.trials.iter().find(|start| is_it(&start.trial));
     of_place?.cluster.get("kafka").cloned()

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Findings, ready to be looked up.
 #[derive(Debug)]
-pub struct Figures<'a> {
+pub struct FindingIndex<'a> {
     by_address: BTreeMap<(Scope, Quantity, &'a str, &'a str), &'a Finding>,
     /// The caveats for which figures must not be used.
     invalid: Vec<ScopedCaveat>,
@@ -20,7 +20,7 @@ pub struct Figures<'a> {
 /// What every load item has one of as soon as a whole second was measured, or a command has ended.
 const MEASURED: [&str; 3] = ["offered_per_s", "fetched_per_s", command_metrics::SUCCEEDED];
 
-impl<'a> Figures<'a> {
+impl<'a> FindingIndex<'a> {
     /// Sorts findings and notes whose figures must not be used.
     pub fn new(findings: &'a [Finding], caveats: &[ScopedCaveat]) -> Self {
         let by_address = findings

@@ -37,7 +37,7 @@ pub enum HlogError {
 /// # Errors
 /// When a stored histogram cannot be decoded or a log line not be written.
 pub fn response_log(evidence: &TrialEvidence) -> Result<String, HlogError> {
-    let streams: Streams<'_> =
+    let streams: ItemsByStream<'_> =
         evidence.start.streams.iter().map(|stream| (stream.id, stream.name.as_str())).collect();
     let intervals = merged(&streams, &evidence.samples)?;
     let mut out = Vec::new();
@@ -72,11 +72,11 @@ pub fn response_log(evidence: &TrialEvidence) -> Result<String, HlogError> {
 }
 
 /// Load items by stream.
-type Streams<'a> = BTreeMap<StreamId, &'a str>;
+type ItemsByStream<'a> = BTreeMap<StreamId, &'a str>;
 
 /// What a reader of the log must know and histograms cannot say: which trial it is, where the phases lie, and which
 /// records have no latency.
-fn comments(evidence: &TrialEvidence, streams: &Streams<'_>) -> Vec<String> {
+fn comments(evidence: &TrialEvidence, streams: &ItemsByStream<'_>) -> Vec<String> {
     let rows = || evidence.samples.iter().filter(|sample| sample.grain == Grain::Second);
     let mut phases: BTreeMap<Phase, (u32, u32)> = BTreeMap::new();
     let mut open: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
@@ -103,10 +103,10 @@ fn comments(evidence: &TrialEvidence, streams: &Streams<'_>) -> Vec<String> {
     comments
 }
 
-type Intervals = BTreeMap<(u32, String), Histogram<u64>>;
+type IntervalHistograms = BTreeMap<(u32, String), Histogram<u64>>;
 
-fn merged(streams: &Streams<'_>, samples: &[Sample]) -> Result<Intervals, HlogError> {
-    let mut intervals = Intervals::new();
+fn merged(streams: &ItemsByStream<'_>, samples: &[Sample]) -> Result<IntervalHistograms, HlogError> {
+    let mut intervals = IntervalHistograms::new();
     for sample in samples.iter().filter(|sample| sample.grain == Grain::Second) {
         let Some(name) = streams.get(&sample.id) else { continue };
         let damaged = |reason| HlogError::Histogram { id: sample.id, second: sample.t0_second, reason };

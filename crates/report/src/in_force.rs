@@ -18,34 +18,34 @@ const VALUE_COLUMNS_MAX: usize = 48;
 const DIFFERENCES_MAX: usize = 30;
 
 /// What was in force in trials that ran with the same.
-pub(crate) struct InForce<'a> {
+pub(crate) struct TrialsInForce<'a> {
     /// Which trials these are, in words.
     pub(crate) concerns: String,
     pub(crate) trials: Vec<TrialId>,
     /// The version of Kafka and how that is known, in words.
     pub(crate) kafka: Option<String>,
     /// Each Java: whose, its version, its options.
-    pub(crate) javas: Vec<Java>,
+    pub(crate) javas: Vec<JavaInForce>,
     /// Settings, by whom they are of.
     pub(crate) settings: &'a BTreeMap<Subject, SettingsInForce>,
 }
 
 /// A Java that ran.
 #[derive(PartialEq, Eq)]
-pub(crate) struct Java {
+pub(crate) struct JavaInForce {
     pub(crate) whose: String,
     pub(crate) version: String,
     pub(crate) options: String,
 }
 
 /// All of a run, each once; trials that only conditioned a cluster are left out.
-pub(crate) fn all<'a>(input: &ReportInput<'a>) -> Vec<InForce<'a>> {
-    let mut groups: Vec<(InForce<'a>, Vec<String>)> = Vec::new();
+pub(crate) fn all<'a>(input: &ReportInput<'a>) -> Vec<TrialsInForce<'a>> {
+    let mut groups: Vec<(TrialsInForce<'a>, Vec<String>)> = Vec::new();
     for start in input.trials.iter().filter(|start| !start.trial.is_conditioning()) {
         let (kafka, javas) = (kafka(start), javas(start));
         let name = trial_name(&start.trial);
         let is_same =
-            |of: &InForce<'_>| *of.settings == start.settings && of.kafka == kafka && of.javas == javas;
+            |of: &TrialsInForce<'_>| *of.settings == start.settings && of.kafka == kafka && of.javas == javas;
         match groups.iter_mut().find(|(of, _)| is_same(of)) {
             Some((of, names)) => {
                 of.trials.push(start.trial.id);
@@ -53,15 +53,15 @@ pub(crate) fn all<'a>(input: &ReportInput<'a>) -> Vec<InForce<'a>> {
             }
             None => {
                 let (concerns, trials) = (String::new(), vec![start.trial.id]);
-                let of = InForce { concerns, trials, kafka, javas, settings: &start.settings };
+                let of = TrialsInForce { concerns, trials, kafka, javas, settings: &start.settings };
                 groups.push((of, vec![name]));
             }
         }
     }
     let is_one = groups.len() == 1;
-    let told = |(of, names): (InForce<'a>, Vec<String>)| {
+    let told = |(of, names): (TrialsInForce<'a>, Vec<String>)| {
         let concerns = if is_one { "all trials".to_owned() } else { names.join(", ") };
-        InForce { concerns, ..of }
+        TrialsInForce { concerns, ..of }
     };
     groups.into_iter().map(told).collect()
 }
@@ -83,11 +83,11 @@ fn kafka(start: &TrialStart) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn javas(start: &TrialStart) -> Vec<Java> {
+fn javas(start: &TrialStart) -> Vec<JavaInForce> {
     let fact = |name: String| start.cluster.get(&name).cloned().unwrap_or_default();
-    let mut found: Vec<Java> = Vec::new();
+    let mut found: Vec<JavaInForce> = Vec::new();
     for (subject, line) in &start.command_lines {
-        let java = Java {
+        let java = JavaInForce {
             whose: subject.to_string(),
             version: fact("java".to_owned()),
             options: jvm_flags(line).join(" "),
@@ -100,7 +100,7 @@ fn javas(start: &TrialStart) -> Vec<Java> {
     }
     let items = start.trial.effective.load.iter().filter(|(_, item)| item.driver.as_java().is_some());
     let of_client = |name: &str, what: &str| fact(cluster_fact::java_client(name, what));
-    found.extend(items.map(|(name, _)| Java {
+    found.extend(items.map(|(name, _)| JavaInForce {
         whose: format!("{name} (kafka-clients {})", of_client(name, "version")),
         version: of_client(name, "java"),
         options: of_client(name, "options"),
@@ -170,11 +170,11 @@ fn origin(origin: SettingOrigin) -> &'static str {
 }
 
 /// In what a group of trials differs from the first one, one line each and how many more; `None`: it is the first.
-pub(crate) fn differences(groups: &[InForce<'_>], index: usize) -> Option<(Vec<String>, usize)> {
+pub(crate) fn differences(groups: &[TrialsInForce<'_>], index: usize) -> Option<(Vec<String>, usize)> {
     let (first, this) = (groups.first().filter(|_| index > 0)?, groups.get(index)?);
     let mut lines = Vec::new();
     if first.kafka != this.kafka {
-        let shown = |of: &InForce<'_>| of.kafka.clone().unwrap_or_else(|| "-".to_owned());
+        let shown = |of: &TrialsInForce<'_>| of.kafka.clone().unwrap_or_else(|| "-".to_owned());
         lines.push(format!("Kafka ({} → {})", shown(first), shown(this)));
     }
     if first.javas != this.javas {

@@ -1,6 +1,6 @@
 //! What a report is made of: everything is handed in, nothing is looked up.
 
-use crate::figures::{Figures, covers};
+use crate::figures::{FindingIndex, covers};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::{Event, EventKind};
@@ -113,14 +113,14 @@ impl<'a> ReportInput<'a> {
     }
 
     /// Trials that have figures of their whole measure phase.
-    pub(crate) fn complete(&self, figures: &Figures<'_>) -> usize {
+    pub(crate) fn complete(&self, figures: &FindingIndex<'_>) -> usize {
         let has_ended = |trial: &Trial| self.goes_on != Some(trial.id) && !is_cut_short(trial, self.caveats);
         let is_whole = |trial: &Trial| figures.has(trial.id) && has_ended(trial);
         self.reported().filter(|trial| is_whole(trial)).count()
     }
 
     /// How far the run came, e.g. `interrupted; 1 of 8 trials complete`; `None` when it ran as planned.
-    pub(crate) fn outcome(&self, figures: &Figures<'_>) -> Option<String> {
+    pub(crate) fn outcome(&self, figures: &FindingIndex<'_>) -> Option<String> {
         let complete = self.complete(figures);
         let planned = self.plan().strategy.trials_planned();
         let trials = planned.map_or_else(

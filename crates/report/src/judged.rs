@@ -25,19 +25,19 @@ pub enum Gate {
 
 impl Gate {
     /// Whether an answer makes a run fail.
-    pub fn fails(self, judged: Judged) -> bool {
+    pub fn fails(self, judged: RunAnswer) -> bool {
         match judged {
-            Judged::Invalid | Judged::NotMet | Judged::Worse => true,
-            Judged::Undecided => self != Self::Worse,
-            Judged::Inconclusive => self == Self::Strict,
-            Judged::Fine => false,
+            RunAnswer::Invalid | RunAnswer::NotMet | RunAnswer::Worse => true,
+            RunAnswer::Undecided => self != Self::Worse,
+            RunAnswer::Inconclusive => self == Self::Strict,
+            RunAnswer::Fine => false,
         }
     }
 }
 
 /// The answer of a run, the gravest part of it first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Judged {
+pub enum RunAnswer {
     /// Records were lost, or a figure that the run states as its answer must not be used.
     Invalid,
     /// A claim does not hold, a threshold is passed, or no load meets the conditions of a search.
@@ -54,7 +54,7 @@ pub enum Judged {
 }
 
 /// What the run as a whole comes to.
-pub fn judged(input: &ReportInput<'_>) -> Judged {
+pub fn judged(input: &ReportInput<'_>) -> RunAnswer {
     let all = [
         lost(input),
         shown(input),
@@ -64,51 +64,55 @@ pub fn judged(input: &ReportInput<'_>) -> Judged {
         found(input),
         claimed(input),
     ];
-    all.into_iter().min().unwrap_or(Judged::Fine)
+    all.into_iter().min().unwrap_or(RunAnswer::Fine)
 }
 
 /// What a comparison of stored runs comes to: no answer ever, since nothing was named to be judged; invalid where the runs
 /// as a whole must not be compared.
-pub fn of_stored_runs(judgement: &Judgement) -> Judged {
+pub fn of_stored_runs(judgement: &Judgement) -> RunAnswer {
     let is_void =
         |one: &ScopedCaveat| (one.severity, &one.concerns) == (Severity::Invalid, &Concern::Everything);
-    if judgement.caveats.iter().any(is_void) { Judged::Invalid } else { of_verdicts(&judgement.conclusions) }
+    if judgement.caveats.iter().any(is_void) {
+        RunAnswer::Invalid
+    } else {
+        of_verdicts(&judgement.conclusions)
+    }
 }
 
 /// By the verdicts on metrics that were named to be judged; what is only shown decides nothing.
-fn of_verdicts(conclusions: &[Conclusion]) -> Judged {
+fn of_verdicts(conclusions: &[Conclusion]) -> RunAnswer {
     let judged = conclusions.iter().filter_map(|one| match one {
         Conclusion::Verdict(of) if of.role == MetricRole::Judged => Some(of_verdict(of)),
         _ => None,
     });
-    judged.min().unwrap_or(Judged::Inconclusive)
+    judged.min().unwrap_or(RunAnswer::Inconclusive)
 }
 
-fn lost(input: &ReportInput<'_>) -> Judged {
+fn lost(input: &ReportInput<'_>) -> RunAnswer {
     let is_loss = input.caveats.iter().any(|one| matches!(one.caveat, Caveat::Lost { .. }));
-    if is_loss { Judged::Invalid } else { Judged::Fine }
+    if is_loss { RunAnswer::Invalid } else { RunAnswer::Fine }
 }
 
 /// The shown columns of a table of cases.
-fn shown(input: &ReportInput<'_>) -> Judged {
-    if invalid_shown(input).next().is_some() { Judged::Invalid } else { Judged::Fine }
+fn shown(input: &ReportInput<'_>) -> RunAnswer {
+    if invalid_shown(input).next().is_some() { RunAnswer::Invalid } else { RunAnswer::Fine }
 }
 
 /// A load item without an acknowledged record, in a run of cases without a claim about it: it was not meant.
-fn nothing_acknowledged(input: &ReportInput<'_>) -> Judged {
+fn nothing_acknowledged(input: &ReportInput<'_>) -> RunAnswer {
     let plan = input.plan();
     let is_asked =
         matches!(plan.strategy, Strategy::List(_)) && plan.claims.iter().all(|claim| claim.is_threshold);
     let is_it = |one: &ScopedCaveat| matches!(one.caveat, Caveat::NothingAcknowledged { .. });
-    if is_asked && input.caveats.iter().any(is_it) { Judged::Invalid } else { Judged::Fine }
+    if is_asked && input.caveats.iter().any(is_it) { RunAnswer::Invalid } else { RunAnswer::Fine }
 }
 
 /// A command that failed before it reported, in any trial of a case, a figure that is shown: there is none that could
 /// be invalid.
-fn untold(input: &ReportInput<'_>) -> Judged {
+fn untold(input: &ReportInput<'_>) -> RunAnswer {
     let plan = input.plan();
     if !matches!(plan.strategy, Strategy::List(_)) {
-        return Judged::Fine;
+        return RunAnswer::Fine;
     }
     let is_untold = |(case, item): (u32, &String)| {
         let command = plan.cases.get(case as usize).and_then(|case| case.commands.get(item));
@@ -122,7 +126,7 @@ fn untold(input: &ReportInput<'_>) -> Judged {
         };
         plan.show.columns.iter().filter(is_of_it).any(|of| !has_figure(of))
     };
-    if failed_commands(input).any(is_untold) { Judged::Invalid } else { Judged::Fine }
+    if failed_commands(input).any(is_untold) { RunAnswer::Invalid } else { RunAnswer::Fine }
 }
 
 /// The commands that failed, with their case.
@@ -144,60 +148,60 @@ pub(crate) fn invalid_shown<'a>(input: &ReportInput<'a>) -> impl Iterator<Item =
     input.findings.iter().filter(is_answer).filter(|one| one.is_invalid())
 }
 
-fn comparison(input: &ReportInput<'_>) -> Judged {
+fn comparison(input: &ReportInput<'_>) -> RunAnswer {
     match input.plan().strategy {
         Strategy::Compare(_) => of_verdicts(input.conclusions),
-        Strategy::List(_) | Strategy::Find(_) => Judged::Fine,
+        Strategy::List(_) | Strategy::Find(_) => RunAnswer::Fine,
     }
 }
 
 /// One verdict of a comparison.
-pub(crate) fn of_verdict(verdict: &Verdict) -> Judged {
+pub(crate) fn of_verdict(verdict: &Verdict) -> RunAnswer {
     match &verdict.says {
-        Says::Invalid { .. } => Judged::Invalid,
+        Says::Invalid { .. } => RunAnswer::Invalid,
         // These starts only: no verdict, and so no red gate.
         Says::Different { material: true, worse: true } if verdict.depth == Depth::Quick => {
-            Judged::Inconclusive
+            RunAnswer::Inconclusive
         }
-        Says::Different { material: true, worse: true } => Judged::Worse,
+        Says::Different { material: true, worse: true } => RunAnswer::Worse,
         Says::Inconclusive { .. }
         | Says::DifferentAlone { .. }
         | Says::OnThisStart { .. }
-        | Says::MaybeMaterial { .. } => Judged::Inconclusive,
-        Says::Different { .. } | Says::Equivalent => Judged::Fine,
+        | Says::MaybeMaterial { .. } => RunAnswer::Inconclusive,
+        Says::Different { .. } | Says::Equivalent => RunAnswer::Fine,
     }
 }
 
-fn found(input: &ReportInput<'_>) -> Judged {
+fn found(input: &ReportInput<'_>) -> RunAnswer {
     if search::plan(input).is_none() {
-        return Judged::Fine;
+        return RunAnswer::Fine;
     }
     let outcomes = input.conclusions.iter().filter_map(|one| match one {
         Conclusion::Search(of) => Some(of_search(of)),
         _ => None,
     });
-    outcomes.min().unwrap_or(Judged::Inconclusive)
+    outcomes.min().unwrap_or(RunAnswer::Inconclusive)
 }
 
 /// The result of one search.
-pub(crate) fn of_search(of: &SearchResult) -> Judged {
+pub(crate) fn of_search(of: &SearchResult) -> RunAnswer {
     match of.outcome {
-        SearchOutcome::Confirmed { .. } | SearchOutcome::EveryLoadPasses { .. } => Judged::Fine,
-        SearchOutcome::EveryLoadFails { .. } => Judged::NotMet,
+        SearchOutcome::Confirmed { .. } | SearchOutcome::EveryLoadPasses { .. } => RunAnswer::Fine,
+        SearchOutcome::EveryLoadFails { .. } => RunAnswer::NotMet,
         SearchOutcome::NotConfirmed { .. }
         | SearchOutcome::GeneratorLimit { .. }
         | SearchOutcome::NoFigures { .. }
-        | SearchOutcome::Unfinished => Judged::Inconclusive,
+        | SearchOutcome::Unfinished => RunAnswer::Inconclusive,
     }
 }
 
 /// What its claims and thresholds alone come to.
-pub fn claimed(input: &ReportInput<'_>) -> Judged {
-    claims::judged(input).map(|one| of_claim(one, input)).min().unwrap_or(Judged::Fine)
+pub fn claimed(input: &ReportInput<'_>) -> RunAnswer {
+    claims::judged(input).map(|one| of_claim(one, input)).min().unwrap_or(RunAnswer::Fine)
 }
 
 /// One claim: invalid with any of its figures.
-pub(crate) fn of_claim(one: &JudgedClaim, input: &ReportInput<'_>) -> Judged {
+pub(crate) fn of_claim(one: &JudgedClaim, input: &ReportInput<'_>) -> RunAnswer {
     let rests = claims::claim(one, input).map(|claim| claim.left.metrics().chain(claim.right.metrics()));
     let invalid = |(of, case): (&Address, u32)| {
         let is_it = |one: &Finding| {
@@ -206,9 +210,9 @@ pub(crate) fn of_claim(one: &JudgedClaim, input: &ReportInput<'_>) -> Judged {
         input.findings.iter().any(|one| is_it(one) && one.is_invalid())
     };
     match one.says {
-        _ if rests.is_some_and(|mut rests| rests.any(invalid)) => Judged::Invalid,
-        ClaimSays::Holds => Judged::Fine,
-        ClaimSays::DoesNot => Judged::NotMet,
-        ClaimSays::CannotTell => Judged::Undecided,
+        _ if rests.is_some_and(|mut rests| rests.any(invalid)) => RunAnswer::Invalid,
+        ClaimSays::Holds => RunAnswer::Fine,
+        ClaimSays::DoesNot => RunAnswer::NotMet,
+        ClaimSays::CannotTell => RunAnswer::Undecided,
     }
 }

@@ -10,25 +10,25 @@ use crate::caveats;
 use crate::declared;
 use crate::grid::clean;
 use crate::input::ReportInput;
-use crate::judged::{Gate, Judged, invalid_shown, judged, of_claim, of_search, of_verdict};
+use crate::judged::{Gate, RunAnswer, invalid_shown, judged, of_claim, of_search, of_verdict};
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::finding::{Finding, Scope};
 use std::collections::BTreeMap;
 
 /// How a test case ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum TestCaseResult {
     Passed,
     Failed,
     Invalid,
     Open,
 }
 
-impl Ended {
-    fn of(judged: Judged, gate: Gate) -> Self {
+impl TestCaseResult {
+    fn of(judged: RunAnswer, gate: Gate) -> Self {
         match judged {
-            Judged::Invalid => Self::Invalid,
-            Judged::Fine => Self::Passed,
+            RunAnswer::Invalid => Self::Invalid,
+            RunAnswer::Fine => Self::Passed,
             _ if gate.fails(judged) => Self::Failed,
             _ => Self::Open,
         }
@@ -38,7 +38,7 @@ impl Ended {
 struct TestCase {
     class: &'static str,
     name: String,
-    ended: Ended,
+    ended: TestCaseResult,
     message: String,
 }
 
@@ -46,15 +46,15 @@ struct TestCase {
 pub fn document(input: &ReportInput<'_>, gate: Gate) -> String {
     let of_conclusions = input.conclusions.iter().filter_map(|one| test_case(one, input, gate));
     let cases: Vec<TestCase> = std::iter::once(evidence(input)).chain(of_conclusions).collect();
-    let count = |ended: Ended| cases.iter().filter(|case| case.ended == ended).count();
+    let count = |ended: TestCaseResult| cases.iter().filter(|case| case.ended == ended).count();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" \
          skipped=\"{}\">\n",
         escaped(&format!("kdyno {}{}", input.plan().scenario, of_the_client_alone(input))),
         cases.len(),
-        count(Ended::Failed),
-        count(Ended::Invalid),
-        count(Ended::Open),
+        count(TestCaseResult::Failed),
+        count(TestCaseResult::Invalid),
+        count(TestCaseResult::Open),
     );
     let declared: Vec<String> = declared::all(input.plan()).iter().flat_map(properties).collect();
     if !declared.is_empty() {
@@ -86,9 +86,9 @@ fn of_the_client_alone(input: &ReportInput<'_>) -> &'static str {
 fn evidence(input: &ReportInput<'_>) -> TestCase {
     let test_case = |ended, message| TestCase { class: "run", name: "evidence".to_owned(), ended, message };
     let caveats = caveats::worded(input);
-    if judged(input) != Judged::Invalid {
+    if judged(input) != RunAnswer::Invalid {
         let warnings: Vec<String> = caveats.iter().map(|one| format!("{}.", one.sentence)).collect();
-        return test_case(Ended::Passed, warnings.join(" "));
+        return test_case(TestCaseResult::Passed, warnings.join(" "));
     }
     let loss = caveats.into_iter().filter(|one| one.is_loss);
     let loss = loss.map(|one| format!("DATA LOSS: {}.", one.sentence));
@@ -99,7 +99,7 @@ fn evidence(input: &ReportInput<'_>) -> TestCase {
     } else {
         why.join(" ")
     };
-    test_case(Ended::Invalid, message)
+    test_case(TestCaseResult::Invalid, message)
 }
 
 /// A metric with its case, where there are several.
@@ -113,7 +113,7 @@ fn figure_of(one: &Finding, input: &ReportInput<'_>) -> String {
 }
 
 fn test_case(conclusion: &Conclusion, input: &ReportInput<'_>, gate: Gate) -> Option<TestCase> {
-    let ended = |judged| Ended::of(judged, gate);
+    let ended = |judged| TestCaseResult::of(judged, gate);
     match conclusion {
         Conclusion::Claim(of) => {
             let claim = claims::claim(of, input)?;
@@ -144,10 +144,10 @@ fn element(case: &TestCase) -> String {
     let TestCase { class, name, ended, message } = case;
     let (name, message) = (escaped(name), escaped(message));
     let inside = match ended {
-        Ended::Passed => format!("<system-out>{message}</system-out>"),
-        Ended::Failed => format!("<failure message=\"{message}\"/>"),
-        Ended::Invalid => format!("<error message=\"{message}\"/>"),
-        Ended::Open => format!("<skipped message=\"{message}\"/>"),
+        TestCaseResult::Passed => format!("<system-out>{message}</system-out>"),
+        TestCaseResult::Failed => format!("<failure message=\"{message}\"/>"),
+        TestCaseResult::Invalid => format!("<error message=\"{message}\"/>"),
+        TestCaseResult::Open => format!("<skipped message=\"{message}\"/>"),
     };
     format!("  <testcase classname=\"{class}\" name=\"{name}\">{inside}</testcase>\n")
 }

@@ -8,7 +8,7 @@ use crate::case_table::{CaseTable, case_table};
 use crate::caveats::{self, Worded};
 use crate::command_line::command;
 use crate::declared;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::grid::clean;
 use crate::input::ReportInput;
 use crate::result::{Heads, by_case, figure_notes, table_notes};
@@ -20,7 +20,7 @@ use kdyno_model::run::Session;
 
 /// The block, with a line end: the answer, its figures and what limits it; the rest is folded.
 pub fn block(input: &ReportInput<'_>) -> String {
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
     let worded = caveats::worded(input);
     let glance = glance(input, &table, &worded);

@@ -16,7 +16,7 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 #[must_use]
 pub fn document(values: Vec<LiveValue>) -> String {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Values(values)));
+    registry.register_collector(Box::new(LiveCollector(values)));
     let mut document = String::new();
     // Writing into a string does not fail.
     let _ = text::encode(&mut document, &registry);
@@ -24,9 +24,9 @@ pub fn document(values: Vec<LiveValue>) -> String {
 }
 
 #[derive(Debug)]
-struct Values(Vec<LiveValue>);
+struct LiveCollector(Vec<LiveValue>);
 
-impl Collector for Values {
+impl Collector for LiveCollector {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
         for metric in ALL.iter().copied() {
             let of_it = || self.0.iter().filter(|value| value.metric == metric);

@@ -1,9 +1,9 @@
 //! The table *Result*, for every form: its columns, its cells, and what has to be said under it.
 
-use crate::answer::notes::{self, Names};
-use crate::case_table::{CaseTable, Entry, Ours, PublishedFigure, Row, ShownMetric};
+use crate::answer::notes::{self, CaseNames};
+use crate::case_table::{CaseRow, CaseTable, OurFigure, PublishedFigure, ShownMetric, TableEntry};
 use crate::digits;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::grid::wrap;
 use crate::headings::{heading, named};
 use crate::input::ReportInput;
@@ -32,7 +32,7 @@ pub enum Heads {
 
 /// What a figure has a column for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ColumnKind {
     Ours,
     Published,
     Ratio,
@@ -41,17 +41,17 @@ enum Part {
 
 /// The columns of one figure, in every form: ours, with an interval or a range where there are repeats; theirs;
 /// the ratio of each to the first row.
-fn parts(shown: &ShownMetric) -> impl Iterator<Item = Part> {
+fn parts(shown: &ShownMetric) -> impl Iterator<Item = ColumnKind> {
     let wanted = [
-        (Part::Ours, true),
-        (Part::Published, shown.published),
-        (Part::Ratio, shown.ratios),
-        (Part::PublishedRatio, shown.ratios && shown.published),
+        (ColumnKind::Ours, true),
+        (ColumnKind::Published, shown.published),
+        (ColumnKind::Ratio, shown.ratios),
+        (ColumnKind::PublishedRatio, shown.ratios && shown.published),
     ];
     wanted.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(part, _)| part)
 }
 
-impl Part {
+impl ColumnKind {
     fn column(self, shown: &ShownMetric, table: &CaseTable<'_>, heads: Heads) -> Column {
         let spread = if shown.intervals { "interval" } else { "min – max" };
         Column {
@@ -90,7 +90,7 @@ impl Part {
         }
     }
 
-    fn cell(self, entry: &Entry<'_>, shown: &ShownMetric, table: &CaseTable<'_>) -> Cell {
+    fn cell(self, entry: &TableEntry<'_>, shown: &ShownMetric, table: &CaseTable<'_>) -> Cell {
         match self {
             Self::Ours => ours(entry, table),
             Self::Published => published(entry.published, shown.unit),
@@ -104,7 +104,7 @@ impl Part {
 pub fn by_case(table: &CaseTable<'_>, heads: Heads) -> Table {
     let params = table.params.iter().map(|name| Column::new(&[name], Holds::Names));
     let of_metric = |shown| parts(shown).map(move |part| part.column(shown, table, heads));
-    let row = |row: &Row<'_>| {
+    let row = |row: &CaseRow<'_>| {
         let entries = row.entries.iter().zip(&table.metrics);
         let figures =
             entries.flat_map(|(entry, shown)| parts(shown).map(move |part| part.cell(entry, shown, table)));
@@ -144,7 +144,7 @@ pub fn by_figure(table: &CaseTable<'_>) -> Table {
 }
 
 /// What a case is called above its column; of a row that is not tested its parameters, a line each.
-fn case_head(table: &CaseTable<'_>, row: &Row<'_>) -> Vec<String> {
+fn case_head(table: &CaseTable<'_>, row: &CaseRow<'_>) -> Vec<String> {
     let params = || table.params.iter().zip(&row.params).map(|(name, value)| format!("{name}={value}"));
     let called: Vec<String> = match row.label {
         "" => params().collect(),
@@ -156,7 +156,7 @@ fn case_head(table: &CaseTable<'_>, row: &Row<'_>) -> Vec<String> {
 
 /// Our figure: the median over the trials that count, with its interval, else its range, and how many trials those are
 /// where some are missing.
-fn ours(entry: &Entry<'_>, table: &CaseTable<'_>) -> Cell {
+fn ours(entry: &TableEntry<'_>, table: &CaseTable<'_>) -> Cell {
     let Some(ours) = entry.ours else { return "not tested".into() };
     let cell = Cell::from(ours.finding);
     let Some(finding) = ours.finding.filter(|_| table.repeated) else { return cell };
@@ -167,7 +167,7 @@ fn ours(entry: &Entry<'_>, table: &CaseTable<'_>) -> Cell {
     cell.with_spread(within, spread(&ours, finding))
 }
 
-fn spread(ours: &Ours<'_>, finding: &Finding) -> String {
+fn spread(ours: &OurFigure<'_>, finding: &Finding) -> String {
     let range = || {
         let half_width = digits::half_width(finding);
         let (min, max) = finding.range?;
@@ -202,7 +202,7 @@ fn ratio(ratio: Option<&Finding>) -> Cell {
 }
 
 /// What has to be said under the table, in which cases have the given names.
-pub fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>, names: &Names<'_>) -> Vec<String> {
+pub fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>, names: &CaseNames<'_>) -> Vec<String> {
     let mut notes = figure_notes(input, table);
     notes.extend(bytes_note(table));
     if let Some(published) = input.plan().published.as_ref() {
@@ -218,9 +218,9 @@ pub fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>, names: &Names
 /// What the figures of the table are: their marks, what the load generator made of them, their repeats.
 pub fn figure_notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
     let mut notes: Vec<String> = by_case(table, Heads::Page).signs().legend().into_iter().collect();
-    notes.extend(without_generator::of_cases(&Figures::new(input.findings, input.caveats), table));
+    notes.extend(without_generator::of_cases(&FindingIndex::new(input.findings, input.caveats), table));
     notes.extend(repeats_note(table));
-    let missing = |entry: &Entry<'_>| entry.ours.and_then(|ours| ours.missing());
+    let missing = |entry: &TableEntry<'_>| entry.ours.and_then(|ours| ours.missing());
     if let Some((n, of)) = table.rows.iter().flat_map(|row| &row.entries).find_map(missing) {
         let others = match of - n {
             1 => "the other repeat is invalid or missing and does not count",

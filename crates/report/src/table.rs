@@ -131,12 +131,12 @@ pub struct Cell {
     text: String,
     /// None where it is no figure.
     pub marks: BTreeSet<Mark>,
-    spread: Option<Spread>,
+    spread: Option<SpreadCell>,
 }
 
 /// The interval of a figure, or its range over the repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Spread {
+struct SpreadCell {
     /// The figure's text with it: `2.14 (2.13–2.16) ms`.
     within: String,
     /// By itself: `2.13 – 2.16 ms`; empty where there is none.
@@ -151,7 +151,7 @@ impl Cell {
 
     /// The cell with its spread: the figure's text with it, and the spread by itself.
     pub fn with_spread(self, within: String, alone: String) -> Self {
-        Self { spread: Some(Spread { within, alone }), ..self }
+        Self { spread: Some(SpreadCell { within, alone }), ..self }
     }
 
     /// Adds the signs that are in it.

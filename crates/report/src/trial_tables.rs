@@ -1,9 +1,9 @@
 //! Tables of every trial's figures, for every form.
 
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::table::{Cell, Column, Holds, Table};
-use crate::trials::{Spec, StreamRow, is_of_failures};
+use crate::trials::{StreamRow, TrialsTable, is_of_failures};
 
 /// One of them.
 #[derive(Debug)]
@@ -20,12 +20,12 @@ pub struct TrialTable {
 pub fn of(
     all: &[StreamRow<'_>],
     input: &ReportInput<'_>,
-    figures: &Figures<'_>,
-    specs: &[Spec],
+    figures: &FindingIndex<'_>,
+    specs: &[TrialsTable],
     is_numbered: bool,
 ) -> Vec<TrialTable> {
     let is_labelled = is_labelled(all);
-    let table = |(title, streams, shown, words): &Spec| {
+    let table = |(title, streams, shown, words): &TrialsTable| {
         let is_shown = |row: &&StreamRow<'_>| streams.has(row.load) && row.has_any(figures, shown);
         let rows: Vec<&StreamRow<'_>> = all.iter().filter(is_shown).collect();
         let said: Vec<String> = rows.iter().map(|row| row.words(*words, input)).collect();

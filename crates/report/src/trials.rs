@@ -1,7 +1,7 @@
 //! The figures shown for every trial, whatever the scenario: rates with their cost, latencies, outcomes.
 
 use crate::answer::steadiness;
-use crate::figures::{Figures, covers};
+use crate::figures::{FindingIndex, covers};
 use crate::input::{ReportInput, is_cut_short};
 use crate::table::Cell;
 use crate::units;
@@ -13,7 +13,7 @@ use kdyno_model::trial::Trial;
 
 /// One figure of a trial's stream.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown {
+pub struct StreamFigure {
     /// Lines above the column, top first.
     pub head: [&'static str; 2],
     /// `None`: the stream itself; otherwise `brokers` or `workers`.
@@ -22,16 +22,21 @@ pub struct Shown {
     pub metric: &'static str,
 }
 
-const fn own(top: &'static str, bottom: &'static str, metric: &'static str) -> Shown {
-    Shown { head: [top, bottom], subject: None, metric }
+const fn own(top: &'static str, bottom: &'static str, metric: &'static str) -> StreamFigure {
+    StreamFigure { head: [top, bottom], subject: None, metric }
 }
 
-const fn of(subject: &'static str, top: &'static str, bottom: &'static str, metric: &'static str) -> Shown {
-    Shown { head: [top, bottom], subject: Some(subject), metric }
+const fn of(
+    subject: &'static str,
+    top: &'static str,
+    bottom: &'static str,
+    metric: &'static str,
+) -> StreamFigure {
+    StreamFigure { head: [top, bottom], subject: Some(subject), metric }
 }
 
 /// A producer's rates, and what they cost.
-pub const PRODUCE_RATES: [Shown; 7] = [
+pub const PRODUCE_RATES: [StreamFigure; 7] = [
     own("", "offered", "offered_per_s"),
     own("", "achieved", "achieved_per_s"),
     own("", "acknowledged", "acked_per_s"),
@@ -42,14 +47,14 @@ pub const PRODUCE_RATES: [Shown; 7] = [
 ];
 
 /// The rates of a producer that compresses, with how well that went.
-pub const COMPRESSED_RATES: [Shown; 8] = {
+pub const COMPRESSED_RATES: [StreamFigure; 8] = {
     let [offered, achieved, acknowledged, brokers, workers, batch, request] = PRODUCE_RATES;
     let ratio = own("compression", "ratio", "compression_ratio");
     [offered, achieved, acknowledged, ratio, brokers, workers, batch, request]
 };
 
 /// A producer's latencies: the headline first, then what a blocking client would print.
-pub const PRODUCE_LATENCIES: &[Shown] = &[
+pub const PRODUCE_LATENCIES: &[StreamFigure] = &[
     own("response", "p50", "response.p50"),
     own("response", "p99", "response.p99"),
     own("response", "p99.9", "response.p99.9"),
@@ -61,7 +66,7 @@ pub const PRODUCE_LATENCIES: &[Shown] = &[
 ];
 
 /// A consumer's end-to-end latencies, and which records they are of and which they are not.
-pub const CONSUME_LATENCIES: &[Shown] = &[
+pub const CONSUME_LATENCIES: &[StreamFigure] = &[
     own("end to end", "p50", "end_to_end.p50"),
     own("end to end", "p99", "end_to_end.p99"),
     own("end to end", "p99.9", "end_to_end.p99.9"),
@@ -74,10 +79,11 @@ pub const CONSUME_LATENCIES: &[Shown] = &[
 ];
 
 /// What became of a producer's records.
-pub const PRODUCE_OUTCOMES: &[Shown] = &[own("", "failed", "failed"), own("", "unresolved", "unresolved")];
+pub const PRODUCE_OUTCOMES: &[StreamFigure] =
+    &[own("", "failed", "failed"), own("", "unresolved", "unresolved")];
 
 /// What became of a producer's transactions.
-pub const PRODUCE_TRANSACTIONS: &[Shown] = &[
+pub const PRODUCE_TRANSACTIONS: &[StreamFigure] = &[
     own("", "committed", "committed"),
     own("", "aborted", "aborted"),
     own("commit", "p50", "commit.p50"),
@@ -87,7 +93,7 @@ pub const PRODUCE_TRANSACTIONS: &[Shown] = &[
 ];
 
 /// How clients connected that came all at once.
-pub const CONNECTS: &[Shown] = &[
+pub const CONNECTS: &[StreamFigure] = &[
     own("", "clients", "clients"),
     own("connect", "p50", "connect.p50"),
     own("connect", "p99", "connect.p99"),
@@ -95,10 +101,10 @@ pub const CONNECTS: &[Shown] = &[
 ];
 
 /// How much brokers held clients back; a table of the affected clients alone.
-pub const THROTTLED: &[Shown] = &[own("throttled", "share of time", "throttled_share")];
+pub const THROTTLED: &[StreamFigure] = &[own("throttled", "share of time", "throttled_share")];
 
 /// A consumer's rates, and what they cost.
-pub const CONSUME_RATES: &[Shown] = &[
+pub const CONSUME_RATES: &[StreamFigure] = &[
     own("", "consumed", "fetched_per_s"),
     own("batch bytes", "fetched", "fetched_wire_mib_per_s"),
     of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
@@ -108,7 +114,7 @@ pub const CONSUME_RATES: &[Shown] = &[
 ];
 
 /// What a Java client took of the host it ran on.
-pub const JAVA_CLIENTS: &[Shown] = &[
+pub const JAVA_CLIENTS: &[StreamFigure] = &[
     own("client CPU", "per record", metric::CLIENT_CPU),
     own("client threads", "CPU per record", metric::CLIENT_THREADS_CPU),
     own("allocated", "per record", metric::CLIENT_ALLOCATED),
@@ -117,7 +123,7 @@ pub const JAVA_CLIENTS: &[Shown] = &[
 ];
 
 /// A consumer group: what its rebalances and commits took, and how its members share the records.
-pub const CONSUME_GROUPS: &[Shown] = &[
+pub const CONSUME_GROUPS: &[StreamFigure] = &[
     own("", "conserved", "conserved"),
     own("", "rebalances", "rebalances"),
     own("rebalance", "max", "rebalance.max"),
@@ -133,7 +139,7 @@ pub const CONSUME_GROUPS: &[Shown] = &[
 
 /// What follows the figures of a stream, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Words {
+pub enum TrailingWords {
     /// Nothing.
     None,
     /// Whether its window was steady.
@@ -144,7 +150,7 @@ pub enum Words {
     Driver,
 }
 
-impl Words {
+impl TrailingWords {
     /// Above the column.
     pub fn head(self) -> &'static str {
         match self {
@@ -158,7 +164,7 @@ impl Words {
 
 /// Whose figures a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Streams {
+pub enum StreamChoice {
     /// Producers.
     Producing,
     /// Producers that send records uncompressed.
@@ -181,7 +187,7 @@ pub enum Streams {
     Java,
 }
 
-impl Streams {
+impl StreamChoice {
     /// Whether a stream is one of them.
     pub fn has(self, load: &LoadPlan) -> bool {
         let produces = |is_it: fn(&ProducePlan) -> bool| load.role.as_produce().is_some_and(is_it);
@@ -202,10 +208,10 @@ impl Streams {
 
 /// A table of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
 /// figures is left out.
-pub type Spec = (&'static str, Streams, &'static [Shown], Words);
+pub type TrialsTable = (&'static str, StreamChoice, &'static [StreamFigure], TrailingWords);
 
 /// The main figures of a producer.
-const PRODUCE_BRIEF: &[Shown] = &[
+const PRODUCE_BRIEF: &[StreamFigure] = &[
     own("", "offered", "offered_per_s"),
     own("", "acknowledged", "acked_per_s"),
     own("response", "p50", "response.p50"),
@@ -215,7 +221,7 @@ const PRODUCE_BRIEF: &[Shown] = &[
 ];
 
 /// The main figures of a consumer.
-const CONSUME_BRIEF: &[Shown] = &[
+const CONSUME_BRIEF: &[StreamFigure] = &[
     own("", "consumed", "fetched_per_s"),
     own("end to end", "p50", "end_to_end.p50"),
     own("end to end", "p99", "end_to_end.p99"),
@@ -226,12 +232,12 @@ const CONSUME_BRIEF: &[Shown] = &[
 ];
 
 /// The tables of main figures.
-pub const BRIEF_TABLES: [Spec; 5] = [
-    ("Produce", Streams::Producing, PRODUCE_BRIEF, Words::None),
-    ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
-    ("Consume", Streams::Handed, CONSUME_BRIEF, Words::None),
-    ("Records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
-    ("Clients that brokers throttled", Streams::All, THROTTLED, Words::None),
+pub const BRIEF_TABLES: [TrialsTable; 5] = [
+    ("Produce", StreamChoice::Producing, PRODUCE_BRIEF, TrailingWords::None),
+    ("Produce: transactions", StreamChoice::Transactional, PRODUCE_TRANSACTIONS, TrailingWords::None),
+    ("Consume", StreamChoice::Handed, CONSUME_BRIEF, TrailingWords::None),
+    ("Records that were not acknowledged", StreamChoice::Producing, PRODUCE_OUTCOMES, TrailingWords::Reasons),
+    ("Clients that brokers throttled", StreamChoice::All, THROTTLED, TrailingWords::None),
 ];
 
 /// Names of the main figures of producers and consumers, after their subjects.
@@ -240,23 +246,33 @@ pub fn brief_metrics() -> impl Iterator<Item = &'static str> {
 }
 
 /// The tables of all figures.
-pub const TABLES: [Spec; 11] = [
-    ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
+pub const TABLES: [TrialsTable; 11] = [
+    (
+        "Produce: rates and what they cost",
+        StreamChoice::Uncompressed,
+        &PRODUCE_RATES,
+        TrailingWords::Steadiness,
+    ),
     (
         "Produce: compressed rates and what they cost",
-        Streams::Compressed,
+        StreamChoice::Compressed,
         &COMPRESSED_RATES,
-        Words::Steadiness,
+        TrailingWords::Steadiness,
     ),
-    ("Produce: latency", Streams::Producing, PRODUCE_LATENCIES, Words::None),
-    ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
-    ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
-    ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
-    ("End-to-end latency", Streams::Handed, CONSUME_LATENCIES, Words::None),
-    ("Consume: groups", Streams::Grouped, CONSUME_GROUPS, Words::None),
-    ("Clients that brokers throttled", Streams::All, THROTTLED, Words::None),
-    ("Clients that came in the measure phase", Streams::Late, CONNECTS, Words::None),
-    ("Java clients: what they cost", Streams::Java, JAVA_CLIENTS, Words::Driver),
+    ("Produce: latency", StreamChoice::Producing, PRODUCE_LATENCIES, TrailingWords::None),
+    ("Produce: transactions", StreamChoice::Transactional, PRODUCE_TRANSACTIONS, TrailingWords::None),
+    (
+        "Produce: records that were not acknowledged",
+        StreamChoice::Producing,
+        PRODUCE_OUTCOMES,
+        TrailingWords::Reasons,
+    ),
+    ("Consume: rates and what they cost", StreamChoice::Consuming, CONSUME_RATES, TrailingWords::Steadiness),
+    ("End-to-end latency", StreamChoice::Handed, CONSUME_LATENCIES, TrailingWords::None),
+    ("Consume: groups", StreamChoice::Grouped, CONSUME_GROUPS, TrailingWords::None),
+    ("Clients that brokers throttled", StreamChoice::All, THROTTLED, TrailingWords::None),
+    ("Clients that came in the measure phase", StreamChoice::Late, CONNECTS, TrailingWords::None),
+    ("Java clients: what they cost", StreamChoice::Java, JAVA_CLIENTS, TrailingWords::Driver),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.
@@ -289,21 +305,21 @@ const HANDED_NOTE: &str = "Records consumed, next to end-to-end latencies, are t
     came after it; a rate of records consumed is of those that came in the window.";
 
 /// Whether figures say what went wrong and nothing else.
-pub fn is_of_failures(shown: &[Shown]) -> bool {
+pub fn is_of_failures(shown: &[StreamFigure]) -> bool {
     let names: Vec<&str> = shown.iter().map(|one| one.metric).collect();
     names == ["failed", "unresolved"]
 }
 
 /// Said where producers have figures and none of their records is in the table of those that were not acknowledged.
-pub fn no_failure_note(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Option<&'static str> {
-    let mut producing = rows.iter().filter(|row| Streams::Producing.has(row.load)).peekable();
+pub fn no_failure_note(rows: &[StreamRow<'_>], figures: &FindingIndex<'_>) -> Option<&'static str> {
+    let mut producing = rows.iter().filter(|row| StreamChoice::Producing.has(row.load)).peekable();
     let is_any = producing.peek().is_some();
     let is_clean = producing.all(|row| !row.has_more_than_0(figures, PRODUCE_OUTCOMES));
     (is_any && is_clean).then_some("No record failed, and none stayed unresolved.")
 }
 
 /// Notes under the tables of these streams, in addition to what signs mean.
-pub fn notes(rows: &[StreamRow<'_>], figures: &Figures<'_>) -> Vec<String> {
+pub fn notes(rows: &[StreamRow<'_>], figures: &FindingIndex<'_>) -> Vec<String> {
     let has = |metric: &str| {
         let cell = |row: &StreamRow<'_>| Cell::from(figures.of_trial(row.trial.id, row.stream, metric));
         rows.iter().any(|row| cell(row).text() != units::NOTHING)
@@ -360,7 +376,7 @@ impl StreamRow<'_> {
 
     /// Whether Kafka's Java client runs it, whose stages are not all seen.
     pub fn is_java(&self) -> bool {
-        Streams::Java.has(self.load)
+        StreamChoice::Java.has(self.load)
     }
 
     /// Whether members of its group are another item's, so that its own share of a topic is not known.
@@ -369,8 +385,8 @@ impl StreamRow<'_> {
     }
 
     /// Whether the stream has any of some figures. Who was not throttled has no place among those who were.
-    pub fn has_any(&self, figures: &Figures<'_>, shown: &[Shown]) -> bool {
-        let is_there = |one: &Shown| match one.metric {
+    pub fn has_any(&self, figures: &FindingIndex<'_>, shown: &[StreamFigure]) -> bool {
+        let is_there = |one: &StreamFigure| match one.metric {
             "throttled_share" => figures.is_above_0(self.trial.id, self.stream, one.metric),
             name => figures.is_known(self.trial.id, self.stream, name),
         };
@@ -378,23 +394,23 @@ impl StreamRow<'_> {
     }
 
     /// Whether any of some figures of the stream itself is above 0.
-    pub fn has_more_than_0(&self, figures: &Figures<'_>, shown: &[Shown]) -> bool {
-        let is_above_0 = |one: &Shown| figures.is_above_0(self.trial.id, self.stream, one.metric);
+    pub fn has_more_than_0(&self, figures: &FindingIndex<'_>, shown: &[StreamFigure]) -> bool {
+        let is_above_0 = |one: &StreamFigure| figures.is_above_0(self.trial.id, self.stream, one.metric);
         shown.iter().any(|one| one.subject.is_none() && is_above_0(one))
     }
 
     /// One of the stream's figures.
-    pub fn cell(&self, figures: &Figures<'_>, shown: &Shown) -> Cell {
+    pub fn cell(&self, figures: &FindingIndex<'_>, shown: &StreamFigure) -> Cell {
         figures.of_trial(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric).into()
     }
 
     /// What follows its figures.
-    pub fn words(&self, words: Words, input: &ReportInput<'_>) -> String {
+    pub fn words(&self, words: TrailingWords, input: &ReportInput<'_>) -> String {
         match words {
-            Words::None => String::new(),
-            Words::Steadiness => steadiness::cell(input.conclusions, self.trial.id, self.stream),
-            Words::Reasons => self.failures(input.caveats),
-            Words::Driver => self.load.driver.label(),
+            TrailingWords::None => String::new(),
+            TrailingWords::Steadiness => steadiness::cell(input.conclusions, self.trial.id, self.stream),
+            TrailingWords::Reasons => self.failures(input.caveats),
+            TrailingWords::Driver => self.load.driver.label(),
         }
     }
 
@@ -412,7 +428,7 @@ impl StreamRow<'_> {
 }
 
 /// Every stream of every trial with any finding, in the order in which the trials ran.
-pub fn stream_rows<'a>(input: &ReportInput<'a>, figures: &Figures<'_>) -> Vec<StreamRow<'a>> {
+pub fn stream_rows<'a>(input: &ReportInput<'a>, figures: &FindingIndex<'_>) -> Vec<StreamRow<'a>> {
     input
         .reported()
         .filter(|trial| figures.has(trial.id))

@@ -2,7 +2,7 @@
 //! of it.
 
 use crate::case_table::CaseTable;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::{digits, marks};
 use kdyno_model::concern::timing;
 use kdyno_model::finding::{Finding, Quantity, Scope, Value};
@@ -16,7 +16,7 @@ const SHARE_MIN: f64 = 0.2;
 const NAMED_MAX: usize = 8;
 
 /// The statistic of the same scope without the generator, where that is lower by a fifth or more.
-fn without<'a>(figures: &Figures<'a>, scope: Scope, of: &Address) -> Option<&'a Finding> {
+fn without<'a>(figures: &FindingIndex<'a>, scope: Scope, of: &Address) -> Option<&'a Finding> {
     let (_, statistic) = timing(&of.metric).filter(|(timing, _)| *timing == Timing::Response)?;
     let metric = format!("{}.{statistic}", Timing::WithoutGenerator);
     let get = |metric: &str| {
@@ -35,7 +35,7 @@ fn without<'a>(figures: &Figures<'a>, scope: Scope, of: &Address) -> Option<&'a 
 
 /// What follows a figure where it is alone: ` (16.2 ms without the load generator)`; empty where there is nothing to
 /// say.
-pub(crate) fn clause(figures: &Figures<'_>, scope: Scope, of: &Address) -> String {
+pub(crate) fn clause(figures: &FindingIndex<'_>, scope: Scope, of: &Address) -> String {
     without(figures, scope, of)
         .map_or_else(String::new, |one| format!(" ({} without the load generator)", text(one)))
 }
@@ -45,7 +45,7 @@ fn text(one: &Finding) -> String {
 }
 
 /// The note under a table of cases in which there are such figures.
-pub(crate) fn of_cases(figures: &Figures<'_>, table: &CaseTable<'_>) -> Option<String> {
+pub(crate) fn of_cases(figures: &FindingIndex<'_>, table: &CaseTable<'_>) -> Option<String> {
     let mut named = Vec::new();
     for row in &table.rows {
         let Some(case) = row.case else { continue };
@@ -60,7 +60,7 @@ pub(crate) fn of_cases(figures: &Figures<'_>, table: &CaseTable<'_>) -> Option<S
 
 /// The note under tables of trials, for the metrics that they show.
 pub(crate) fn of_trials<'a>(
-    figures: &Figures<'_>,
+    figures: &FindingIndex<'_>,
     streams: impl Iterator<Item = (&'a Trial, &'a str)>,
     shown: &[&str],
 ) -> Option<String> {

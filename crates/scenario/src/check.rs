@@ -1,13 +1,13 @@
 //! Checks a typed scenario as far as that is possible without param values: names, references, metrics.
 
-use super::client::{self, Side};
+use super::client::{self, ClientSide};
 use super::file::{CasesFile, LoadFile, RoleFile, RowFile, ScenarioFile};
 use super::names::{known_param, metric_of};
-use super::values::{Values, references};
+use super::values::{ParamValues, references};
 use crate::input::{InputError, Mistake, known_hint, meant, quoted};
 use crate::judged;
 use crate::units::{self, Dimension};
-use crate::yaml::Typed;
+use crate::yaml::Scalar;
 use kdyno_model::imported::IMPORTED;
 use kdyno_model::metric::{self, Address, Unit};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub struct CheckedPublished {
 #[derive(Debug, Clone, Default)]
 pub struct CheckedRow {
     /// Params that select the case.
-    pub params: Vec<(String, Typed)>,
+    pub params: Vec<(String, Scalar)>,
     /// Printed metric address to figure; `None`: not given.
     pub values: BTreeMap<String, Option<f64>>,
 }
@@ -95,9 +95,9 @@ fn head(file: &ScenarioFile) -> Result<(), InputError> {
 }
 
 /// Every param that a value refers to must exist.
-fn refer(typed: &Typed, file: &ScenarioFile) -> Result<(), InputError> {
+fn refer(typed: &Scalar, file: &ScenarioFile) -> Result<(), InputError> {
     for name in references(typed)? {
-        known_param(&Typed { text: name, ..typed.clone() }, file)?;
+        known_param(&Scalar { text: name, ..typed.clone() }, file)?;
     }
     Ok(())
 }
@@ -122,7 +122,7 @@ fn params(file: &ScenarioFile) -> Result<(), InputError> {
         rows(&profile.cases, file)?;
     }
     // Circles show when each param is looked up once.
-    let mut values = Values::default();
+    let mut values = ParamValues::default();
     for (name, value) in &file.params {
         values.set(&name.text, value.clone());
     }
@@ -143,7 +143,7 @@ fn rows(cases: &CasesFile, file: &ScenarioFile) -> Result<(), InputError> {
     Ok(())
 }
 
-fn pairs(pairs: &[(Typed, Typed)], file: &ScenarioFile) -> Result<(), InputError> {
+fn pairs(pairs: &[(Scalar, Scalar)], file: &ScenarioFile) -> Result<(), InputError> {
     for (name, value) in pairs {
         known_param(name, file).map_err(no_key)?;
         refer(value, file)?;
@@ -164,12 +164,12 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
         }
     }
     let commands = file.commands.iter().map(|(name, _)| name);
-    let items: Vec<&Typed> = file.load.iter().map(|(name, _)| name).chain(commands).collect();
-    let labels: Vec<&Typed> = file.labels().map(|(name, _)| name).collect();
-    let components: Vec<&Typed> = file.components.iter().map(|(name, _)| name).collect();
+    let items: Vec<&Scalar> = file.load.iter().map(|(name, _)| name).chain(commands).collect();
+    let labels: Vec<&Scalar> = file.labels().map(|(name, _)| name).collect();
+    let components: Vec<&Scalar> = file.components.iter().map(|(name, _)| name).collect();
     let proxy = file.system.proxy.name();
-    let proxy: Vec<&Typed> = proxy.iter().collect();
-    let named: Vec<&Typed> = [&items[..], &labels, &components, &proxy].concat();
+    let proxy: Vec<&Scalar> = proxy.iter().collect();
+    let named: Vec<&Scalar> = [&items[..], &labels, &components, &proxy].concat();
     for (at, name) in named.iter().enumerate().skip(items.len()) {
         if let Some(first) = named[..at].iter().find(|first| first.text == name.text) {
             let message =
@@ -187,7 +187,7 @@ fn names(file: &ScenarioFile) -> Result<(), InputError> {
 }
 
 /// Whether a name can come before the dot of a metric address.
-fn subject_name(name: &Typed, what: &str, example: &str) -> Result<(), InputError> {
+fn subject_name(name: &Scalar, what: &str, example: &str) -> Result<(), InputError> {
     if is_reserved(&name.text) {
         let message = format!("`{}` names something else in metrics", name.text);
         return Err(
@@ -208,8 +208,8 @@ fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {
     }
     let side = match item.role {
         // A probe has no settings.
-        RoleFile::Produce(_) | RoleFile::EndToEnd { .. } => Side::Produce,
-        RoleFile::Consume(_) => Side::Consume,
+        RoleFile::Produce(_) | RoleFile::EndToEnd { .. } => ClientSide::Produce,
+        RoleFile::Consume(_) => ClientSide::Consume,
     };
     item.client.settings.iter().try_for_each(|(name, _)| {
         // Which names there are with `driver: $param` shows when params are chosen.
@@ -222,7 +222,7 @@ fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {
 }
 
 /// The error for a topic that is not under `topics`.
-pub fn unknown_topic(typed: &Typed, file: &ScenarioFile) -> InputError {
+pub fn unknown_topic(typed: &Scalar, file: &ScenarioFile) -> InputError {
     let names: Vec<&str> = file.topics.iter().map(|(name, _)| name.text.as_str()).collect();
     let other = meant(&typed.text, names.iter().copied()).or(names.first().copied());
     InputError::at(typed.place, format!("{} is not a topic of this scenario", quoted(&typed.text)))
@@ -254,7 +254,7 @@ fn question(file: &ScenarioFile) -> Result<(), InputError> {
     Ok(())
 }
 
-fn column(typed: &Typed, file: &ScenarioFile) -> Result<Address, InputError> {
+fn column(typed: &Scalar, file: &ScenarioFile) -> Result<Address, InputError> {
     metric_of(typed, file).map(|(address, _)| address)
 }
 

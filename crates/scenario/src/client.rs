@@ -12,12 +12,12 @@ pub use defaults::{consumer_defaults, producer_defaults};
 pub use foreign::Foreign;
 pub use group::{OF_GROUPS, OF_ONE_PROTOCOL, classic_defaults, group_defaults};
 pub use java::{FoundJava, find_java, is_set_by_kdyno};
-pub use known::{Client, JavaType, OTHERS, Other, Rule, other, removed_in, since};
+pub use known::{ClientKind, JavaType, OTHERS, Other, SettingEffect, other, removed_in, since};
 pub use reach::{REACH, reach_setting};
 
 use crate::input::{InputError, listed, meant, quoted};
 use crate::units::{self, Dimension};
-use crate::yaml::Typed;
+use crate::yaml::Scalar;
 use kdyno_model::plan::{Levels, Partitioner};
 
 /// What a Kafka setting's value is, and what a bare number means in it.
@@ -39,7 +39,7 @@ pub enum SettingKind {
 
 /// One client setting that is acted on.
 #[derive(Debug)]
-pub struct Setting {
+pub struct SupportedSetting {
     /// The Java client's name.
     pub name: &'static str,
     /// What its value is.
@@ -50,11 +50,16 @@ pub struct Setting {
     pub default: &'static str,
 }
 
-const fn setting(name: &'static str, kind: SettingKind, range: (u64, u64), default: &'static str) -> Setting {
-    Setting { name, kind, range, default }
+const fn setting(
+    name: &'static str,
+    kind: SettingKind,
+    range: (u64, u64),
+    default: &'static str,
+) -> SupportedSetting {
+    SupportedSetting { name, kind, range, default }
 }
 
-const fn level_setting(levels: Levels, default: &'static str) -> Setting {
+const fn level_setting(levels: Levels, default: &'static str) -> SupportedSetting {
     setting(levels.setting, SettingKind::Level(levels), (0, 0), default)
 }
 
@@ -64,10 +69,10 @@ const INT_MAX: u64 = i32::MAX as u64;
 /// A client's buffer is real memory of the worker.
 const BUFFER_BYTES_MAX: u64 = 8 << 30;
 
-const DEFAULTS: Setting = setting("defaults", SettingKind::Words(&[]), (0, 0), "the newest version");
+const DEFAULTS: SupportedSetting = setting("defaults", SettingKind::Words(&[]), (0, 0), "the newest version");
 
 /// Producer settings that are acted on.
-pub const PRODUCER: &[Setting] = &[
+pub const PRODUCER: &[SupportedSetting] = &[
     DEFAULTS,
     setting("acks", SettingKind::Words(&["0", "1", "all", "-1"]), (0, 0), "`1` before 3.0, `all` from 3.0"),
     setting("batch.size", SettingKind::Bytes, (0, 256 * MIB), "16384"),
@@ -122,7 +127,7 @@ pub const PRODUCER: &[Setting] = &[
 ];
 
 /// Consumer settings that are acted on.
-pub const CONSUMER: &[Setting] = &[
+pub const CONSUMER: &[SupportedSetting] = &[
     DEFAULTS,
     setting("fetch.min.bytes", SettingKind::Bytes, (0, INT_MAX), "1"),
     setting("fetch.max.bytes", SettingKind::Bytes, (1024, 256 * MIB), "50 MiB"),
@@ -207,14 +212,14 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
 
 /// Whose settings are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum ClientSide {
     /// Producers.
     Produce,
     /// Consumers.
     Consume,
 }
 
-impl Side {
+impl ClientSide {
     fn other(self) -> Self {
         match self {
             Self::Produce => Self::Consume,
@@ -223,15 +228,15 @@ impl Side {
     }
 
     /// Its clients.
-    pub fn client(self) -> Client {
+    pub fn client(self) -> ClientKind {
         match self {
-            Self::Produce => Client::Producer,
-            Self::Consume => Client::Consumer,
+            Self::Produce => ClientKind::Producer,
+            Self::Consume => ClientKind::Consumer,
         }
     }
 
     /// The settings of this side that are acted on.
-    pub fn settings(self) -> &'static [Setting] {
+    pub fn settings(self) -> &'static [SupportedSetting] {
         match self {
             Self::Produce => PRODUCER,
             Self::Consume => CONSUMER,
@@ -241,9 +246,9 @@ impl Side {
 
 /// A setting that a load item's `client` may have.
 #[derive(Debug, Clone, Copy)]
-pub enum Found {
+pub enum ClientSetting {
     /// It is acted on.
-    ActedOn(&'static Setting),
+    ActedOn(&'static SupportedSetting),
     /// It has no effect here, or only values that are what is done anyway.
     Other(&'static Other),
 }
@@ -252,14 +257,14 @@ pub enum Found {
 ///
 /// # Errors
 /// A name that is unknown, of somebody else's setting, or of one that is not supported whatever its value.
-pub fn find(side: Side, name: &Typed) -> Result<Found, InputError> {
+pub fn find(side: ClientSide, name: &Scalar) -> Result<ClientSetting, InputError> {
     if let Some(setting) = side.settings().iter().find(|setting| setting.name == name.text) {
-        return Ok(Found::ActedOn(setting));
+        return Ok(ClientSetting::ActedOn(setting));
     }
     if let Some(row) = other(side.client(), &name.text) {
         return match row.rule {
-            Rule::Always([], why) => Err(not_supported(name, why)),
-            _ => Ok(Found::Other(row)),
+            SettingEffect::Always([], why) => Err(not_supported(name, why)),
+            _ => Ok(ClientSetting::Other(row)),
         };
     }
     if let Some((what, hint)) = elsewhere(side, &name.text) {
@@ -272,7 +277,7 @@ pub fn find(side: Side, name: &Typed) -> Result<Found, InputError> {
     // Among all that Kafka knows: the nearest of those that are acted on alone may mean something else.
     let hint = match meant(&name.text, names()) {
         Some(near) => match (other(side.client(), near).map(|row| row.rule), elsewhere(side, near)) {
-            (Some(Rule::Always([], why)), _) => {
+            (Some(SettingEffect::Always([], why)), _) => {
                 format!("Kafka knows `{near}`, which is not supported: {why}")
             }
             (_, Some((what, hint))) => format!("Kafka knows `{near}`, which {what}: {hint}"),
@@ -284,7 +289,7 @@ pub fn find(side: Side, name: &Typed) -> Result<Found, InputError> {
         .hint(hint))
 }
 
-fn not_supported(name: &Typed, why: &str) -> InputError {
+fn not_supported(name: &Scalar, why: &str) -> InputError {
     InputError::at(name.place, format!("client setting `{}` is not supported", name.text)).hint(why)
 }
 
@@ -306,7 +311,7 @@ pub fn foreign(name: &str) -> Option<Foreign> {
 }
 
 /// Whether it is the name of a setting of this side's clients.
-pub fn is_of(side: Side, name: &str) -> bool {
+pub fn is_of(side: ClientSide, name: &str) -> bool {
     side.settings().iter().any(|setting| setting.name == name) || other(side.client(), name).is_some()
 }
 
@@ -316,7 +321,7 @@ pub fn nearest_known(name: &str) -> Option<&'static str> {
 }
 
 /// What it is, as the end of a sentence, when it is not a setting of this side's clients; and what to do.
-fn elsewhere(side: Side, name: &str) -> Option<(&'static str, &'static str)> {
+fn elsewhere(side: ClientSide, name: &str) -> Option<(&'static str, &'static str)> {
     if is_of(side, name) {
         return None;
     }
@@ -326,11 +331,15 @@ fn elsewhere(side: Side, name: &str) -> Option<(&'static str, &'static str)> {
     }
     if is_of(side.other(), name) {
         return Some(match side {
-            Side::Produce => ("is a setting of consumers", "put it into `client` of an item that consumes"),
-            Side::Consume => ("is a setting of producers", "put it into `client` of an item that produces"),
+            ClientSide::Produce => {
+                ("is a setting of consumers", "put it into `client` of an item that consumes")
+            }
+            ClientSide::Consume => {
+                ("is a setting of producers", "put it into `client` of an item that produces")
+            }
         });
     }
-    if other(Client::Admin, name).is_some() {
+    if other(ClientKind::Admin, name).is_some() {
         return Some(("is a setting of admin clients", "leave it out: kdyno's own makes and deletes topics"));
     }
     let (_, whose, hint) = ELSEWHERE.iter().find(|(known, ..)| *known == name)?;
@@ -341,7 +350,7 @@ fn elsewhere(side: Side, name: &str) -> Option<(&'static str, &'static str)> {
 ///
 /// # Errors
 /// One sentence: a wrong unit, a fraction, a value outside the setting's range.
-pub fn number(setting: &Setting, text: &str) -> Result<u64, String> {
+pub fn number(setting: &SupportedSetting, text: &str) -> Result<u64, String> {
     let value = match setting.kind {
         SettingKind::Bytes => kafka_number(text, Dimension::Bytes, 1.0)?,
         SettingKind::Ms => kafka_number(text, Dimension::Ns, 1e6)?,

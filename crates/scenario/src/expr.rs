@@ -3,7 +3,7 @@
 //! Quantities keep their dimension: sizes add to sizes, a size divided by a size is a number, and a size
 //! plus a duration is an error.
 
-use crate::units::{Dimension, Quantity, parse as parse_quantity};
+use crate::units::{Dimension, UnitValue, parse as parse_quantity};
 
 /// Longest formula, bytes.
 pub const TEXT_BYTES_MAX: usize = 500;
@@ -22,12 +22,12 @@ pub const FUNCTIONS: &[&str] = &["min", "max", "ceil"];
 /// finite number.
 pub fn evaluate(
     text: &str,
-    param: &mut dyn FnMut(&str) -> Result<Quantity, String>,
-) -> Result<Quantity, String> {
+    param: &mut dyn FnMut(&str) -> Result<UnitValue, String>,
+) -> Result<UnitValue, String> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(format!("the formula is longer than {TEXT_BYTES_MAX} bytes"));
     }
-    let mut parser = Parser { rest: text, param, depth: 0 };
+    let mut parser = ExprParser { rest: text, param, depth: 0 };
     let value = parser.sum()?;
     match parser.peek() {
         None => Ok(value),
@@ -64,13 +64,13 @@ fn shown(c: char) -> String {
     crate::input::quoted(&c.to_string())
 }
 
-struct Parser<'t, 'p> {
+struct ExprParser<'t, 'p> {
     rest: &'t str,
-    param: &'p mut dyn FnMut(&str) -> Result<Quantity, String>,
+    param: &'p mut dyn FnMut(&str) -> Result<UnitValue, String>,
     depth: u32,
 }
 
-impl<'t> Parser<'t, '_> {
+impl<'t> ExprParser<'t, '_> {
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -84,7 +84,7 @@ impl<'t> Parser<'t, '_> {
         there
     }
 
-    fn sum(&mut self) -> Result<Quantity, String> {
+    fn sum(&mut self) -> Result<UnitValue, String> {
         let mut value = self.product()?;
         loop {
             if self.eat('+') {
@@ -99,7 +99,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn product(&mut self) -> Result<Quantity, String> {
+    fn product(&mut self) -> Result<UnitValue, String> {
         let mut value = self.factor()?;
         loop {
             if self.eat('*') {
@@ -114,7 +114,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn factor(&mut self) -> Result<Quantity, String> {
+    fn factor(&mut self) -> Result<UnitValue, String> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(format!("the formula is nested more than {DEPTH_MAX} deep"));
@@ -129,7 +129,7 @@ impl<'t> Parser<'t, '_> {
             Some('-') => {
                 self.eat('-');
                 let value = self.factor()?;
-                Ok(Quantity { value: -value.value, ..value })
+                Ok(UnitValue { value: -value.value, ..value })
             }
             Some(c) if c.is_ascii_digit() => self.literal(),
             Some(c) if c.is_ascii_alphabetic() || c == '_' => self.name(),
@@ -152,12 +152,12 @@ impl<'t> Parser<'t, '_> {
         word
     }
 
-    fn literal(&mut self) -> Result<Quantity, String> {
+    fn literal(&mut self) -> Result<UnitValue, String> {
         let word = self.word(true);
         parse_quantity(word).ok_or_else(|| format!("`{word}` is not a number, size or duration"))
     }
 
-    fn name(&mut self) -> Result<Quantity, String> {
+    fn name(&mut self) -> Result<UnitValue, String> {
         let word = self.word(false);
         if !self.eat('(') {
             return finite((self.param)(word)?);
@@ -180,7 +180,7 @@ impl<'t> Parser<'t, '_> {
     }
 }
 
-fn finite(value: Quantity) -> Result<Quantity, String> {
+fn finite(value: UnitValue) -> Result<UnitValue, String> {
     if value.value.is_finite() {
         Ok(value)
     } else {
@@ -188,7 +188,7 @@ fn finite(value: Quantity) -> Result<Quantity, String> {
     }
 }
 
-fn same(a: Quantity, b: Quantity, what: &str, apply: fn(f64, f64) -> f64) -> Result<Quantity, String> {
+fn same(a: UnitValue, b: UnitValue, what: &str, apply: fn(f64, f64) -> f64) -> Result<UnitValue, String> {
     if a.dimension != b.dimension {
         return Err(format!(
             "`{what}` needs two of a kind, not {} and {}",
@@ -196,18 +196,18 @@ fn same(a: Quantity, b: Quantity, what: &str, apply: fn(f64, f64) -> f64) -> Res
             b.dimension.name()
         ));
     }
-    finite(Quantity { value: apply(a.value, b.value), dimension: a.dimension })
+    finite(UnitValue { value: apply(a.value, b.value), dimension: a.dimension })
 }
 
-fn times(a: Quantity, b: Quantity) -> Result<Quantity, String> {
+fn times(a: UnitValue, b: UnitValue) -> Result<UnitValue, String> {
     let dimension = match (a.dimension, b.dimension) {
         (Dimension::Plain, other) | (other, Dimension::Plain) => other,
         (a, b) => return Err(format!("{} times {} has no meaning here", a.name(), b.name())),
     };
-    finite(Quantity { value: a.value * b.value, dimension })
+    finite(UnitValue { value: a.value * b.value, dimension })
 }
 
-fn over(a: Quantity, b: Quantity) -> Result<Quantity, String> {
+fn over(a: UnitValue, b: UnitValue) -> Result<UnitValue, String> {
     if b.value == 0.0 {
         return Err("the formula divides by zero".to_owned());
     }
@@ -216,7 +216,7 @@ fn over(a: Quantity, b: Quantity) -> Result<Quantity, String> {
         (a, b) if a == b => Dimension::Plain,
         (a, b) => return Err(format!("{} divided by {} has no meaning here", a.name(), b.name())),
     };
-    finite(Quantity { value: a.value / b.value, dimension })
+    finite(UnitValue { value: a.value / b.value, dimension })
 }
 
 #[cfg(test)]
@@ -226,8 +226,8 @@ mod tests {
 
     fn with_brokers(text: &str) -> Result<String, String> {
         evaluate(text, &mut |name| match name {
-            "brokers" => Ok(Quantity { value: 3.0, dimension: Dimension::Plain }),
-            "size" => Ok(Quantity { value: 1024.0, dimension: Dimension::Bytes }),
+            "brokers" => Ok(UnitValue { value: 3.0, dimension: Dimension::Plain }),
+            "size" => Ok(UnitValue { value: 1024.0, dimension: Dimension::Bytes }),
             other => Err(format!("no {other}")),
         })
         .map(|quantity| quantity.to_string())

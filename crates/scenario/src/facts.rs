@@ -2,7 +2,7 @@
 
 use crate::input::InputError;
 use crate::walk::{entries, scalar};
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 use kdyno_model::declared::{LIMITS, bytes_per_s};
 use kdyno_model::words::quoted;
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 const FACTS_MAX: usize = 200;
 
 /// Facts under their names, nested ones under dotted names. `key` is the key above them.
-pub(crate) fn facts(node: &Node, key: &str) -> Result<BTreeMap<String, String>, InputError> {
+pub(crate) fn facts(node: &YamlNode, key: &str) -> Result<BTreeMap<String, String>, InputError> {
     let mut found = BTreeMap::new();
     flatten((node, ""), key, &mut found)?;
     Ok(found)
 }
 
 fn flatten(
-    (node, under): (&Node, &str),
+    (node, under): (&YamlNode, &str),
     of: &str,
     facts: &mut BTreeMap<String, String>,
 ) -> Result<(), InputError> {
@@ -28,8 +28,8 @@ fn flatten(
             return Err(InputError::at(key.place, format!("there are more than {FACTS_MAX} facts")));
         }
         match value {
-            Node::Map(..) => flatten((value, &name), of, facts)?,
-            Node::Scalar(typed) => {
+            YamlNode::Map(..) => flatten((value, &name), of, facts)?,
+            YamlNode::Scalar(typed) => {
                 let limit = LIMITS.iter().find(|(limit, _)| *limit == name);
                 if let Some((_, hint)) = limit.filter(|_| bytes_per_s(&typed.text).is_none()) {
                     let message =
@@ -38,7 +38,7 @@ fn flatten(
                 }
                 facts.insert(name, typed.text.clone());
             }
-            Node::List(_, items) => {
+            YamlNode::List(_, items) => {
                 let texts = items.iter().map(|item| scalar(item, &name).map(|typed| typed.text));
                 facts.insert(name.clone(), texts.collect::<Result<Vec<_>, _>>()?.join(", "));
             }

@@ -31,8 +31,8 @@ use super::question;
 pub use super::question::{CompareFile, ContrastFile, ExpectFile, FindFile, JudgeFile, SideFile};
 use super::walk::{Fields, entries, list, list_of, opt, scalar, scalars, settings};
 use crate::facts::facts;
-use crate::input::{InputError, Place};
-use crate::yaml::{Node, Typed};
+use crate::input::{InputError, TextPosition};
+use crate::yaml::{Scalar, YamlNode};
 use kafka::kafka;
 use listeners::listeners;
 use phases::phases;
@@ -43,13 +43,13 @@ use zones::zones;
 #[derive(Debug, Clone)]
 pub struct RowFile {
     /// Its place.
-    pub place: Place,
+    pub place: TextPosition,
     /// Names and values.
-    pub values: Vec<(Typed, Typed)>,
+    pub values: Vec<(Scalar, Scalar)>,
 }
 
 /// A map from params to lists of values.
-pub type VaryFile = Vec<(Typed, Vec<Typed>)>;
+pub type VaryFile = Vec<(Scalar, Vec<Scalar>)>;
 
 /// Which cases there are.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +62,7 @@ pub struct CasesFile {
 
 impl CasesFile {
     /// The params that may differ between the cases, as they are there.
-    pub fn names(&self) -> impl Iterator<Item = &Typed> {
+    pub fn names(&self) -> impl Iterator<Item = &Scalar> {
         let rows = self.rows.iter().flatten().flat_map(|row| row.values.iter().map(|(name, _)| name));
         rows.chain(self.vary.iter().flatten().map(|(name, _)| name))
     }
@@ -72,9 +72,9 @@ impl CasesFile {
 #[derive(Debug, Clone)]
 pub struct ProfileFile {
     /// Its name.
-    pub name: Typed,
+    pub name: Scalar,
     /// Params it sets.
-    pub params: Vec<(Typed, Typed)>,
+    pub params: Vec<(Scalar, Scalar)>,
     /// Cases of its own.
     pub cases: CasesFile,
 }
@@ -83,27 +83,27 @@ pub struct ProfileFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct ScenarioFile {
-    pub id: Typed,
-    pub question: Typed,
-    pub params: Vec<(Typed, Typed)>,
+    pub id: Scalar,
+    pub question: Scalar,
+    pub params: Vec<(Scalar, Scalar)>,
     pub profiles: Vec<ProfileFile>,
     pub cases: CasesFile,
     pub system: SystemFile,
-    pub topics: Vec<(Typed, TopicFile)>,
-    pub load: Vec<(Typed, LoadFile)>,
+    pub topics: Vec<(Scalar, TopicFile)>,
+    pub load: Vec<(Scalar, LoadFile)>,
     /// The items under `load` that are commands.
-    pub commands: Vec<(Typed, CommandFile)>,
-    pub components: Vec<(Typed, ComponentFile)>,
+    pub commands: Vec<(Scalar, CommandFile)>,
+    pub components: Vec<(Scalar, ComponentFile)>,
     pub phases: PhasesFile,
-    pub repeat: Typed,
-    pub isolation: Typed,
-    pub budget: Option<Typed>,
-    pub flame: Option<Typed>,
+    pub repeat: Scalar,
+    pub isolation: Scalar,
+    pub budget: Option<Scalar>,
+    pub flame: Option<Scalar>,
     pub environment: BTreeMap<String, String>,
     pub compare: Option<CompareFile>,
     pub find: Option<FindFile>,
     /// Thresholds of a run.
-    pub fail_if: Vec<Typed>,
+    pub fail_if: Vec<Scalar>,
     pub expect: Vec<ExpectFile>,
     pub contrasts: Vec<ContrastFile>,
     pub show: ShowFile,
@@ -118,16 +118,16 @@ pub struct SystemFile {
     pub given: bool,
     pub kafka: KafkaFile,
     pub mode: ModeFile,
-    pub brokers: Typed,
-    pub heap: Typed,
-    pub cpus: Option<Typed>,
-    pub pin: Vec<Vec<Typed>>,
-    pub jvm: Vec<Typed>,
-    pub racks: Vec<Typed>,
+    pub brokers: Scalar,
+    pub heap: Scalar,
+    pub cpus: Option<Scalar>,
+    pub pin: Vec<Vec<Scalar>>,
+    pub jvm: Vec<Scalar>,
+    pub racks: Vec<Scalar>,
     pub storage: StorageFile,
-    pub config: Vec<(Typed, Typed)>,
+    pub config: Vec<(Scalar, Scalar)>,
     pub listeners: ListenersFile,
-    pub metrics: Typed,
+    pub metrics: Scalar,
     pub zones: Option<ZonesFile>,
     pub proxy: ProxyFile,
 }
@@ -137,34 +137,34 @@ pub struct SystemFile {
 #[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
 pub enum ModeFile {
     /// `kraft`, or `zookeeper` for one node.
-    Word(Typed),
-    Controllers(Typed),
-    Zookeeper(Typed),
+    Word(Scalar),
+    Controllers(Scalar),
+    Zookeeper(Scalar),
 }
 
 /// Where logs lie.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum StorageFile {
-    Word(Typed),
-    Dirs(Vec<Typed>),
+    Word(Scalar),
+    Dirs(Vec<Scalar>),
 }
 
 /// A topic.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct TopicFile {
-    pub partitions: Typed,
-    pub replicas: Typed,
-    pub config: Vec<(Typed, Typed)>,
+    pub partitions: Scalar,
+    pub replicas: Scalar,
+    pub config: Vec<(Scalar, Scalar)>,
 }
 
 /// The table.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct ShowFile {
-    pub rows: Option<Vec<Typed>>,
-    pub columns: Option<Vec<Typed>>,
+    pub rows: Option<Vec<Scalar>>,
+    pub columns: Option<Vec<Scalar>>,
 }
 
 /// Published figures.
@@ -183,7 +183,7 @@ impl ScenarioFile {
     ///
     /// # Errors
     /// The first unknown, later, missing or misplaced key, with its place; no file name yet.
-    pub fn read(root: &Node) -> Result<Self, InputError> {
+    pub fn read(root: &YamlNode) -> Result<Self, InputError> {
         let fields = Fields::of(root, &keys::SCENARIO)?;
         version(&fields)?;
         let (load, commands) = load::items(named(&fields, "load", load::item)?);
@@ -232,8 +232,8 @@ fn missing(fields: &Fields<'_>, name: &str) -> InputError {
 fn named<T>(
     fields: &Fields<'_>,
     name: &str,
-    read: impl Fn(&Node) -> Result<T, InputError>,
-) -> Result<Vec<(Typed, T)>, InputError> {
+    read: impl Fn(&YamlNode) -> Result<T, InputError>,
+) -> Result<Vec<(Scalar, T)>, InputError> {
     let Some(node) = fields.get(name) else { return Ok(Vec::new()) };
     let entries = entries(node, name)?;
     if entries.is_empty() {
@@ -242,7 +242,7 @@ fn named<T>(
     entries.iter().map(|(key, value)| Ok((key.clone(), read(value)?))).collect()
 }
 
-fn row(node: &Node) -> Result<RowFile, InputError> {
+fn row(node: &YamlNode) -> Result<RowFile, InputError> {
     Ok(RowFile { place: node.place(), values: settings(node, "a row")? })
 }
 
@@ -260,8 +260,8 @@ fn cases(fields: &Fields<'_>) -> Result<CasesFile, InputError> {
     Ok(CasesFile { rows, vary: opt(fields, "vary", vary)? })
 }
 
-fn vary(node: &Node) -> Result<VaryFile, InputError> {
-    let one = |(key, value): &(Typed, Node)| {
+fn vary(node: &YamlNode) -> Result<VaryFile, InputError> {
+    let one = |(key, value): &(Scalar, YamlNode)| {
         let values = scalars(value, &key.text)?;
         if values.is_empty() {
             return Err(InputError::at(value.place(), format!("`{}` has no values to vary over", key.text)));
@@ -271,8 +271,8 @@ fn vary(node: &Node) -> Result<VaryFile, InputError> {
     entries(node, "vary")?.iter().map(one).collect()
 }
 
-fn profiles(node: &Node) -> Result<Vec<ProfileFile>, InputError> {
-    let one = |(name, body): &(Typed, Node)| {
+fn profiles(node: &YamlNode) -> Result<Vec<ProfileFile>, InputError> {
+    let one = |(name, body): &(Scalar, YamlNode)| {
         let fields = Fields::of(body, &keys::PROFILE)?;
         let params = fields.others().map(|(key, value)| Ok((key.clone(), scalar(value, &key.text)?)));
         let params = params.collect::<Result<Vec<_>, InputError>>()?;
@@ -281,8 +281,8 @@ fn profiles(node: &Node) -> Result<Vec<ProfileFile>, InputError> {
     entries(node, "profiles")?.iter().map(one).collect()
 }
 
-fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
-    let empty = Node::Map(place, Vec::new());
+fn system(node: Option<&YamlNode>, place: TextPosition) -> Result<SystemFile, InputError> {
+    let empty = YamlNode::Map(place, Vec::new());
     let fields = Fields::of(node.unwrap_or(&empty), &keys::SYSTEM)?;
     let limits = Fields::of(fields.get("limits").unwrap_or(&empty), &keys::LIMITS)?;
     Ok(SystemFile {
@@ -296,7 +296,7 @@ fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
         jvm: list_of(&fields, "jvm", |node| scalar(node, "jvm"))?,
         racks: list_of(&fields, "racks", |node| scalar(node, "racks"))?,
         storage: match fields.get("storage") {
-            Some(Node::List(_, items)) => {
+            Some(YamlNode::List(_, items)) => {
                 StorageFile::Dirs(items.iter().map(|item| scalar(item, "storage")).collect::<Result<_, _>>()?)
             }
             _ => StorageFile::Word(fields.required("storage")?),
@@ -309,7 +309,7 @@ fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
     })
 }
 
-fn pin(node: &Node) -> Result<Vec<Typed>, InputError> {
+fn pin(node: &YamlNode) -> Result<Vec<Scalar>, InputError> {
     let cpus = scalars(node, "pin")?;
     if cpus.is_empty() {
         return Err(InputError::at(node.place(), "`pin` has an empty list of CPUs"));
@@ -318,7 +318,7 @@ fn pin(node: &Node) -> Result<Vec<Typed>, InputError> {
 }
 
 fn mode(fields: &Fields<'_>) -> Result<ModeFile, InputError> {
-    let Some(node @ Node::Map(..)) = fields.get("mode") else {
+    let Some(node @ YamlNode::Map(..)) = fields.get("mode") else {
         let mode = fields.required("mode")?;
         if mode.text == "controllers" {
             let error = InputError::at(mode.place, "`controllers` needs a number");
@@ -331,13 +331,13 @@ fn mode(fields: &Fields<'_>) -> Result<ModeFile, InputError> {
     match name {
         "controllers" => Ok(ModeFile::Controllers(value)),
         "zookeeper" => Ok(ModeFile::Zookeeper(value)),
-        _ if value.text == "combined" => Ok(ModeFile::Word(Typed { text: "kraft".to_owned(), ..value })),
+        _ if value.text == "combined" => Ok(ModeFile::Word(Scalar { text: "kraft".to_owned(), ..value })),
         _ => Err(InputError::at(value.place, format!("`kraft` takes `combined`, not `{}`", value.text))
             .hint("for controllers of their own write `mode: {controllers: 3}`")),
     }
 }
 
-fn topic(node: &Node) -> Result<TopicFile, InputError> {
+fn topic(node: &YamlNode) -> Result<TopicFile, InputError> {
     let fields = Fields::of(node, &keys::TOPIC)?;
     Ok(TopicFile {
         partitions: fields.required("partitions")?,
@@ -346,7 +346,7 @@ fn topic(node: &Node) -> Result<TopicFile, InputError> {
     })
 }
 
-fn show(node: &Node) -> Result<ShowFile, InputError> {
+fn show(node: &YamlNode) -> Result<ShowFile, InputError> {
     let fields = Fields::of(node, &keys::SHOW)?;
     Ok(ShowFile {
         rows: opt(&fields, "rows", |node| scalars(node, "rows"))?,
@@ -354,7 +354,7 @@ fn show(node: &Node) -> Result<ShowFile, InputError> {
     })
 }
 
-fn published(node: &Node) -> Result<PublishedFile, InputError> {
+fn published(node: &YamlNode) -> Result<PublishedFile, InputError> {
     let fields = Fields::of(node, &keys::PUBLISHED)?;
     let source = fields.get("source").map(|node| Fields::of(node, &keys::SOURCE)).transpose()?;
     let source = source.ok_or_else(|| missing(&fields, "source"))?;

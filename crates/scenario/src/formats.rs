@@ -38,9 +38,9 @@ impl<'t> Looked<'t> {
 }
 
 /// What a file is, how it is known, and what to do with it.
-type Format = (&'static str, fn(&Looked<'_>) -> bool, &'static str);
+type FileFormat = (&'static str, fn(&Looked<'_>) -> bool, &'static str);
 
-const FORMATS: &[Format] = &[
+const FORMATS: &[FileFormat] = &[
     (
         "a task of Trogdor",
         |file| file.has("org.apache.kafka.trogdor."),

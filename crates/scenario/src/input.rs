@@ -5,7 +5,7 @@ pub use kdyno_model::words::{listed, nearest, quoted};
 
 /// A place in a text, both from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Place {
+pub struct TextPosition {
     /// Line.
     pub line: u32,
     /// Column.
@@ -34,7 +34,7 @@ pub struct InputError {
     /// Name of the text: a file's path, or `--set size=1`. Empty until [`InputError::in_file`].
     pub file: String,
     /// Where in it; none when the text as a whole is meant.
-    pub place: Option<Place>,
+    pub place: Option<TextPosition>,
     /// One lowercase sentence.
     pub message: String,
     /// What to do instead.
@@ -45,7 +45,7 @@ pub struct InputError {
 
 impl InputError {
     /// An error at a place of a text that is named later.
-    pub fn at(place: Place, message: impl Into<String>) -> Self {
+    pub fn at(place: TextPosition, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { file: String::new(), place: Some(place), message, hint: None, mistake: Mistake::Together }
     }
@@ -94,7 +94,7 @@ impl InputError {
     }
 
     /// A known word that this version does not act on yet.
-    pub fn later(place: Place, what: &str, hint: &str) -> Self {
+    pub fn later(place: TextPosition, what: &str, hint: &str) -> Self {
         let error = Self::at(place, format!("{what} is not in this version yet"));
         if hint.is_empty() { error } else { error.hint(hint) }
     }

@@ -7,11 +7,11 @@ pub use sides::{Expr, MetricOf, Operator};
 
 use crate::expr::{DEPTH_MAX, TEXT_BYTES_MAX};
 use crate::file::ScenarioFile;
-use crate::input::{InputError, Place, quoted};
+use crate::input::{InputError, TextPosition, quoted};
 use crate::names::{known_param, metric_of};
-use crate::yaml::Typed;
+use crate::yaml::Scalar;
 use kdyno_model::plan::ClaimOp;
-use sides::{Side, described, folded, literal, single, units_of};
+use sides::{ExprSide, described, folded, literal, single, units_of};
 
 /// Two sides and how they are compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,12 +28,12 @@ pub struct Comparison {
 ///
 /// # Errors
 /// A syntax error, an unknown metric or param, sides whose units differ; with its place.
-pub fn comparison(typed: &Typed, file: &ScenarioFile) -> Result<Comparison, InputError> {
+pub fn comparison(typed: &Scalar, file: &ScenarioFile) -> Result<Comparison, InputError> {
     if typed.text.len() > TEXT_BYTES_MAX {
         let message = format!("the expression is longer than {TEXT_BYTES_MAX} bytes");
         return Err(InputError::at(typed.place, message));
     }
-    let mut parser = Parser { typed, file, at: 0, depth: 0 };
+    let mut parser = JudgedParser { typed, file, at: 0, depth: 0 };
     let left = parser.sum()?;
     let op = parser.op()?;
     let right = parser.sum()?;
@@ -51,15 +51,15 @@ pub fn comparison(typed: &Typed, file: &ScenarioFile) -> Result<Comparison, Inpu
     Ok(Comparison { left: left.expr, op, right: right.expr })
 }
 
-struct Parser<'a> {
-    typed: &'a Typed,
+struct JudgedParser<'a> {
+    typed: &'a Scalar,
     file: &'a ScenarioFile,
     /// Bytes read.
     at: usize,
     depth: u32,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> JudgedParser<'a> {
     fn rest(&self) -> &'a str {
         &self.typed.text[self.at..]
     }
@@ -79,13 +79,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Place of the next character; a text of several lines has the place of its beginning.
-    fn place(&self) -> Place {
-        let Place { line, column } = self.typed.place;
+    fn place(&self) -> TextPosition {
+        let TextPosition { line, column } = self.typed.place;
         if line == 0 {
             return self.typed.place;
         }
         let before = self.typed.text[..self.at].chars().count() + usize::from(self.typed.quoted);
-        Place { line, column: column.saturating_add(u32::try_from(before).unwrap_or(0)) }
+        TextPosition { line, column: column.saturating_add(u32::try_from(before).unwrap_or(0)) }
     }
 
     fn wrong(&self, message: impl Into<String>) -> InputError {
@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
         Ok(op)
     }
 
-    fn sum(&mut self) -> Result<Side, InputError> {
+    fn sum(&mut self) -> Result<ExprSide, InputError> {
         let mut left = self.product()?;
         loop {
             let op = match self.peek() {
@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn product(&mut self) -> Result<Side, InputError> {
+    fn product(&mut self) -> Result<ExprSide, InputError> {
         let mut left = self.factor()?;
         loop {
             let op = match self.peek() {
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn factor(&mut self) -> Result<Side, InputError> {
+    fn factor(&mut self) -> Result<ExprSide, InputError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(self.wrong(format!("the expression is nested more than {DEPTH_MAX} deep")));
@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
         Ok(side)
     }
 
-    fn number(&mut self) -> Result<Side, InputError> {
+    fn number(&mut self) -> Result<ExprSide, InputError> {
         let rest = self.rest();
         let digits =
             rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(rest.len());
@@ -197,21 +197,21 @@ impl<'a> Parser<'a> {
         Ok(side)
     }
 
-    fn metric(&mut self) -> Result<Side, InputError> {
+    fn metric(&mut self) -> Result<ExprSide, InputError> {
         let place = self.place();
         let rest = self.rest();
         let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let end = rest.find(|c: char| !in_name(c)).unwrap_or(rest.len());
-        let name = Typed { text: rest[..end].to_owned(), place, quoted: false };
+        let name = Scalar { text: rest[..end].to_owned(), place, quoted: false };
         let (of, unit) = metric_of(&name, self.file)?;
         self.at += end;
         let case = if self.eat('[') { self.selector()? } else { Vec::new() };
         let units = units_of(unit);
-        Ok(Side { expr: Expr::Metric(MetricOf { of, unit, case, place }), units, written: None })
+        Ok(ExprSide { expr: Expr::Metric(MetricOf { of, unit, case, place }), units, written: None })
     }
 
     /// `param=value, …]`.
-    fn selector(&mut self) -> Result<Vec<(Typed, Typed)>, InputError> {
+    fn selector(&mut self) -> Result<Vec<(Scalar, Scalar)>, InputError> {
         let Some(length) = self.rest().find(']') else { return Err(self.wrong("a `[` has no `]`")) };
         let end = self.at + length;
         let mut found = Vec::new();
@@ -226,9 +226,9 @@ impl<'a> Parser<'a> {
             let blanks = |text: &str| text.len() - text.trim_start().len();
             let begin = self.at;
             self.at = begin + blanks(name);
-            let name = Typed { text: name.trim().to_owned(), place: self.place(), quoted: false };
+            let name = Scalar { text: name.trim().to_owned(), place: self.place(), quoted: false };
             self.at = begin + part.len() - value.len() + blanks(value);
-            let value = Typed { text: value.trim().to_owned(), place: self.place(), quoted: false };
+            let value = Scalar { text: value.trim().to_owned(), place: self.place(), quoted: false };
             known_param(&name, self.file)?;
             found.push((name, value));
             self.at = (begin + part.len() + 1).min(end);
@@ -241,7 +241,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Both sides in one unit.
-    fn alike(&self, left: Side, right: Side, place: Place, done: &str) -> Result<(Side, Side), InputError> {
+    fn alike(
+        &self,
+        left: ExprSide,
+        right: ExprSide,
+        place: TextPosition,
+        done: &str,
+    ) -> Result<(ExprSide, ExprSide), InputError> {
         let (wanted_left, wanted_right) = (right.units, left.units);
         let (left, right) = (left.fit(wanted_left), right.fit(wanted_right));
         if left.units == right.units {
@@ -277,8 +283,8 @@ mod tests {
         Scenario::parse(text, "x.yaml").expect("a scenario")
     }
 
-    fn typed(text: &str) -> Typed {
-        Typed { text: text.to_owned(), place: Place { line: 7, column: 10 }, quoted: false }
+    fn typed(text: &str) -> Scalar {
+        Scalar { text: text.to_owned(), place: TextPosition { line: 7, column: 10 }, quoted: false }
     }
 
     fn told(expr: &Expr) -> String {
@@ -298,7 +304,7 @@ mod tests {
         let read = comparison(&typed(text), scenario.typed());
         let read = read.map(|read| format!("{} {:?} {}", told(&read.left), read.op, told(&read.right)));
         read.map_err(|error| {
-            let Place { line, column } = error.place.expect("a place");
+            let TextPosition { line, column } = error.place.expect("a place");
             format!("{line}:{column}: {} | {}", error.message, error.hint.unwrap_or_default())
         })
     }

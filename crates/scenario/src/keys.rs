@@ -30,7 +30,7 @@ use kdyno_model::stacks::FlameKind;
 
 /// What may be under a key.
 #[derive(Debug)]
-pub enum Kind {
+pub enum ValueKind {
     /// A single value; the text says which sort.
     Scalar(&'static str),
     /// One of these words.
@@ -42,9 +42,9 @@ pub enum Kind {
     /// A map of free names with single values; the text says of what.
     Settings(&'static str),
     /// A list.
-    List(&'static Kind),
+    List(&'static ValueKind),
     /// One of several.
-    Either(&'static [Kind]),
+    Either(&'static [ValueKind]),
 }
 
 /// One key.
@@ -53,7 +53,7 @@ pub struct Key {
     /// As typed.
     pub name: &'static str,
     /// What may be under it.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// What holds when it is left out; none when it is required or when nothing holds.
     pub default: Option<&'static str>,
     /// Whether it must be there.
@@ -106,15 +106,15 @@ impl Section {
     }
 }
 
-const fn key(name: &'static str, kind: Kind, meaning: &'static str) -> Key {
+const fn key(name: &'static str, kind: ValueKind, meaning: &'static str) -> Key {
     Key { name, kind, default: None, required: false, meaning }
 }
 
-const fn needed(name: &'static str, kind: Kind, meaning: &'static str) -> Key {
+const fn needed(name: &'static str, kind: ValueKind, meaning: &'static str) -> Key {
     Key { name, kind, default: None, required: true, meaning }
 }
 
-const fn or(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Key {
+const fn or(name: &'static str, kind: ValueKind, default: &'static str, meaning: &'static str) -> Key {
     Key { name, kind, default: Some(default), required: false, meaning }
 }
 
@@ -122,45 +122,58 @@ const fn section(name: &'static str, purpose: &'static str, keys: &'static [Key]
     Section { name, purpose, keys, later: &[], open: false }
 }
 
-const COUNT: Kind = Kind::Scalar("count");
-const SIZE: Kind = Kind::Scalar("size");
-const DURATION: Kind = Kind::Scalar("duration");
-const RATE: Kind = Kind::Scalar("rate");
-const TEXT: Kind = Kind::Scalar("text");
+const COUNT: ValueKind = ValueKind::Scalar("count");
+const SIZE: ValueKind = ValueKind::Scalar("size");
+const DURATION: ValueKind = ValueKind::Scalar("duration");
+const RATE: ValueKind = ValueKind::Scalar("rate");
+const TEXT: ValueKind = ValueKind::Scalar("text");
 
 /// A scenario's top level.
 pub static SCENARIO: Section = Section {
     name: "scenario",
     purpose: "One question, asked of a system under a load.",
     keys: &[
-        needed("kdyno", Kind::Choice(&["1"]), "version of this format"),
+        needed("kdyno", ValueKind::Choice(&["1"]), "version of this format"),
         needed("id", TEXT, "short name: lowercase letters, digits and `-`"),
         needed("question", TEXT, "the question the scenario asks, for people"),
-        key("params", Kind::Settings("params"), "the values that may vary, each with its usual value"),
-        key("profiles", Kind::Named(&PROFILE), "named settings of the params, e.g. `laptop`, `published`"),
-        key("cases", Kind::List(&Kind::Settings("params")), "chosen rows of param values, one case each"),
-        key("vary", Kind::Section(&VARY), "lists of param values; every combination is a case"),
-        key("system", Kind::Section(&SYSTEM), "the cluster to make; not used with a target"),
-        needed("topics", Kind::Named(&TOPIC), "topics to make; their names are addresses"),
+        key("params", ValueKind::Settings("params"), "the values that may vary, each with its usual value"),
+        key(
+            "profiles",
+            ValueKind::Named(&PROFILE),
+            "named settings of the params, e.g. `laptop`, `published`",
+        ),
+        key(
+            "cases",
+            ValueKind::List(&ValueKind::Settings("params")),
+            "chosen rows of param values, one case each",
+        ),
+        key("vary", ValueKind::Section(&VARY), "lists of param values; every combination is a case"),
+        key("system", ValueKind::Section(&SYSTEM), "the cluster to make; not used with a target"),
+        needed("topics", ValueKind::Named(&TOPIC), "topics to make; their names are addresses"),
         needed(
             "load",
-            Kind::Named(&LOAD),
+            ValueKind::Named(&LOAD),
             "load items, all started together unless `at` or `after` says otherwise; their names are addresses",
         ),
         key(
             "components",
-            Kind::Named(&COMPONENT),
+            ValueKind::Named(&COMPONENT),
             "what runs next to the cluster: services of your own system, databases; their names are addresses",
         ),
-        needed("phases", Kind::Section(&PHASES), "lengths of warm-up, measurement and drain"),
+        needed("phases", ValueKind::Section(&PHASES), "lengths of warm-up, measurement and drain"),
         key(
             "environment",
-            Kind::Settings("facts"),
+            ValueKind::Settings("facts"),
             "what is known of where it runs, e.g. `{instance: m7g.2xlarge, disk: {limit: 250MiB/s}}`; printed as \"declared\"; \
              `disk.limit` and `network.limit`, per broker, are limits that health is checked against",
         ),
         or("repeat", COUNT, "1", "trials per case"),
-        or("isolation", Kind::Choice(&["cluster", "topic", "none"]), "topic", "what is new for each trial"),
+        or(
+            "isolation",
+            ValueKind::Choice(&["cluster", "topic", "none"]),
+            "topic",
+            "what is new for each trial",
+        ),
         key(
             "budget",
             DURATION,
@@ -168,30 +181,34 @@ pub static SCENARIO: Section = Section {
         ),
         key(
             "flame",
-            Kind::Choice(FlameKind::NAMES),
+            ValueKind::Choice(FlameKind::NAMES),
             "sample the stacks of local brokers and of Java clients in the measured window, for flame graphs: of CPU time \
              (`cpu`), allocation (`alloc`) or waiting for locks (`lock`), or all three as a Flight Recorder file (`jfr`)",
         ),
-        key("compare", Kind::Section(&COMPARE), "two sides to compare, in pairs of trials"),
-        key("find", Kind::Section(&FIND), "the load to search for: the highest at which conditions hold"),
+        key("compare", ValueKind::Section(&COMPARE), "two sides to compare, in pairs of trials"),
+        key(
+            "find",
+            ValueKind::Section(&FIND),
+            "the load to search for: the highest at which conditions hold",
+        ),
         key(
             "fail_if",
-            Kind::List(&TEXT),
+            ValueKind::List(&TEXT),
             "thresholds of this run, e.g. `[writers.response.p99 > 50ms]`: where one is true the run ends with exit code 3. One \
              trial is enough. A metric without a case in brackets is judged in every case; of several trials their median counts",
         ),
         key(
             "expect",
-            Kind::List(&Kind::Section(&EXPECT)),
+            ValueKind::List(&ValueKind::Section(&EXPECT)),
             "expectations of the cluster to be judged: they hold, do not hold, or are inconclusive. They need repeats",
         ),
         key(
             "contrasts",
-            Kind::List(&Kind::Named(&CONTRAST)),
+            ValueKind::List(&ValueKind::Named(&CONTRAST)),
             "named ratios between two cases: `[{bigger batches: {from: {batch: 1KiB}, to: {batch: 16KiB}, of: [writers.acked_per_s]}}]`",
         ),
-        key("show", Kind::Section(&SHOW), "the table to print"),
-        key("published", Kind::Section(&PUBLISHED), "published figures, to compare with ours"),
+        key("show", ValueKind::Section(&SHOW), "the table to print"),
+        key("published", ValueKind::Section(&PUBLISHED), "published figures, to compare with ours"),
     ],
     later: &[("sla", "`find: {highest: …, while: […]}` searches for the load at an SLA"), ("faults", "")],
     open: false,
@@ -202,8 +219,12 @@ pub static PROFILE: Section = Section {
     name: "profile",
     purpose: "Param values that replace those under `params`; it may bring cases of its own.",
     keys: &[
-        key("cases", Kind::List(&Kind::Settings("params")), "replaces the scenario's `cases` and `vary`"),
-        key("vary", Kind::Section(&VARY), "replaces the scenario's `cases` and `vary`"),
+        key(
+            "cases",
+            ValueKind::List(&ValueKind::Settings("params")),
+            "replaces the scenario's `cases` and `vary`",
+        ),
+        key("vary", ValueKind::Section(&VARY), "replaces the scenario's `cases` and `vary`"),
     ],
     later: &[],
     open: true,
@@ -225,14 +246,17 @@ pub static SYSTEM: Section = Section {
     keys: &[
         or(
             "kafka",
-            Kind::Either(&[Kind::Scalar("release, `newest` or `null-broker`"), Kind::Section(&KAFKA)]),
+            ValueKind::Either(&[
+                ValueKind::Scalar("release, `newest` or `null-broker`"),
+                ValueKind::Section(&KAFKA),
+            ]),
             "newest",
             "where Kafka comes from: a release such as `3.7.2`, or `{home: DIR}`, or `{source: DIR}`; or `null-broker`: no \
              Kafka, but a broker that acknowledges everything and keeps nothing, to measure clients alone",
         ),
         or(
             "mode",
-            Kind::Either(&[Kind::Choice(&["kraft", "zookeeper"]), Kind::Section(&MODE)]),
+            ValueKind::Either(&[ValueKind::Choice(&["kraft", "zookeeper"]), ValueKind::Section(&MODE)]),
             "kraft",
             "how metadata is kept: `kraft`, `{kraft: combined}`, `{controllers: 3}`, `{zookeeper: 3}` or `zookeeper` \
              (one node)",
@@ -244,41 +268,45 @@ pub static SYSTEM: Section = Section {
             "number of brokers; on one machine more of them are more work and not more hardware, so 1 shows small differences \
              best, and 3 where replication is part of the question",
         ),
-        key("limits", Kind::Section(&LIMITS), "what each broker may use"),
+        key("limits", ValueKind::Section(&LIMITS), "what each broker may use"),
         key(
             "jvm",
-            Kind::List(&TEXT),
+            ValueKind::List(&TEXT),
             "further JVM options of each broker, which take the place of those of Kafka's start script that set the same; `limits.heap` \
              sizes the heap",
         ),
-        key("racks", Kind::List(&TEXT), "rack of each broker; a shorter list repeats"),
+        key("racks", ValueKind::List(&TEXT), "rack of each broker; a shorter list repeats"),
         or(
             "storage",
-            Kind::Either(&[Kind::Choice(&["disk", "memory"]), Kind::List(&TEXT)]),
+            ValueKind::Either(&[ValueKind::Choice(&["disk", "memory"]), ValueKind::List(&TEXT)]),
             "disk",
             "where the brokers' logs lie; a list names one folder per drive",
         ),
-        key("config", Kind::Settings("Kafka broker settings"), "broker settings under Kafka's own names"),
+        key(
+            "config",
+            ValueKind::Settings("Kafka broker settings"),
+            "broker settings under Kafka's own names",
+        ),
         key(
             "listeners",
-            Kind::Section(&LISTENERS),
+            ValueKind::Section(&LISTENERS),
             "how clients connect to the brokers, and brokers to each other",
         ),
         or(
             "metrics",
-            Kind::Choice(BROKER_METRICS),
+            ValueKind::Choice(BROKER_METRICS),
             "jmx",
             "how the metrics that brokers keep of themselves are read: `jmx`, every 10 s from the Prometheus JMX agent in each of \
              them, or `none`: they run without it",
         ),
         key(
             "zones",
-            Kind::Section(&ZONES),
+            ValueKind::Section(&ZONES),
             "in which zones brokers and clients are, and what lies between two of them",
         ),
         or(
             "proxy",
-            Kind::Either(&[Kind::Choice(PROXIES), Kind::Section(&COMPONENT)]),
+            ValueKind::Either(&[ValueKind::Choice(PROXIES), ValueKind::Section(&COMPONENT)]),
             "none",
             "a proxy between clients and brokers that understands Kafka: `kroxylicious`, fetched by Maven once; or a component with a \
              `command`, which is to listen on 127.0.0.1 and the port that `KDYNO_PORT` names, and may use as many ports after it as \
@@ -319,7 +347,11 @@ pub static MODE: Section = section(
     "mode",
     "One of the three.",
     &[
-        key("kraft", Kind::Choice(&["combined"]), "each broker is a controller too (the first three vote)"),
+        key(
+            "kraft",
+            ValueKind::Choice(&["combined"]),
+            "each broker is a controller too (the first three vote)",
+        ),
         key("controllers", COUNT, "number of controllers of their own"),
         key("zookeeper", COUNT, "number of ZooKeeper nodes, 1 or 3; Kafka before 4.0"),
     ],
@@ -333,13 +365,13 @@ pub static LIMITS: Section = Section {
         or("heap", SIZE, "1GiB", "heap of each broker, fixed (`-Xms` = `-Xmx`)"),
         key(
             "cpus",
-            Kind::Scalar("a number of CPUs"),
+            ValueKind::Scalar("a number of CPUs"),
             "CPUs' worth of time that each broker may use, e.g. `1.5`, by a control group of its own (cgroups); a preflight \
              says where this host does not allow that",
         ),
         key(
             "pin",
-            Kind::List(&Kind::List(&COUNT)),
+            ValueKind::List(&ValueKind::List(&COUNT)),
             "CPUs each broker is pinned to, e.g. `[[0], [1]]`; a shorter list repeats",
         ),
     ],
@@ -354,7 +386,7 @@ pub static TOPIC: Section = section(
     &[
         needed("partitions", COUNT, "number of partitions"),
         or("replicas", COUNT, "1", "replication factor"),
-        key("config", Kind::Settings("Kafka topic settings"), "topic settings under Kafka's own names"),
+        key("config", ValueKind::Settings("Kafka topic settings"), "topic settings under Kafka's own names"),
     ],
 );
 
@@ -365,27 +397,27 @@ pub static PHASES: Section = section(
     &[
         or(
             "warmup",
-            Kind::Scalar("`auto`, `LEAST..MOST` or a duration"),
+            ValueKind::Scalar("`auto`, `LEAST..MOST` or a duration"),
             "5s",
             "load that is not reported. `10s..60s` ends by evidence between these bounds, when rate, latency and the \
              brokers' CPU time have settled; `auto` is `5s..60s`",
         ),
         or(
             "condition",
-            Kind::Scalar("`auto`, `none`, `LEAST..MOST` or a duration"),
+            ValueKind::Scalar("`auto`, `none`, `LEAST..MOST` or a duration"),
             "auto",
             "load for a local cluster that was just started, before its first trial; it is in no table. `auto` is \
              `20s..60s`; a target gets none",
         ),
         needed(
             "measure",
-            Kind::Either(&[DURATION, Kind::Section(&MEASURE)]),
+            ValueKind::Either(&[DURATION, ValueKind::Section(&MEASURE)]),
             "the measured window: a duration, or `{records: 20M}`, or `{records: 20M each}`, or `{until: ITEM}`, the end of a \
              command",
         ),
         or(
             "drain",
-            Kind::Either(&[Kind::Choice(&["auto"]), DURATION]),
+            ValueKind::Either(&[ValueKind::Choice(&["auto"]), DURATION]),
             "auto",
             "longest wait for what is in flight; `auto` is the largest `delivery.timeout.ms`",
         ),
@@ -399,7 +431,7 @@ pub static MEASURE: Section = section(
     &[
         key(
             "records",
-            Kind::Scalar("count or `COUNT each`"),
+            ValueKind::Scalar("count or `COUNT each`"),
             "records of each produce item, or of each of its clients",
         ),
         key("until", TEXT, "a load item that is a command: the window ends when it does"),
@@ -414,10 +446,10 @@ pub static SHOW: Section = section(
     &[
         key(
             "rows",
-            Kind::List(&TEXT),
+            ValueKind::List(&TEXT),
             "params that head each row; left out: those that differ between cases",
         ),
-        key("columns", Kind::List(&TEXT), "metric addresses, e.g. `writers.acked_per_s`"),
+        key("columns", ValueKind::List(&TEXT), "metric addresses, e.g. `writers.acked_per_s`"),
     ],
 );
 
@@ -427,11 +459,11 @@ pub static PUBLISHED: Section = section(
     "Figures somebody published. They are facts to compare shapes with; a row that no case runs prints \
      \"not tested\".",
     &[
-        needed("source", Kind::Section(&SOURCE), "where they stand"),
+        needed("source", ValueKind::Section(&SOURCE), "where they stand"),
         or("definition", TEXT, "", "how the source defines its figure, where that differs from ours"),
         needed(
             "rows",
-            Kind::List(&Kind::Settings("params and metric addresses")),
+            ValueKind::List(&ValueKind::Settings("params and metric addresses")),
             "params that select a case, and metric addresses with the published number in the metric's unit \
              (`null`: not given); a param of `show.rows` left out has its value under `params`",
         ),

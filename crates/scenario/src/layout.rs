@@ -2,17 +2,17 @@
 //! on, which is often after the line that is wrong; here lines are looked at as a person does: where they begin, and
 //! what was opened and not closed.
 
-use crate::input::{InputError, Place, quoted};
+use crate::input::{InputError, TextPosition, quoted};
 
 /// A column in which lines of one map or list begin.
-struct Level {
+struct IndentLevel {
     column: usize,
     is_list: bool,
 }
 
 /// A line that begins a key or an item.
 #[derive(Clone, Copy)]
-struct Begun<'t> {
+struct BegunLine<'t> {
     line: usize,
     column: usize,
     text: &'t str,
@@ -31,10 +31,10 @@ struct Unclosed {
 }
 
 #[derive(Default)]
-struct Layout<'t> {
-    levels: Vec<Level>,
+struct LayoutChecker<'t> {
+    levels: Vec<IndentLevel>,
     /// The last line that begins a key or an item, and the one before it.
-    last: [Option<Begun<'t>>; 2],
+    last: [Option<BegunLine<'t>>; 2],
     unclosed: Vec<Unclosed>,
     /// Column of the key whose text block (`|`, `>`) is open.
     block: Option<usize>,
@@ -42,7 +42,7 @@ struct Layout<'t> {
 
 /// The first line up to `last_line` that does not fit those before it; `None` when all of them do.
 pub(crate) fn mistake(text: &str, last_line: usize) -> Option<InputError> {
-    let mut layout = Layout::default();
+    let mut layout = LayoutChecker::default();
     for (index, line) in text.lines().take(last_line).enumerate() {
         if let Some(error) = layout.take(index + 1, line) {
             return Some(error);
@@ -58,12 +58,12 @@ pub(crate) fn mistake(text: &str, last_line: usize) -> Option<InputError> {
     Some(InputError::at(place(line, column), message).hint(format!("add the `{close}` that belongs to it")))
 }
 
-fn place(line: usize, column: usize) -> Place {
+fn place(line: usize, column: usize) -> TextPosition {
     let short = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    Place { line: short(line), column: short(column) }
+    TextPosition { line: short(line), column: short(column) }
 }
 
-impl<'t> Layout<'t> {
+impl<'t> LayoutChecker<'t> {
     fn take(&mut self, line: usize, full: &'t str) -> Option<InputError> {
         let text = full.trim_start_matches(' ');
         let column = full.len() - text.len() + 1;
@@ -80,7 +80,7 @@ impl<'t> Layout<'t> {
         let text_end = text.trim_end().len();
         let is_text = !is_item && key.is_none() && !text.starts_with(['{', '[']);
         let opens = is_item || key == Some(text_end);
-        let here = Begun { line, column, text: &text[..text_end], opens, is_text };
+        let here = BegunLine { line, column, text: &text[..text_end], opens, is_text };
         if let Some(error) = self.place(here, is_item) {
             return error;
         }
@@ -99,7 +99,7 @@ impl<'t> Layout<'t> {
     }
 
     /// Finds the level a line belongs to. `Some(None)`: it goes on with the text of the line before.
-    fn place(&mut self, here: Begun<'t>, is_item: bool) -> Option<Option<InputError>> {
+    fn place(&mut self, here: BegunLine<'t>, is_item: bool) -> Option<Option<InputError>> {
         let [last, before] = self.last;
         if let Some(text) = last.filter(|last| last.is_text && here.column >= last.column) {
             return Some(if here.is_text { None } else { Some(no_colon(text)) });
@@ -110,7 +110,7 @@ impl<'t> Layout<'t> {
             _ => {}
         }
         if last.is_none_or(|last| here.column > last.column) {
-            self.levels.push(Level { column: here.column, is_list: is_item });
+            self.levels.push(IndentLevel { column: here.column, is_list: is_item });
         } else {
             while self.levels.last().is_some_and(|level| level.column > here.column) {
                 self.levels.pop();
@@ -127,9 +127,9 @@ impl<'t> Layout<'t> {
         if is_item && key_end(&here.text[1..]).is_some() {
             let inner = here.text[1..].trim_start();
             let column = here.column + here.text.len() - inner.len();
-            self.levels.push(Level { column, is_list: false });
+            self.levels.push(IndentLevel { column, is_list: false });
             let opens = key_end(inner) == Some(inner.len());
-            self.last = [Some(Begun { column, opens, ..here }), last];
+            self.last = [Some(BegunLine { column, opens, ..here }), last];
         } else {
             self.last = [Some(here), last];
         }
@@ -165,11 +165,11 @@ fn key_end(text: &str) -> Option<usize> {
     end.or_else(|| text.ends_with(':').then_some(text.len()))
 }
 
-fn shown(begun: Begun<'_>) -> String {
+fn shown(begun: BegunLine<'_>) -> String {
     quoted(begun.text)
 }
 
-fn too_deep(here: Begun<'_>, last: Begun<'_>, before: Option<Begun<'_>>) -> InputError {
+fn too_deep(here: BegunLine<'_>, last: BegunLine<'_>, before: Option<BegunLine<'_>>) -> InputError {
     // Lines before and after it agree: the one between them is wrong.
     if before.is_some_and(|before| before.column == here.column) {
         let message = format!(
@@ -191,7 +191,7 @@ fn too_deep(here: Begun<'_>, last: Begun<'_>, before: Option<Begun<'_>>) -> Inpu
         .hint(format!("begin it in column {}, as line {}", last.column, last.line))
 }
 
-fn between(here: Begun<'_>, last: Option<Begun<'_>>) -> InputError {
+fn between(here: BegunLine<'_>, last: Option<BegunLine<'_>>) -> InputError {
     let message = format!(
         "{} begins in column {}, in which no line begins that it could belong to",
         shown(here),
@@ -207,12 +207,12 @@ fn between(here: Begun<'_>, last: Option<Begun<'_>>) -> InputError {
     }
 }
 
-fn no_item(here: Begun<'_>) -> InputError {
+fn no_item(here: BegunLine<'_>) -> InputError {
     let message = format!("{} is among the items of a list, but does not begin with `- `", shown(here));
     InputError::at(place(here.line, here.column), message).hint("a list has only items, a map only keys")
 }
 
-fn no_colon(here: Begun<'_>) -> InputError {
+fn no_colon(here: BegunLine<'_>) -> InputError {
     InputError::at(
         place(here.line, here.column),
         format!("{} has no `: ` between a key and its value", shown(here)),

@@ -36,14 +36,14 @@ pub use names::metric_of;
 pub use reference::{json_schema, reference, target_json_schema};
 
 use crate::input::InputError;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 use kdyno_model::metric::Address;
 
 /// A scenario whose keys, names and references are right.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     file_name: String,
-    root: Node,
+    root: YamlNode,
     typed: ScenarioFile,
     columns: Vec<Address>,
     published: Option<CheckedPublished>,
@@ -62,7 +62,7 @@ impl Scenario {
         read().map_err(|error| formats::recognised(text, "a scenario", error).in_file(file_name))
     }
 
-    fn of_tree(root: Node, file_name: &str) -> Result<Self, InputError> {
+    fn of_tree(root: YamlNode, file_name: &str) -> Result<Self, InputError> {
         let typed = ScenarioFile::read(&root)?;
         let (columns, published) = check::check(&typed)?;
         Ok(Self { file_name: file_name.to_owned(), root, typed, columns, published })
@@ -72,7 +72,7 @@ impl Scenario {
     ///
     /// # Errors
     /// A key that may not be there, a name that the scenario does not have, or whatever the patch makes wrong.
-    pub fn patched(&self, patch: &Node) -> Result<Self, InputError> {
+    pub fn patched(&self, patch: &YamlNode) -> Result<Self, InputError> {
         Self::of_tree(patch::apply(&self.root, patch)?, &self.file_name)
     }
 
@@ -80,12 +80,12 @@ impl Scenario {
     ///
     /// # Errors
     /// The first part of the path that is not there; the place is not one of the scenario.
-    pub fn patch_of_path(&self, path: &str, value: &str) -> Result<Node, InputError> {
+    pub fn patch_of_path(&self, path: &str, value: &str) -> Result<YamlNode, InputError> {
         patch::of_path(&self.root, path, value)
     }
 
     /// What is under a path.
-    pub fn at(&self, path: &[String]) -> Option<&Node> {
+    pub fn at(&self, path: &[String]) -> Option<&YamlNode> {
         patch::at(&self.root, path)
     }
 

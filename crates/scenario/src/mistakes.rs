@@ -2,10 +2,10 @@
 //! one mended: reading is pure and quick. What a mend may have brought about is never reported.
 
 use crate::Scenario;
-use crate::input::{InputError, Mistake, Place};
-use crate::keys::{self, Key, Kind};
+use crate::input::{InputError, Mistake, TextPosition};
+use crate::keys::{self, Key, ValueKind};
 use crate::patch::{Below, below, of_item};
-use crate::yaml::{self, Node, Typed};
+use crate::yaml::{self, Scalar, YamlNode};
 
 /// Most mistakes that are looked for in one text.
 const MISTAKES_MAX: usize = 100;
@@ -52,7 +52,7 @@ impl Scenario {
 }
 
 /// Changes the tree so that the mistake is gone: whether it says then what was meant. `None`: nothing was changed.
-fn mend(root: &mut Node, place: Place, mistake: &Mistake) -> Option<bool> {
+fn mend(root: &mut YamlNode, place: TextPosition, mistake: &Mistake) -> Option<bool> {
     let top = Below::Section(&keys::SCENARIO);
     match mistake {
         Mistake::Together => None,
@@ -65,11 +65,11 @@ fn mend(root: &mut Node, place: Place, mistake: &Mistake) -> Option<bool> {
 }
 
 /// Renames the key at a place, or removes it with its value.
-fn rename(node: &mut Node, place: Place, meant: Option<&str>) -> bool {
+fn rename(node: &mut YamlNode, place: TextPosition, meant: Option<&str>) -> bool {
     match node {
-        Node::Scalar(_) => false,
-        Node::List(_, items) => items.iter_mut().any(|item| rename(item, place, meant)),
-        Node::Map(_, fields) => {
+        YamlNode::Scalar(_) => false,
+        YamlNode::List(_, items) => items.iter_mut().any(|item| rename(item, place, meant)),
+        YamlNode::Map(_, fields) => {
             let Some(at) = fields.iter().position(|(key, _)| key.place == place) else {
                 return fields.iter_mut().any(|(_, value)| rename(value, place, meant));
             };
@@ -83,27 +83,27 @@ fn rename(node: &mut Node, place: Place, meant: Option<&str>) -> bool {
 }
 
 /// Acts on each list and map, with what may stand in it, until one is changed.
-fn visit(node: &mut Node, of: Below, act: &mut dyn FnMut(&mut Node, Below) -> bool) -> bool {
+fn visit(node: &mut YamlNode, of: Below, act: &mut dyn FnMut(&mut YamlNode, Below) -> bool) -> bool {
     if act(node, of) {
         return true;
     }
     match node {
-        Node::Scalar(_) => false,
-        Node::List(_, items) => items.iter_mut().any(|item| visit(item, of, act)),
-        Node::Map(_, fields) => fields
+        YamlNode::Scalar(_) => false,
+        YamlNode::List(_, items) => items.iter_mut().any(|item| visit(item, of, act)),
+        YamlNode::Map(_, fields) => fields
             .iter_mut()
             .any(|(name, value)| inside(of, &name.text, value).is_some_and(|of| visit(value, of, act))),
     }
 }
 
 /// What may stand in the value of a key; `None`: nothing is mended there.
-fn inside(of: Below, name: &str, value: &Node) -> Option<Below> {
+fn inside(of: Below, name: &str, value: &YamlNode) -> Option<Below> {
     match of {
         Below::Section(_) if OF_PARAMS.contains(&name) => None,
         Below::Named(section) => Some(Below::Section(of_item(section, Some(value)))),
         Below::Settings | Below::Nothing => Some(Below::Nothing),
         Below::Section(_) => Some(match &key_of(of, name)?.kind {
-            Kind::List(items) => below(items),
+            ValueKind::List(items) => below(items),
             kind => below(kind),
         }),
     }
@@ -115,8 +115,8 @@ fn key_of(of: Below, name: &str) -> Option<&'static Key> {
 }
 
 /// Adds a key to the map at a place that lacks it.
-fn add(node: &mut Node, of: Below, place: Place, name: &str) -> bool {
-    let Node::Map(begins, fields) = node else { return false };
+fn add(node: &mut YamlNode, of: Below, place: TextPosition, name: &str) -> bool {
+    let YamlNode::Map(begins, fields) = node else { return false };
     if *begins != place || fields.iter().any(|(key, _)| key.text == name) {
         return false;
     }
@@ -126,11 +126,11 @@ fn add(node: &mut Node, of: Below, place: Place, name: &str) -> bool {
 }
 
 /// Replaces the value at a place, or removes it where it may be left out.
-fn replace(node: &mut Node, of: Below, place: Place, other: Option<&str>) -> bool {
-    let other = other.map(|text| Node::Scalar(filled(text)));
+fn replace(node: &mut YamlNode, of: Below, place: TextPosition, other: Option<&str>) -> bool {
+    let other = other.map(|text| YamlNode::Scalar(filled(text)));
     match node {
-        Node::Scalar(_) => false,
-        Node::List(_, items) => {
+        YamlNode::Scalar(_) => false,
+        YamlNode::List(_, items) => {
             let Some(at) = items.iter().position(|item| is_at(item, place)) else { return false };
             match other {
                 Some(other) => items[at] = other,
@@ -138,7 +138,7 @@ fn replace(node: &mut Node, of: Below, place: Place, other: Option<&str>) -> boo
             }
             true
         }
-        Node::Map(_, fields) => {
+        YamlNode::Map(_, fields) => {
             let Some(at) = fields.iter().position(|(_, value)| is_at(value, place)) else { return false };
             let key = key_of(of, &fields[at].0.text);
             let is_free = match (key, of) {
@@ -157,32 +157,32 @@ fn replace(node: &mut Node, of: Below, place: Place, other: Option<&str>) -> boo
 }
 
 /// Whether a node begins at a place; a single value, whether the place is in it.
-fn is_at(node: &Node, place: Place) -> bool {
-    let Node::Scalar(Typed { text, place: begins, .. }) = node else { return node.place() == place };
+fn is_at(node: &YamlNode, place: TextPosition) -> bool {
+    let YamlNode::Scalar(Scalar { text, place: begins, .. }) = node else { return node.place() == place };
     let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
     let columns = begins.column..=begins.column.saturating_add(length);
     begins.line == place.line && columns.contains(&place.column)
 }
 
 /// A value that may stand under a key.
-fn filler(kind: &Kind) -> Option<Node> {
-    let scalar = |text: &str| Some(Node::Scalar(filled(text)));
+fn filler(kind: &ValueKind) -> Option<YamlNode> {
+    let scalar = |text: &str| Some(YamlNode::Scalar(filled(text)));
     match kind {
-        Kind::Scalar(sort) => scalar(FILLERS.iter().find(|(begins, _)| sort.starts_with(begins))?.1),
-        Kind::Choice(words) => scalar(words.first()?),
-        Kind::Either(kinds) => kinds.iter().find_map(filler),
-        Kind::Section(section) => {
+        ValueKind::Scalar(sort) => scalar(FILLERS.iter().find(|(begins, _)| sort.starts_with(begins))?.1),
+        ValueKind::Choice(words) => scalar(words.first()?),
+        ValueKind::Either(kinds) => kinds.iter().find_map(filler),
+        ValueKind::Section(section) => {
             let needed = section.keys.iter().filter(|key| key.required);
             let fields = needed.map(|key| Some((filled(key.name), filler(&key.kind)?)));
-            Some(Node::Map(Place::default(), fields.collect::<Option<_>>()?))
+            Some(YamlNode::Map(TextPosition::default(), fields.collect::<Option<_>>()?))
         }
-        Kind::Named(_) | Kind::Settings(_) | Kind::List(_) => None,
+        ValueKind::Named(_) | ValueKind::Settings(_) | ValueKind::List(_) => None,
     }
 }
 
 /// A text that is nowhere in the file.
-fn filled(text: &str) -> Typed {
-    Typed::assumed(text, Place::default())
+fn filled(text: &str) -> Scalar {
+    Scalar::assumed(text, TextPosition::default())
 }
 
 #[cfg(test)]

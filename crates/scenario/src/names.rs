@@ -4,7 +4,7 @@ use crate::file::{ComponentKindFile, RoleFile, ScenarioFile};
 use crate::input::{InputError, known_hint, listed, meant, quoted};
 use crate::synonyms;
 use crate::values::unknown_param;
-use crate::yaml::Typed;
+use crate::yaml::Scalar;
 use kdyno_model::imported;
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::plan::PROXY;
@@ -15,7 +15,7 @@ fn param_names(file: &ScenarioFile) -> Vec<&str> {
 }
 
 /// Whether it is a param of the scenario; the error names the one that was meant.
-pub(crate) fn known_param(name: &Typed, file: &ScenarioFile) -> Result<(), InputError> {
+pub(crate) fn known_param(name: &Scalar, file: &ScenarioFile) -> Result<(), InputError> {
     let names = param_names(file);
     if names.contains(&name.text.as_str()) { Ok(()) } else { Err(unknown_param(name, names)) }
 }
@@ -24,7 +24,7 @@ pub(crate) fn known_param(name: &Typed, file: &ScenarioFile) -> Result<(), Input
 ///
 /// # Errors
 /// What is not a metric of this scenario.
-pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
+pub fn metric_of(typed: &Scalar, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
     let address = Address::parse(&typed.text).ok_or_else(|| {
         InputError::at(typed.place, format!("{} is not a metric address", quoted(&typed.text)))
             .hint("a metric address is SUBJECT.METRIC, e.g. `writers.acked_per_s`")

@@ -1,10 +1,10 @@
 //! Merge patches: what one side of a comparison lays over the scenario. The tables of keys say what may be there, so
 //! that a path which is not there is an error and not a new key that nothing reads.
 
-use crate::input::{InputError, Place, known_hint, quoted};
-use crate::keys::{self, Key, Kind, Section};
+use crate::input::{InputError, TextPosition, known_hint, quoted};
+use crate::keys::{self, Key, Section, ValueKind};
 use crate::walk::known;
-use crate::yaml::{self, Node, Typed};
+use crate::yaml::{self, Scalar, YamlNode};
 
 /// Longest value that is taken for YAML; more is not typed by hand.
 const VALUE_BYTES_MAX: usize = 4096;
@@ -23,21 +23,21 @@ pub struct Touched {
 ///
 /// # Errors
 /// The first part of the path that is not there.
-pub(crate) fn of_path(root: &Node, path: &str, value: &str) -> Result<Node, InputError> {
-    let place = Place::default();
+pub(crate) fn of_path(root: &YamlNode, path: &str, value: &str) -> Result<YamlNode, InputError> {
+    let place = TextPosition::default();
     let whole = quoted(path);
     let nothing = || InputError::at(place, format!("{whole} is not a whole path"));
-    let mut keys: Vec<Typed> = Vec::new();
+    let mut keys: Vec<Scalar> = Vec::new();
     let mut section = &keys::SIDE;
     let mut here = Some(root);
     let mut rest = path;
     loop {
         let (name, after) = rest.split_once('.').unwrap_or((rest, ""));
         if is_setting(name, section) {
-            keys.push(Typed::assumed(rest, place));
+            keys.push(Scalar::assumed(rest, place));
             break;
         }
-        let name = Typed::assumed(name, place);
+        let name = Scalar::assumed(name, place);
         let key = key_of(&name, section)?;
         here = child(here, &name.text);
         keys.push(name);
@@ -47,7 +47,7 @@ pub(crate) fn of_path(root: &Node, path: &str, value: &str) -> Result<Node, Inpu
             Below::Section(inner) => section = inner,
             Below::Named(inner) => {
                 let (name, after) = rest.split_once('.').unwrap_or((rest, ""));
-                let name = Typed::assumed(name, place);
+                let name = Scalar::assumed(name, place);
                 here = Some(named(here, &name, key.name)?);
                 section = of_item(inner, here);
                 keys.push(name);
@@ -59,7 +59,7 @@ pub(crate) fn of_path(root: &Node, path: &str, value: &str) -> Result<Node, Inpu
                 rest = after;
             }
             Below::Settings => {
-                keys.push(Typed::assumed(rest, place));
+                keys.push(Scalar::assumed(rest, place));
                 break;
             }
             Below::Nothing => {
@@ -68,27 +68,29 @@ pub(crate) fn of_path(root: &Node, path: &str, value: &str) -> Result<Node, Inpu
             }
         }
     }
-    let wrap = |value: Node, key: Typed| Node::Map(place, vec![(key, value)]);
+    let wrap = |value: YamlNode, key: Scalar| YamlNode::Map(place, vec![(key, value)]);
     Ok(keys.into_iter().rev().fold(value_of(value)?, wrap))
 }
 
 /// A value typed by hand: flow style where it begins like that, else a single value.
-fn value_of(value: &str) -> Result<Node, InputError> {
+fn value_of(value: &str) -> Result<YamlNode, InputError> {
     if value.len() <= VALUE_BYTES_MAX && value.trim_start().starts_with(['[', '{']) {
         return yaml::parse(value).map(nowhere);
     }
-    Ok(Node::Scalar(Typed::assumed(value, Place::default())))
+    Ok(YamlNode::Scalar(Scalar::assumed(value, TextPosition::default())))
 }
 
 /// The tree without places: it is nowhere in the scenario.
-pub fn nowhere(node: Node) -> Node {
-    let typed = |typed: Typed| Typed { place: Place::default(), ..typed };
+pub fn nowhere(node: YamlNode) -> YamlNode {
+    let typed = |typed: Scalar| Scalar { place: TextPosition::default(), ..typed };
     match node {
-        Node::Scalar(value) => Node::Scalar(typed(value)),
-        Node::List(_, items) => Node::List(Place::default(), items.into_iter().map(nowhere).collect()),
-        Node::Map(_, fields) => {
+        YamlNode::Scalar(value) => YamlNode::Scalar(typed(value)),
+        YamlNode::List(_, items) => {
+            YamlNode::List(TextPosition::default(), items.into_iter().map(nowhere).collect())
+        }
+        YamlNode::Map(_, fields) => {
             let fields = fields.into_iter().map(|(key, value)| (typed(key), nowhere(value)));
-            Node::Map(Place::default(), fields.collect())
+            YamlNode::Map(TextPosition::default(), fields.collect())
         }
     }
 }
@@ -97,24 +99,24 @@ pub fn nowhere(node: Node) -> Node {
 ///
 /// # Errors
 /// The first key that may not be there, or that the scenario does not have.
-pub(crate) fn apply(root: &Node, patch: &Node) -> Result<Node, InputError> {
+pub(crate) fn apply(root: &YamlNode, patch: &YamlNode) -> Result<YamlNode, InputError> {
     let fields = map_of(patch, "a side")?;
     for (key, _) in fields {
         key_of(key, &keys::SIDE)?;
     }
     let without = fields.iter().filter(|(key, _)| key.text != "params").cloned().collect();
-    merge_section(Some(root), &Node::Map(patch.place(), without), &keys::SIDE)
+    merge_section(Some(root), &YamlNode::Map(patch.place(), without), &keys::SIDE)
 }
 
 /// The paths that a patch touches, in its order.
-pub fn touched(patch: &Node) -> Vec<Touched> {
+pub fn touched(patch: &YamlNode) -> Vec<Touched> {
     let mut found = Vec::new();
     touch(patch, &keys::SIDE, &mut Vec::new(), &mut found);
     found
 }
 
-fn touch(patch: &Node, section: &'static Section, path: &mut Vec<String>, found: &mut Vec<Touched>) {
-    let Node::Map(_, fields) = patch else { return };
+fn touch(patch: &YamlNode, section: &'static Section, path: &mut Vec<String>, found: &mut Vec<Touched>) {
+    let YamlNode::Map(_, fields) = patch else { return };
     for (name, value) in fields {
         // A load item's keys are those of either role.
         let roles = [section, &keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END, &keys::COMMAND];
@@ -122,15 +124,17 @@ fn touch(patch: &Node, section: &'static Section, path: &mut Vec<String>, found:
         let key = sections.iter().flat_map(|section| section.keys).find(|key| key.name == name.text);
         path.push(name.text.clone());
         match (key.map(|key| below(&key.kind)), value) {
-            (Some(Below::Section(inner)), Node::Map(..)) if !one_of(key) => touch(value, inner, path, found),
-            (Some(Below::Named(inner)), Node::Map(_, items)) => {
+            (Some(Below::Section(inner)), YamlNode::Map(..)) if !one_of(key) => {
+                touch(value, inner, path, found)
+            }
+            (Some(Below::Named(inner)), YamlNode::Map(_, items)) => {
                 for (item, value) in items {
                     path.push(item.text.clone());
                     touch(value, inner, path, found);
                     path.pop();
                 }
             }
-            (Some(Below::Settings), Node::Map(_, settings)) => {
+            (Some(Below::Settings), YamlNode::Map(_, settings)) => {
                 found.extend(settings.iter().map(|(setting, _)| Touched {
                     path: path.iter().chain([&setting.text]).cloned().collect(),
                     default: None,
@@ -143,16 +147,16 @@ fn touch(patch: &Node, section: &'static Section, path: &mut Vec<String>, found:
 }
 
 /// What is under a path of the tree.
-pub(crate) fn at<'n>(root: &'n Node, path: &[String]) -> Option<&'n Node> {
+pub(crate) fn at<'n>(root: &'n YamlNode, path: &[String]) -> Option<&'n YamlNode> {
     path.iter().try_fold(root, |node, key| child(Some(node), key))
 }
 
 /// A node on one line, as YAML writes it.
-pub fn flow(node: &Node) -> String {
+pub fn flow(node: &YamlNode) -> String {
     match node {
-        Node::Scalar(typed) => typed.text.clone(),
-        Node::List(_, items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
-        Node::Map(_, fields) => {
+        YamlNode::Scalar(typed) => typed.text.clone(),
+        YamlNode::List(_, items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        YamlNode::Map(_, fields) => {
             let fields = fields.iter().map(|(key, value)| format!("{}: {}", key.text, flow(value)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
@@ -168,24 +172,24 @@ pub(crate) enum Below {
     Nothing,
 }
 
-pub(crate) fn below(kind: &'static Kind) -> Below {
+pub(crate) fn below(kind: &'static ValueKind) -> Below {
     match kind {
-        Kind::Section(section) => Below::Section(section),
-        Kind::Settings(what) => match *what {
+        ValueKind::Section(section) => Below::Section(section),
+        ValueKind::Settings(what) => match *what {
             keys::TOPICS_OF_SIDE => Below::Named(&keys::TOPIC),
             keys::LOAD_OF_SIDE => Below::Named(&keys::LOAD),
             keys::COMPONENTS_OF_SIDE => Below::Named(&keys::COMPONENT),
             _ => Below::Settings,
         },
-        Kind::Named(section) => Below::Named(section),
-        Kind::Either(kinds) => {
+        ValueKind::Named(section) => Below::Named(section),
+        ValueKind::Either(kinds) => {
             let section = kinds.iter().find_map(|kind| match kind {
-                Kind::Section(section) => Some(*section),
+                ValueKind::Section(section) => Some(*section),
                 _ => None,
             });
             section.map_or(Below::Nothing, Below::Section)
         }
-        Kind::Scalar(_) | Kind::Choice(_) | Kind::List(_) => Below::Nothing,
+        ValueKind::Scalar(_) | ValueKind::Choice(_) | ValueKind::List(_) => Below::Nothing,
     }
 }
 
@@ -196,10 +200,10 @@ fn is_setting(name: &str, section: &'static Section) -> bool {
 
 /// Whether a key takes a single value or a map: what is typed replaces all of it.
 fn one_of(key: Option<&Key>) -> bool {
-    key.is_some_and(|key| matches!(key.kind, Kind::Either(_)))
+    key.is_some_and(|key| matches!(key.kind, ValueKind::Either(_)))
 }
 
-fn key_of(name: &Typed, section: &'static Section) -> Result<&'static Key, InputError> {
+fn key_of(name: &Scalar, section: &'static Section) -> Result<&'static Key, InputError> {
     let is_side = std::ptr::eq(section, &keys::SIDE);
     if is_side && name.text != "label" && !section.keys.iter().any(|key| key.name == name.text) {
         if keys::SCENARIO.keys.iter().any(|key| key.name == name.text) {
@@ -218,13 +222,13 @@ fn key_of(name: &Typed, section: &'static Section) -> Result<&'static Key, Input
     key.ok_or_else(|| InputError::at(name.place, format!("{} cannot be changed", quoted(&name.text))))
 }
 
-fn child<'n>(node: Option<&'n Node>, name: &str) -> Option<&'n Node> {
-    let Node::Map(_, fields) = node? else { return None };
+fn child<'n>(node: Option<&'n YamlNode>, name: &str) -> Option<&'n YamlNode> {
+    let YamlNode::Map(_, fields) = node? else { return None };
     fields.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)
 }
 
 /// The section of a load item is that of its role.
-pub(crate) fn of_item(section: &'static Section, item: Option<&Node>) -> &'static Section {
+pub(crate) fn of_item(section: &'static Section, item: Option<&YamlNode>) -> &'static Section {
     match std::ptr::eq(section, &keys::LOAD) {
         false => section,
         true if child(item, "consume").is_some() => &keys::CONSUME,
@@ -237,10 +241,10 @@ pub(crate) fn of_item(section: &'static Section, item: Option<&Node>) -> &'stati
 }
 
 /// An entry that the scenario must have.
-fn named<'n>(map: Option<&'n Node>, name: &Typed, under: &str) -> Result<&'n Node, InputError> {
+fn named<'n>(map: Option<&'n YamlNode>, name: &Scalar, under: &str) -> Result<&'n YamlNode, InputError> {
     child(map, &name.text).ok_or_else(|| {
         let names: Vec<&str> = match map {
-            Some(Node::Map(_, fields)) => fields.iter().map(|(key, _)| key.text.as_str()).collect(),
+            Some(YamlNode::Map(_, fields)) => fields.iter().map(|(key, _)| key.text.as_str()).collect(),
             _ => Vec::new(),
         };
         let message = format!("the scenario has no {} under `{under}`", quoted(&name.text));
@@ -248,15 +252,19 @@ fn named<'n>(map: Option<&'n Node>, name: &Typed, under: &str) -> Result<&'n Nod
     })
 }
 
-fn map_of<'n>(node: &'n Node, what: &str) -> Result<&'n [(Typed, Node)], InputError> {
+fn map_of<'n>(node: &'n YamlNode, what: &str) -> Result<&'n [(Scalar, YamlNode)], InputError> {
     match node {
-        Node::Map(_, fields) => Ok(fields),
+        YamlNode::Map(_, fields) => Ok(fields),
         other => Err(InputError::at(other.place(), format!("`{what}` takes a map, not {}", other.kind()))),
     }
 }
 
-fn merge_section(target: Option<&Node>, patch: &Node, section: &'static Section) -> Result<Node, InputError> {
-    let mut merged = Merged::new(target, patch);
+fn merge_section(
+    target: Option<&YamlNode>,
+    patch: &YamlNode,
+    section: &'static Section,
+) -> Result<YamlNode, InputError> {
+    let mut merged = MergedMap::new(target, patch);
     for (name, value) in map_of(patch, section.name)? {
         if is_setting(&name.text, section) {
             merged.set(name, value.clone())?;
@@ -277,12 +285,12 @@ fn merge_section(target: Option<&Node>, patch: &Node, section: &'static Section)
 }
 
 fn merge_named(
-    target: Option<&Node>,
-    patch: &Node,
+    target: Option<&YamlNode>,
+    patch: &YamlNode,
     section: &'static Section,
     under: &str,
-) -> Result<Node, InputError> {
-    let mut merged = Merged::new(target, patch);
+) -> Result<YamlNode, InputError> {
+    let mut merged = MergedMap::new(target, patch);
     for (name, value) in map_of(patch, under)? {
         let here = named(target, name, under)?;
         if is_null(value) {
@@ -294,34 +302,34 @@ fn merge_named(
     Ok(merged.done())
 }
 
-fn merge_settings(target: Option<&Node>, patch: &Node, what: &str) -> Result<Node, InputError> {
-    let mut merged = Merged::new(target, patch);
+fn merge_settings(target: Option<&YamlNode>, patch: &YamlNode, what: &str) -> Result<YamlNode, InputError> {
+    let mut merged = MergedMap::new(target, patch);
     for (name, value) in map_of(patch, what)? {
         merged.set(name, value.clone())?;
     }
     Ok(merged.done())
 }
 
-fn is_null(node: &Node) -> bool {
-    matches!(node, Node::Scalar(typed) if !typed.quoted && matches!(typed.text.as_str(), "null" | "~"))
+fn is_null(node: &YamlNode) -> bool {
+    matches!(node, YamlNode::Scalar(typed) if !typed.quoted && matches!(typed.text.as_str(), "null" | "~"))
 }
 
 /// A map under construction.
-struct Merged {
-    place: Place,
-    fields: Vec<(Typed, Node)>,
+struct MergedMap {
+    place: TextPosition,
+    fields: Vec<(Scalar, YamlNode)>,
 }
 
-impl Merged {
-    fn new(target: Option<&Node>, patch: &Node) -> Self {
+impl MergedMap {
+    fn new(target: Option<&YamlNode>, patch: &YamlNode) -> Self {
         match target {
-            Some(Node::Map(place, fields)) => Self { place: *place, fields: fields.clone() },
+            Some(YamlNode::Map(place, fields)) => Self { place: *place, fields: fields.clone() },
             _ => Self { place: patch.place(), fields: Vec::new() },
         }
     }
 
     /// Sets a key; `null` removes it.
-    fn set(&mut self, name: &Typed, value: Node) -> Result<(), InputError> {
+    fn set(&mut self, name: &Scalar, value: YamlNode) -> Result<(), InputError> {
         let at = self.fields.iter().position(|(key, _)| key.text == name.text);
         match (at, is_null(&value)) {
             (Some(at), true) => drop(self.fields.remove(at)),
@@ -336,8 +344,8 @@ impl Merged {
         Ok(())
     }
 
-    fn done(self) -> Node {
-        Node::Map(self.place, self.fields)
+    fn done(self) -> YamlNode {
+        YamlNode::Map(self.place, self.fields)
     }
 }
 
@@ -353,7 +361,7 @@ topics: {perf: {partitions: 1}}
 load: {writers: {produce: perf, rate: 1k/s, value: 1KiB, client: {acks: all}}, readers: {consume: perf}}
 ";
 
-    fn root() -> Node {
+    fn root() -> YamlNode {
         yaml::parse(ROOT).expect("a tree")
     }
 

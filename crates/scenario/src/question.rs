@@ -2,57 +2,57 @@
 
 use super::keys;
 use super::walk::{Fields, entries, list, list_of, opt, scalar, scalars, settings};
-use crate::input::{InputError, Place};
-use crate::yaml::{Node, Typed};
+use crate::input::{InputError, TextPosition};
+use crate::yaml::{Scalar, YamlNode};
 
 /// The `compare` section.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct CompareFile {
-    pub place: Place,
+    pub place: TextPosition,
     pub a: SideFile,
     pub b: SideFile,
     pub judge: Vec<JudgeFile>,
-    pub may_differ: Vec<Typed>,
-    pub looks: Vec<Typed>,
-    pub pairs_per_start: Option<Typed>,
-    pub design: Option<Typed>,
+    pub may_differ: Vec<Scalar>,
+    pub looks: Vec<Scalar>,
+    pub pairs_per_start: Option<Scalar>,
+    pub design: Option<Scalar>,
 }
 
 /// A side of a comparison.
 #[derive(Debug, Clone)]
 pub struct SideFile {
     /// What it is called.
-    pub label: Option<Typed>,
+    pub label: Option<Scalar>,
     /// What is laid over the scenario: the side without its label.
-    pub patch: Node,
+    pub patch: YamlNode,
 }
 
 /// A metric to judge.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct JudgeFile {
-    pub of: Typed,
-    pub better: Option<Typed>,
-    pub margin: Option<Typed>,
+    pub of: Scalar,
+    pub better: Option<Scalar>,
+    pub margin: Option<Scalar>,
 }
 
 /// The `find` section.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct FindFile {
-    pub place: Place,
-    pub highest: Typed,
-    pub each: Option<Typed>,
-    pub from: Option<Typed>,
-    pub to: Option<Typed>,
-    pub within: Option<Typed>,
-    pub conditions: Vec<Typed>,
-    pub ramp: Option<Typed>,
-    pub trial: Option<Typed>,
-    pub confirm: Option<Typed>,
-    pub confirmations: Option<Typed>,
-    pub trials: Option<Typed>,
+    pub place: TextPosition,
+    pub highest: Scalar,
+    pub each: Option<Scalar>,
+    pub from: Option<Scalar>,
+    pub to: Option<Scalar>,
+    pub within: Option<Scalar>,
+    pub conditions: Vec<Scalar>,
+    pub ramp: Option<Scalar>,
+    pub trial: Option<Scalar>,
+    pub confirm: Option<Scalar>,
+    pub confirmations: Option<Scalar>,
+    pub trials: Option<Scalar>,
 }
 
 /// An expectation.
@@ -61,23 +61,23 @@ pub struct ExpectFile {
     /// In words.
     pub claim: String,
     /// What must hold.
-    pub that: Typed,
+    pub that: Scalar,
 }
 
 /// A contrast.
 #[derive(Debug, Clone)]
 pub struct ContrastFile {
     /// Its name.
-    pub name: Typed,
+    pub name: Scalar,
     /// Params that select the case it starts from.
-    pub from: Vec<(Typed, Typed)>,
+    pub from: Vec<(Scalar, Scalar)>,
     /// Params that select the case it leads to.
-    pub to: Vec<(Typed, Typed)>,
+    pub to: Vec<(Scalar, Scalar)>,
     /// Metric addresses.
-    pub of: Vec<Typed>,
+    pub of: Vec<Scalar>,
 }
 
-pub(crate) fn compare(node: &Node) -> Result<CompareFile, InputError> {
+pub(crate) fn compare(node: &YamlNode) -> Result<CompareFile, InputError> {
     let fields = Fields::of(node, &keys::COMPARE)?;
     let side_of = |name: &str| opt(&fields, name, side);
     let lacks = |name: &str| InputError::at(fields.place, format!("`compare` lacks `{name}`"));
@@ -93,13 +93,13 @@ pub(crate) fn compare(node: &Node) -> Result<CompareFile, InputError> {
     })
 }
 
-fn side(node: &Node) -> Result<SideFile, InputError> {
+fn side(node: &YamlNode) -> Result<SideFile, InputError> {
     let fields = Fields::of(node, &keys::SIDE)?;
     let others = entries(node, "a side")?.iter().filter(|(key, _)| key.text != "label").cloned();
-    Ok(SideFile { label: fields.scalar("label")?, patch: Node::Map(fields.place, others.collect()) })
+    Ok(SideFile { label: fields.scalar("label")?, patch: YamlNode::Map(fields.place, others.collect()) })
 }
 
-fn judge(node: &Node) -> Result<JudgeFile, InputError> {
+fn judge(node: &YamlNode) -> Result<JudgeFile, InputError> {
     let fields = Fields::of(node, &keys::JUDGE)?;
     Ok(JudgeFile {
         of: fields.required("of")?,
@@ -108,7 +108,7 @@ fn judge(node: &Node) -> Result<JudgeFile, InputError> {
     })
 }
 
-pub(crate) fn find(node: &Node) -> Result<FindFile, InputError> {
+pub(crate) fn find(node: &YamlNode) -> Result<FindFile, InputError> {
     let fields = Fields::of(node, &keys::FIND)?;
     let conditions = opt(&fields, "while", |node| scalars(node, "while"))?.unwrap_or_default();
     if conditions.is_empty() {
@@ -131,7 +131,7 @@ pub(crate) fn find(node: &Node) -> Result<FindFile, InputError> {
     })
 }
 
-pub(crate) fn expect(node: &Node) -> Result<ExpectFile, InputError> {
+pub(crate) fn expect(node: &YamlNode) -> Result<ExpectFile, InputError> {
     let fields = Fields::of(node, &keys::EXPECT)?;
     Ok(ExpectFile { claim: fields.required("claim")?.text, that: fields.required("that")? })
 }
@@ -153,7 +153,7 @@ pub(crate) fn contrasts(fields: &Fields<'_>) -> Result<Vec<ContrastFile>, InputE
     Ok(found)
 }
 
-fn contrast(name: &Typed, body: &Node) -> Result<ContrastFile, InputError> {
+fn contrast(name: &Scalar, body: &YamlNode) -> Result<ContrastFile, InputError> {
     let fields = Fields::of(body, &keys::CONTRAST)?;
     let params = |key: &str| opt(&fields, key, |node| settings(node, key));
     let of = list_of(&fields, "of", |node| scalar(node, "of"))?;

@@ -1,7 +1,9 @@
 //! The reference of every key and the JSON Schema, both made from the tables.
 
-use super::client::{CONSUMER, Client, OTHERS, Other, PRODUCER, REACH, Rule, Setting, SettingKind, since};
-use super::keys::{self, Key, Kind, Section};
+use super::client::{
+    CONSUMER, ClientKind, OTHERS, Other, PRODUCER, REACH, SettingEffect, SettingKind, SupportedSetting, since,
+};
+use super::keys::{self, Key, Section, ValueKind};
 use kdyno_model::metric::{self, SubjectKind};
 use kdyno_model::plan::Levels;
 use serde_json::{Map, Value, json};
@@ -138,20 +140,22 @@ fn any_scalar() -> Value {
     json!({"type": ["string", "number", "boolean", "null"]})
 }
 
-fn kind_schema(kind: &Kind) -> Value {
+fn kind_schema(kind: &ValueKind) -> Value {
     match kind {
-        Kind::Scalar(_) => json!({"type": ["string", "number", "boolean"]}),
+        ValueKind::Scalar(_) => json!({"type": ["string", "number", "boolean"]}),
         // A param may take the word's place, so the words are a suggestion.
-        Kind::Choice(words) => json!({"anyOf": [{"enum": words}, {"type": ["string", "number"]}]}),
-        Kind::Section(section) => reference_to(section),
-        Kind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
+        ValueKind::Choice(words) => json!({"anyOf": [{"enum": words}, {"type": ["string", "number"]}]}),
+        ValueKind::Section(section) => reference_to(section),
+        ValueKind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
         // Their values may be maps.
-        Kind::Settings("facts" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE | keys::COMPONENTS_OF_SIDE) => {
+        ValueKind::Settings(
+            "facts" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE | keys::COMPONENTS_OF_SIDE,
+        ) => {
             json!({"type": "object"})
         }
-        Kind::Settings(_) => json!({"type": "object", "additionalProperties": any_scalar()}),
-        Kind::List(inner) => json!({"type": "array", "items": kind_schema(inner)}),
-        Kind::Either(kinds) => json!({"anyOf": kinds.iter().map(kind_schema).collect::<Vec<_>>()}),
+        ValueKind::Settings(_) => json!({"type": "object", "additionalProperties": any_scalar()}),
+        ValueKind::List(inner) => json!({"type": "array", "items": kind_schema(inner)}),
+        ValueKind::Either(kinds) => json!({"anyOf": kinds.iter().map(kind_schema).collect::<Vec<_>>()}),
     }
 }
 
@@ -166,7 +170,7 @@ pub fn reference() -> String {
     settings_text(&mut text, "Producers", PRODUCER);
     settings_text(&mut text, "Consumers", CONSUMER);
     text.push_str("All others of Kafka's clients. One without effect is noted; one that is not supported is an error.\n\n");
-    let of_load = |row: &&Other| row.of != [Client::Admin];
+    let of_load = |row: &&Other| row.of != [ClientKind::Admin];
     others_text(&mut text, OTHERS.iter().filter(of_load));
     text.push_str("\n# The target file\n\n");
     for section in TARGET_SECTIONS {
@@ -255,21 +259,21 @@ fn anchor(heading: &str) -> String {
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-fn kind_text(kind: &Kind) -> String {
+fn kind_text(kind: &ValueKind) -> String {
     match kind {
-        Kind::Scalar(what) => (*what).to_owned(),
-        Kind::Choice(words) => crate::input::listed(words.iter().copied()).replace(", ", " or "),
-        Kind::Section(section) => format!("map: [{}](#{})", section.name, anchor(section.name)),
-        Kind::Named(section) => {
+        ValueKind::Scalar(what) => (*what).to_owned(),
+        ValueKind::Choice(words) => crate::input::listed(words.iter().copied()).replace(", ", " or "),
+        ValueKind::Section(section) => format!("map: [{}](#{})", section.name, anchor(section.name)),
+        ValueKind::Named(section) => {
             format!("map of names, each a [{}](#{})", section.name, anchor(section.name))
         }
-        Kind::Settings(what) => format!("map of {what}"),
-        Kind::List(inner) => format!("list of {}", kind_text(inner)),
-        Kind::Either(kinds) => kinds.iter().map(kind_text).collect::<Vec<_>>().join("; or "),
+        ValueKind::Settings(what) => format!("map of {what}"),
+        ValueKind::List(inner) => format!("list of {}", kind_text(inner)),
+        ValueKind::Either(kinds) => kinds.iter().map(kind_text).collect::<Vec<_>>().join("; or "),
     }
 }
 
-fn settings_text(text: &mut String, whose: &str, settings: &[Setting]) {
+fn settings_text(text: &mut String, whose: &str, settings: &[SupportedSetting]) {
     let _ = writeln!(text, "{whose}:\n\n| setting | takes | default |\n|---|---|---|");
     for setting in settings {
         let takes = match setting.kind {
@@ -297,10 +301,10 @@ fn others_text<'a>(text: &mut String, rows: impl Iterator<Item = &'a Other>) {
     for row in rows {
         let from = since(row.name).map(|(major, minor)| format!("{major}.{minor}")).unwrap_or_default();
         let here = match row.rule {
-            Rule::Used => "taken".to_owned(),
-            Rule::WithoutEffect(why) => format!("no effect: {why}"),
-            Rule::Always([], why) => format!("not supported: {why}"),
-            Rule::Always(values, why) => {
+            SettingEffect::Used => "taken".to_owned(),
+            SettingEffect::WithoutEffect(why) => format!("no effect: {why}"),
+            SettingEffect::Always([], why) => format!("not supported: {why}"),
+            SettingEffect::Always(values, why) => {
                 let values = values.iter().map(|value| if value.is_empty() { "empty" } else { *value });
                 format!("always {}: {why}", crate::input::listed(values).replace(", ", " or "))
             }

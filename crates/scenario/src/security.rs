@@ -8,11 +8,11 @@ mod sasl;
 mod tls;
 mod unknown;
 
-pub use behaviour::{Command, Taken};
+pub use behaviour::{PropertiesCommand, TakenProperties};
 pub use unknown::is_setting_name;
 
-use crate::client::{Rule, foreign, is_known, nearest_known, reach_setting};
-use crate::input::{InputError, Place, known_hint, listed, meant, not_allowed, quoted};
+use crate::client::{SettingEffect, foreign, is_known, nearest_known, reach_setting};
+use crate::input::{InputError, TextPosition, known_hint, listed, meant, not_allowed, quoted};
 use kdyno_model::plan::{Protocol, Security};
 use kdyno_model::properties::{Properties, Property, trim};
 use kdyno_model::secret::SecretRef;
@@ -92,7 +92,7 @@ pub fn client_properties(
     given: &BTreeMap<String, SecretRef>,
 ) -> Result<ClientProperties, InputError> {
     let name = file.path.display().to_string();
-    let at = |line: u32| Place { line, column: 1 };
+    let at = |line: u32| TextPosition { line, column: 1 };
     let properties = Properties::parse(file.bytes).map_err(|error| {
         let hint = Some(error.hint).filter(|hint| !hint.is_empty()).map(str::to_owned);
         let wrong = match error.line {
@@ -101,7 +101,8 @@ pub fn client_properties(
         };
         wrong.maybe_hint(hint).in_file(&name)
     })?;
-    let mut reader = Reader { file, properties: &properties, given, found: ClientProperties::default() };
+    let mut reader =
+        PropertiesReader { file, properties: &properties, given, found: ClientProperties::default() };
     reader.read().map_err(|error| error.in_file(&name))?;
     let mut found = reader.found;
     let notes = properties.notes.iter().map(|note| format!("{name}:{}: {}", note.line, note.text));
@@ -110,14 +111,14 @@ pub fn client_properties(
 }
 
 /// One file being read.
-struct Reader<'a> {
+struct PropertiesReader<'a> {
     file: PropertiesFile<'a>,
     properties: &'a Properties,
     given: &'a BTreeMap<String, SecretRef>,
     found: ClientProperties,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PropertiesReader<'a> {
     fn read(&mut self) -> Result<(), InputError> {
         let properties = self.properties;
         let protocol = self.protocol()?;
@@ -168,12 +169,12 @@ impl<'a> Reader<'a> {
             return Ok(());
         };
         match row.rule {
-            Rule::Used => Ok(()),
-            Rule::WithoutEffect(why) => {
+            SettingEffect::Used => Ok(()),
+            SettingEffect::WithoutEffect(why) => {
                 self.found.notes.push(format!("`{name}` has no effect here: {why}"));
                 Ok(())
             }
-            Rule::Always(..) => match row.complaint(&property.value) {
+            SettingEffect::Always(..) => match row.complaint(&property.value) {
                 Some((message, hint)) => Err(self.wrong(name, message).hint(hint)),
                 None => Ok(()),
             },
@@ -184,7 +185,7 @@ impl<'a> Reader<'a> {
     fn no_reference_is_left(&self, protocol: Protocol) -> Result<(), InputError> {
         for property in &self.properties.properties {
             let name = property.name.as_str();
-            let is_read = reach_setting(name).is_some_and(|row| matches!(row.rule, Rule::Used));
+            let is_read = reach_setting(name).is_some_and(|row| matches!(row.rule, SettingEffect::Used));
             let is_idle = name.starts_with("ssl.") && !protocol.has_tls()
                 || name.starts_with("sasl.") && !protocol.has_sasl();
             if is_read && !is_idle && !has_secret(name) {
@@ -229,7 +230,7 @@ impl<'a> Reader<'a> {
     /// An error at a property.
     fn wrong(&self, name: &str, message: impl Into<String>) -> InputError {
         match self.properties.find(name) {
-            Some(property) => InputError::at(Place { line: property.line, column: 1 }, message),
+            Some(property) => InputError::at(TextPosition { line: property.line, column: 1 }, message),
             None => InputError::whole(message),
         }
     }

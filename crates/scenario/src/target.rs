@@ -13,9 +13,9 @@ use crate::keys;
 use crate::security::{self, ClientProperties, PropertiesFile};
 use crate::units::{self, Dimension};
 use crate::walk::{Fields, list, scalar, scalars};
-use crate::yaml::{self, Node, Typed};
+use crate::yaml::{self, Scalar, YamlNode};
 use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
-use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, MetricsLogin, MetricsPlan, Price, Watched};
+use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, MetricsLogin, MetricsPlan, Price, WatchedSign};
 use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,8 +40,8 @@ pub struct TargetFile {
 #[derive(Debug, Clone)]
 struct ClientFile {
     /// Empty where the properties file is to name them.
-    bootstrap: Vec<Typed>,
-    properties: Option<Typed>,
+    bootstrap: Vec<Scalar>,
+    properties: Option<Scalar>,
     secrets: BTreeMap<String, SecretRef>,
 }
 
@@ -75,7 +75,7 @@ impl TargetFile {
             .map_err(|error| formats::recognised(text, "a target", error).in_file(file_name))
     }
 
-    fn read(root: &Node, file_name: &str) -> Result<Self, InputError> {
+    fn read(root: &YamlNode, file_name: &str) -> Result<Self, InputError> {
         let fields = Fields::of(root, &keys::TARGET)?;
         version(&fields)?;
         let name = fields.required("target")?;
@@ -129,7 +129,7 @@ impl TargetFile {
         let unused = secrets.keys().filter(|name| !is_used(name));
         notes.extend(unused.map(|name| format!("secret {} of the target is used nowhere", quoted(name))));
         if let (true, Some(path)) = (typed.is_empty(), path) {
-            let one = |text: &String| Typed { text: text.clone(), ..path.clone() };
+            let one = |text: &String| Scalar { text: text.clone(), ..path.clone() };
             typed = found.bootstrap.iter().map(one).collect();
             if typed.is_empty() || typed.len() > BOOTSTRAP_MAX {
                 let message =
@@ -166,7 +166,7 @@ impl TargetFile {
     }
 }
 
-fn word(typed: &Typed, what: &str) -> Result<(), InputError> {
+fn word(typed: &Scalar, what: &str) -> Result<(), InputError> {
     let fits = (1..=100).contains(&typed.text.len())
         && typed.text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     if fits {
@@ -176,7 +176,7 @@ fn word(typed: &Typed, what: &str) -> Result<(), InputError> {
         .hint("letters, digits, `-`, `_` and `.`"))
 }
 
-fn client(node: &Node, file: &Path) -> Result<ClientFile, InputError> {
+fn client(node: &YamlNode, file: &Path) -> Result<ClientFile, InputError> {
     let fields = Fields::of(node, &keys::CLIENT)?;
     let folder = file.parent().unwrap_or(Path::new(""));
     let secrets =
@@ -204,7 +204,7 @@ fn client(node: &Node, file: &Path) -> Result<ClientFile, InputError> {
 pub const ADDRESS_FORM: &str =
     "HOST:PORT, several with commas; an IPv6 address in brackets, as in `[::1]:9092`";
 
-fn address(typed: &Typed) -> Result<String, InputError> {
+fn address(typed: &Scalar) -> Result<String, InputError> {
     let text = typed.text.trim();
     match is_address(text) {
         true => Ok(text.to_owned()),
@@ -213,8 +213,8 @@ fn address(typed: &Typed) -> Result<String, InputError> {
     }
 }
 
-fn guard(node: Option<&Node>, root: &Fields<'_>) -> Result<GuardFile, InputError> {
-    let empty = Node::Map(root.place, Vec::new());
+fn guard(node: Option<&YamlNode>, root: &Fields<'_>) -> Result<GuardFile, InputError> {
+    let empty = YamlNode::Map(root.place, Vec::new());
     let fields = Fields::of(node.unwrap_or(&empty), &keys::GUARD)?;
     let prefix = fields.required("prefix")?;
     word(&prefix, "a prefix")?;
@@ -247,7 +247,7 @@ fn read_caps(caps: &Fields<'_>) -> Result<Caps, InputError> {
     })
 }
 
-fn amount(caps: &Fields<'_>, name: &str, dimension: Dimension) -> Result<Option<(Typed, u64)>, InputError> {
+fn amount(caps: &Fields<'_>, name: &str, dimension: Dimension) -> Result<Option<(Scalar, u64)>, InputError> {
     let Some(typed) = caps.scalar(name)? else { return Ok(None) };
     match units::whole(&typed.text, dimension) {
         Ok(value) => Ok(Some((typed, value))),
@@ -256,7 +256,7 @@ fn amount(caps: &Fields<'_>, name: &str, dimension: Dimension) -> Result<Option<
 }
 
 /// `20MiB/s`.
-fn per_s(typed: &Typed) -> Result<u64, InputError> {
+fn per_s(typed: &Scalar) -> Result<u64, InputError> {
     let bytes = typed.text.trim().strip_suffix("/s").map(|size| units::whole(size, Dimension::Bytes));
     match bytes {
         Some(Ok(bytes)) => Ok(bytes),
@@ -265,7 +265,7 @@ fn per_s(typed: &Typed) -> Result<u64, InputError> {
     }
 }
 
-fn allow(node: &Node) -> Result<Vec<String>, InputError> {
+fn allow(node: &YamlNode) -> Result<Vec<String>, InputError> {
     let mut found: Vec<String> = Vec::new();
     for node in list(node, "allow")? {
         let typed = scalar(node, "allow")?;
@@ -287,7 +287,7 @@ fn allow(node: &Node) -> Result<Vec<String>, InputError> {
 }
 
 /// `under_replicated > 0 for 10s`.
-fn abort_if(typed: &Typed) -> Result<AbortIf, InputError> {
+fn abort_if(typed: &Scalar) -> Result<AbortIf, InputError> {
     let wrong = |message: String| InputError::at(typed.place, message);
     let form = || {
         let names = listed(WATCHED.iter().map(|of| of.into()));
@@ -301,20 +301,24 @@ fn abort_if(typed: &Typed) -> Result<AbortIf, InputError> {
         Some((limit, lasting)) => (limit.trim(), Some(lasting.trim())),
         None => (rest[1..].trim(), None),
     };
-    let of: Watched = name.trim().parse().map_err(|_| {
+    let of: WatchedSign = name.trim().parse().map_err(|_| {
         let names = WATCHED.iter().map(|of| -> &'static str { of.into() }).collect::<Vec<_>>();
         wrong(format!("{} is nothing that is watched", quoted(name.trim())))
             .hint(known_hint(name.trim(), names))
     })?;
-    let dimension = if of == Watched::RateOfOthers { Dimension::PerS } else { Dimension::Plain };
+    let dimension = if of == WatchedSign::RateOfOthers { Dimension::PerS } else { Dimension::Plain };
     let limit = units::parse_as(limit, dimension).map_err(|message| wrong(format!("`{of}`: {message}")))?;
     let for_ns = lasting.map(|text| units::whole(text, Dimension::Ns)).transpose();
     let for_ns = for_ns.map_err(|message| wrong(format!("`for`: {message}")))?.unwrap_or(0);
     Ok(AbortIf { of, beyond, limit, for_ns, text: typed.text.trim().to_owned() })
 }
 
-const WATCHED: [Watched; 4] =
-    [Watched::OfflineBrokers, Watched::OfflinePartitions, Watched::UnderReplicated, Watched::RateOfOthers];
+const WATCHED: [WatchedSign; 4] = [
+    WatchedSign::OfflineBrokers,
+    WatchedSign::OfflinePartitions,
+    WatchedSign::UnderReplicated,
+    WatchedSign::RateOfOthers,
+];
 
 #[cfg(test)]
 mod tests {
@@ -402,16 +406,16 @@ guard:
             text: text.to_owned(),
         };
         let expected = [
-            read(Watched::OfflinePartitions, Beyond::Above, 0.0, 0, "offline_partitions > 0"),
+            read(WatchedSign::OfflinePartitions, Beyond::Above, 0.0, 0, "offline_partitions > 0"),
             read(
-                Watched::UnderReplicated,
+                WatchedSign::UnderReplicated,
                 Beyond::Above,
                 2.0,
                 10_000_000_000,
                 "under_replicated > 2 for 10s",
             ),
             read(
-                Watched::RateOfOthers,
+                WatchedSign::RateOfOthers,
                 Beyond::Below,
                 1500.0,
                 5_000_000_000,

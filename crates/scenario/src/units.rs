@@ -49,15 +49,15 @@ impl Dimension {
 
 /// A number and what it counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Quantity {
-    /// In the base unit of [`Quantity::dimension`]; finite.
+pub struct UnitValue {
+    /// In the base unit of [`UnitValue::dimension`]; finite.
     pub value: f64,
     /// What it counts.
     pub dimension: Dimension,
 }
 
 /// Prints so that [`parse`] reads the same quantity again.
-impl fmt::Display for Quantity {
+impl fmt::Display for UnitValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.dimension {
             Dimension::Plain => write!(f, "{}", self.value),
@@ -96,7 +96,7 @@ const UNITS: &[(&str, Dimension, f64)] = &[
 ];
 
 /// Any quantity; `None` when the text is none.
-pub fn parse(text: &str) -> Option<Quantity> {
+pub fn parse(text: &str) -> Option<UnitValue> {
     let text = text.trim();
     if text.len() > TEXT_BYTES_MAX {
         return None;
@@ -122,7 +122,7 @@ pub fn parse(text: &str) -> Option<Quantity> {
         (Some(_), _) => return None,
     };
     let value = value / per_s.unwrap_or(1.0);
-    value.is_finite().then_some(Quantity { value, dimension })
+    value.is_finite().then_some(UnitValue { value, dimension })
 }
 
 /// `value × scale`, rounded to a whole number where the product is one but for the last bit (`1.1k`).
@@ -248,7 +248,7 @@ mod tests {
             ("-1", Dimension::Plain, -1.0),
         ];
         for (text, dimension, value) in cases {
-            assert_eq!(parse(text), Some(Quantity { value, dimension }), "{text}");
+            assert_eq!(parse(text), Some(UnitValue { value, dimension }), "{text}");
         }
     }
 
@@ -333,7 +333,7 @@ mod tests {
         #[test]
         fn printed_quantities_read_back(value in 0_u64..1 << 50, unit in 0_usize..4) {
             let dimension = [Dimension::Plain, Dimension::Bytes, Dimension::Ns, Dimension::PerS][unit];
-            let quantity = Quantity { value: value as f64, dimension };
+            let quantity = UnitValue { value: value as f64, dimension };
             prop_assert_eq!(parse(&quantity.to_string()), Some(quantity));
         }
     }

@@ -5,11 +5,11 @@ use crate::file::{
     RoleFile, ScenarioFile, StorageFile, SystemFile, TransactionsFile,
 };
 use crate::values::references;
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 use std::collections::BTreeSet;
 
 /// A key and the value under it, as typed or assumed.
-pub type Keyed<'f> = (&'f str, &'f Typed);
+pub type Keyed<'f> = (&'f str, &'f Scalar);
 
 impl SystemFile {
     /// Every value of the section into which params may be inserted.
@@ -58,7 +58,7 @@ impl ScenarioFile {
     }
 
     /// The labels of commands whose requests are reported by themselves: what they are called, and the label.
-    pub fn labels(&self) -> impl Iterator<Item = &(Typed, Typed)> {
+    pub fn labels(&self) -> impl Iterator<Item = &(Scalar, Scalar)> {
         self.commands.iter().flat_map(|(_, item)| &item.labels)
     }
 
@@ -99,7 +99,7 @@ impl ScenarioFile {
     /// as none: reading the scenario has refused it.
     pub fn params_in<'f>(&'f self, values: impl IntoIterator<Item = Keyed<'f>>) -> BTreeSet<String> {
         let given = self.param_values();
-        let names = |typed: &Typed| references(typed).unwrap_or_default();
+        let names = |typed: &Scalar| references(typed).unwrap_or_default();
         let mut open: Vec<String> = values.into_iter().flat_map(|(_, typed)| names(typed)).collect();
         let mut found = BTreeSet::new();
         while let Some(name) = open.pop() {
@@ -159,11 +159,11 @@ impl FindFile {
 }
 
 /// Every single value under a node, with its key.
-fn leaves<'n>(key: &'n str, node: &'n Node, found: &mut Vec<Keyed<'n>>) {
+fn leaves<'n>(key: &'n str, node: &'n YamlNode, found: &mut Vec<Keyed<'n>>) {
     match node {
-        Node::Scalar(typed) => found.push((key, typed)),
-        Node::List(_, items) => items.iter().for_each(|item| leaves(key, item, found)),
-        Node::Map(_, fields) => fields.iter().for_each(|(name, value)| leaves(&name.text, value, found)),
+        YamlNode::Scalar(typed) => found.push((key, typed)),
+        YamlNode::List(_, items) => items.iter().for_each(|item| leaves(key, item, found)),
+        YamlNode::Map(_, fields) => fields.iter().for_each(|(name, value)| leaves(&name.text, value, found)),
     }
 }
 
@@ -174,7 +174,7 @@ fn of_cases<'f>(cases: &'f CasesFile, found: &mut Vec<Keyed<'f>>) {
     }
 }
 
-fn settings(pairs: &[(Typed, Typed)]) -> impl Iterator<Item = Keyed<'_>> {
+fn settings(pairs: &[(Scalar, Scalar)]) -> impl Iterator<Item = Keyed<'_>> {
     pairs.iter().map(|(name, value)| (name.text.as_str(), value))
 }
 

@@ -2,8 +2,8 @@
 
 use crate::expr;
 use crate::input::{InputError, known_hint, quoted};
-use crate::units::{self, Quantity};
-use crate::yaml::Typed;
+use crate::units::{self, UnitValue};
+use crate::yaml::Scalar;
 use std::collections::BTreeMap;
 
 /// Longest text after insertion: params inserted into params must not multiply without bound.
@@ -25,20 +25,20 @@ fn formula(text: &str) -> Option<&str> {
 }
 
 /// One stretch of a text: unchanged text, or a param's name.
-enum Piece<'t> {
+enum TextPiece<'t> {
     Plain(&'t str),
     Param(&'t str),
 }
 
 /// Cuts a text at each `$name`; `$$` means `$`.
-fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
+fn pieces(text: &str) -> Result<Vec<TextPiece<'_>>, String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find('$') {
-        found.push(Piece::Plain(&rest[..start]));
+        found.push(TextPiece::Plain(&rest[..start]));
         rest = &rest[start + 1..];
         if let Some(after) = rest.strip_prefix('$') {
-            found.push(Piece::Plain("$"));
+            found.push(TextPiece::Plain("$"));
             rest = after;
             continue;
         }
@@ -46,10 +46,10 @@ fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
         if end == 0 {
             return Err("`$` is without the name of a param; `$$` means a dollar sign".to_owned());
         }
-        found.push(Piece::Param(&rest[..end]));
+        found.push(TextPiece::Param(&rest[..end]));
         rest = &rest[end..];
     }
-    found.push(Piece::Plain(rest));
+    found.push(TextPiece::Plain(rest));
     Ok(found)
 }
 
@@ -57,20 +57,20 @@ fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
 ///
 /// # Errors
 /// A `$` without a name.
-pub fn references(typed: &Typed) -> Result<Vec<String>, InputError> {
+pub fn references(typed: &Scalar) -> Result<Vec<String>, InputError> {
     if let Some(formula) = formula(&typed.text) {
         return Ok(expr::names(formula));
     }
     let pieces = pieces(&typed.text).map_err(|message| InputError::at(typed.place, message).of_value())?;
     let names = pieces.into_iter().filter_map(|piece| match piece {
-        Piece::Param(name) => Some(name.to_owned()),
-        Piece::Plain(_) => None,
+        TextPiece::Param(name) => Some(name.to_owned()),
+        TextPiece::Plain(_) => None,
     });
     Ok(names.collect())
 }
 
 /// The error for a param that does not exist.
-pub fn unknown_param<'a>(name: &Typed, known: impl IntoIterator<Item = &'a str> + Clone) -> InputError {
+pub fn unknown_param<'a>(name: &Scalar, known: impl IntoIterator<Item = &'a str> + Clone) -> InputError {
     let hint = match known.clone().into_iter().next() {
         Some(_) => known_hint(&name.text, known),
         None => "the scenario has no `params`".to_owned(),
@@ -81,18 +81,18 @@ pub fn unknown_param<'a>(name: &Typed, known: impl IntoIterator<Item = &'a str> 
 
 /// Param values of one case.
 #[derive(Debug, Clone, Default)]
-pub struct Values {
-    typed: BTreeMap<String, Typed>,
+pub struct ParamValues {
+    typed: BTreeMap<String, Scalar>,
 }
 
-impl Values {
+impl ParamValues {
     /// Sets a param's value.
-    pub fn set(&mut self, name: &str, value: Typed) {
+    pub fn set(&mut self, name: &str, value: Scalar) {
         self.typed.insert(name.to_owned(), value);
     }
 
     /// A param's value as typed.
-    pub fn typed(&self, name: &str) -> Option<&Typed> {
+    pub fn typed(&self, name: &str) -> Option<&Scalar> {
         self.typed.get(name)
     }
 
@@ -105,25 +105,25 @@ impl Values {
     ///
     /// # Errors
     /// An unknown param, params that refer to each other in a circle, a formula that fails.
-    pub fn text(&self, typed: &Typed) -> Result<String, InputError> {
+    pub fn text(&self, typed: &Scalar) -> Result<String, InputError> {
         self.resolve(typed, &mut Walk::default())
     }
 
     /// The text of a param.
     ///
     /// # Errors
-    /// As [`Values::text`].
-    pub fn param(&self, name: &Typed) -> Result<String, InputError> {
+    /// As [`ParamValues::text`].
+    pub fn param(&self, name: &Scalar) -> Result<String, InputError> {
         self.lookup(name, &mut Walk::default())
     }
 
-    fn resolve(&self, typed: &Typed, walk: &mut Walk) -> Result<String, InputError> {
+    fn resolve(&self, typed: &Scalar, walk: &mut Walk) -> Result<String, InputError> {
         let at = |message: String| InputError::at(typed.place, message);
         if let Some(formula) = formula(&typed.text) {
             // Errors about params keep their own place; errors of the formula get the formula's.
             let mut inner = None;
             let result = expr::evaluate(formula, &mut |name| {
-                let name = Typed { text: name.to_owned(), ..typed.clone() };
+                let name = Scalar { text: name.to_owned(), ..typed.clone() };
                 self.quantity(&name, walk).map_err(|error| {
                     let message = error.message.clone();
                     inner = Some(error);
@@ -140,9 +140,9 @@ impl Values {
         let mut text = String::new();
         for piece in pieces(&typed.text).map_err(at)? {
             match piece {
-                Piece::Plain(plain) => text.push_str(plain),
-                Piece::Param(name) => {
-                    let name = Typed { text: name.to_owned(), ..typed.clone() };
+                TextPiece::Plain(plain) => text.push_str(plain),
+                TextPiece::Param(name) => {
+                    let name = Scalar { text: name.to_owned(), ..typed.clone() };
                     text.push_str(&self.lookup(&name, walk)?);
                 }
             }
@@ -155,7 +155,7 @@ impl Values {
         Ok(text)
     }
 
-    fn lookup(&self, name: &Typed, walk: &mut Walk) -> Result<String, InputError> {
+    fn lookup(&self, name: &Scalar, walk: &mut Walk) -> Result<String, InputError> {
         walk.lookups += 1;
         if walk.lookups > LOOKUPS_MAX {
             let message = format!("more than {LOOKUPS_MAX} params are looked up for this value");
@@ -173,7 +173,7 @@ impl Values {
         Ok(text)
     }
 
-    fn quantity(&self, name: &Typed, walk: &mut Walk) -> Result<Quantity, InputError> {
+    fn quantity(&self, name: &Scalar, walk: &mut Walk) -> Result<UnitValue, InputError> {
         let text = self.lookup(name, walk)?;
         units::parse(&text).ok_or_else(|| {
             let message =
@@ -186,15 +186,15 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Place;
+    use crate::input::TextPosition;
     use proptest::prelude::*;
 
-    fn typed(text: &str) -> Typed {
-        Typed::assumed(text, Place { line: 1, column: 1 })
+    fn typed(text: &str) -> Scalar {
+        Scalar::assumed(text, TextPosition { line: 1, column: 1 })
     }
 
-    fn values(pairs: &[(&str, &str)]) -> Values {
-        let mut values = Values::default();
+    fn values(pairs: &[(&str, &str)]) -> ParamValues {
+        let mut values = ParamValues::default();
         for (name, text) in pairs {
             values.set(name, typed(text));
         }

@@ -4,7 +4,7 @@
 //! composite keys; and bounded in size, depth and number of nodes, so that no text can exhaust memory.
 //! Scalars stay text: what a value means is decided by the key that it is under.
 
-use crate::input::{InputError, Place, quoted};
+use crate::input::{InputError, TextPosition, quoted};
 use crate::layout;
 use granit_parser::{Event, Marker, Parser, ScalarStyle};
 use kdyno_model::units::size;
@@ -20,36 +20,36 @@ pub const KEYS_MAX: usize = 1_000;
 
 /// A scalar as typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Typed {
+pub struct Scalar {
     /// The text after YAML's own escapes.
     pub text: String,
     /// Where it begins.
-    pub place: Place,
+    pub place: TextPosition,
     /// Whether it stood in quotes (or in a block): then it is text even when it looks like a number.
     pub quoted: bool,
 }
 
-impl Typed {
+impl Scalar {
     /// A scalar that is not typed, for defaults; its place is that of what it belongs to.
-    pub fn assumed(text: &str, place: Place) -> Self {
+    pub fn assumed(text: &str, place: TextPosition) -> Self {
         Self { text: text.to_owned(), place, quoted: false }
     }
 }
 
 /// A node of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Node {
+pub enum YamlNode {
     /// A value.
-    Scalar(Typed),
+    Scalar(Scalar),
     /// A sequence.
-    List(Place, Vec<Node>),
+    List(TextPosition, Vec<YamlNode>),
     /// A mapping, in the order of the text; keys are unique.
-    Map(Place, Vec<(Typed, Node)>),
+    Map(TextPosition, Vec<(Scalar, YamlNode)>),
 }
 
-impl Node {
+impl YamlNode {
     /// Where the node begins.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> TextPosition {
         match self {
             Self::Scalar(typed) => typed.place,
             Self::List(place, _) | Self::Map(place, _) => *place,
@@ -96,12 +96,12 @@ fn too_large(bytes: usize) -> InputError {
     ))
 }
 
-fn place(line: usize, column: usize) -> Place {
+fn place(line: usize, column: usize) -> TextPosition {
     let short = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    Place { line: short(line), column: short(column) }
+    TextPosition { line: short(line), column: short(column) }
 }
 
-fn at(marker: &Marker) -> Place {
+fn at(marker: &Marker) -> TextPosition {
     place(marker.line(), marker.col() + 1)
 }
 
@@ -109,7 +109,7 @@ fn at(marker: &Marker) -> Place {
 ///
 /// # Errors
 /// Everything that is not plain, bounded YAML, with its place. The error does not name the file yet.
-pub fn parse(text: &str) -> Result<Node, InputError> {
+pub fn parse(text: &str) -> Result<YamlNode, InputError> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(too_large(text.len()));
     }
@@ -119,7 +119,7 @@ pub fn parse(text: &str) -> Result<Node, InputError> {
     options.disallow_directives = true;
     options.flow_nesting_limit = DEPTH_MAX;
     options.block_nesting_limit = DEPTH_MAX;
-    let mut tree = Tree::default();
+    let mut tree = TreeBuilder::default();
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|error| syntax_error(text, at(error.marker()), &error.info()))?;
         let there = !span.is_empty();
@@ -129,7 +129,7 @@ pub fn parse(text: &str) -> Result<Node, InputError> {
 }
 
 /// What is wrong where the parser could not go on, or in a line before that which it let pass.
-fn syntax_error(text: &str, place: Place, info: &str) -> InputError {
+fn syntax_error(text: &str, place: TextPosition, info: &str) -> InputError {
     let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
     let two_colons = line.matches(": ").count() > 1 && !line.contains('{');
     let here = |hint: &str| InputError::at(place, info).hint(hint);
@@ -148,7 +148,7 @@ fn syntax_error(text: &str, place: Place, info: &str) -> InputError {
 }
 
 /// A tab in the indentation of the line where the parser stopped, or of the one before.
-fn tab(text: &str, stopped: Place) -> Option<Place> {
+fn tab(text: &str, stopped: TextPosition) -> Option<TextPosition> {
     let last = stopped.line as usize;
     let mut lines = text.lines().enumerate().take(last).skip(last.saturating_sub(2));
     lines.find_map(|(index, line)| {
@@ -161,42 +161,42 @@ const NEEDS_QUOTES: &str =
     "a value that holds `: `, ` #`, `{`, `[` or starts with `*`, `&`, `!`, `%` needs quotes";
 
 /// A collection under construction.
-enum Open {
-    List(Place, Vec<Node>),
-    Map(Place, Vec<(Typed, Node)>, Option<Typed>),
+enum OpenCollection {
+    List(TextPosition, Vec<YamlNode>),
+    Map(TextPosition, Vec<(Scalar, YamlNode)>, Option<Scalar>),
 }
 
 #[derive(Default)]
-struct Tree {
-    open: Vec<Open>,
-    root: Option<Node>,
+struct TreeBuilder {
+    open: Vec<OpenCollection>,
+    root: Option<YamlNode>,
     nodes: usize,
 }
 
-impl Tree {
+impl TreeBuilder {
     /// `there`: whether the event has any text; a key without a value makes a scalar without one.
-    fn take(&mut self, event: Event<'_>, place: Place, there: bool) -> Result<(), InputError> {
+    fn take(&mut self, event: Event<'_>, place: TextPosition, there: bool) -> Result<(), InputError> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 no_anchor(anchor, place)?;
                 no_tag(tag.is_some(), place)?;
                 let quoted = style != ScalarStyle::Plain;
                 let text = if there { text.into_owned() } else { String::new() };
-                self.node(Node::Scalar(Typed { text, place, quoted }))
+                self.node(YamlNode::Scalar(Scalar { text, place, quoted }))
             }
             Event::SequenceStart(_, anchor, tag) => {
                 no_anchor(anchor, place)?;
                 no_tag(tag.is_some(), place)?;
-                self.push(Open::List(place, Vec::new()), place)
+                self.push(OpenCollection::List(place, Vec::new()), place)
             }
             Event::MappingStart(_, anchor, tag) => {
                 no_anchor(anchor, place)?;
                 no_tag(tag.is_some(), place)?;
-                self.push(Open::Map(place, Vec::new(), None), place)
+                self.push(OpenCollection::Map(place, Vec::new(), None), place)
             }
             Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
-                Some(Open::List(place, items)) => self.node(Node::List(place, items)),
-                Some(Open::Map(place, fields, _)) => self.node(Node::Map(place, fields)),
+                Some(OpenCollection::List(place, items)) => self.node(YamlNode::List(place, items)),
+                Some(OpenCollection::Map(place, fields, _)) => self.node(YamlNode::Map(place, fields)),
                 None => Ok(()),
             },
             Event::DocumentStart(..) if self.root.is_some() => {
@@ -207,28 +207,28 @@ impl Tree {
         }
     }
 
-    fn push(&mut self, open: Open, place: Place) -> Result<(), InputError> {
+    fn push(&mut self, open: OpenCollection, place: TextPosition) -> Result<(), InputError> {
         if self.open.len() >= DEPTH_MAX {
             return Err(InputError::at(place, format!("nested more than {DEPTH_MAX} deep")));
         }
-        if let Some(Open::Map(_, _, None)) = self.open.last() {
+        if let Some(OpenCollection::Map(_, _, None)) = self.open.last() {
             return Err(InputError::at(place, "a key must be a single value, not a list or map"));
         }
         self.open.push(open);
         Ok(())
     }
 
-    fn node(&mut self, node: Node) -> Result<(), InputError> {
+    fn node(&mut self, node: YamlNode) -> Result<(), InputError> {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
             return Err(InputError::at(node.place(), format!("the file has more than {NODES_MAX} values")));
         }
         match self.open.last_mut() {
             None => self.root = Some(node),
-            Some(Open::List(_, items)) => items.push(node),
-            Some(Open::Map(_, fields, pending)) => match (pending.take(), node) {
+            Some(OpenCollection::List(_, items)) => items.push(node),
+            Some(OpenCollection::Map(_, fields, pending)) => match (pending.take(), node) {
                 (Some(key), value) => fields.push((key, value)),
-                (None, Node::Scalar(key)) => {
+                (None, YamlNode::Scalar(key)) => {
                     if let Some((first, _)) = fields.iter().find(|(known, _)| known.text == key.text) {
                         return Err(duplicate(&key, first));
                     }
@@ -246,12 +246,12 @@ impl Tree {
     }
 }
 
-fn duplicate(key: &Typed, first: &Typed) -> InputError {
+fn duplicate(key: &Scalar, first: &Scalar) -> InputError {
     let message = format!("{} is here a second time; first in line {}", quoted(&key.text), first.place.line);
     InputError::at(key.place, message)
 }
 
-fn no_anchor(anchor: usize, place: Place) -> Result<(), InputError> {
+fn no_anchor(anchor: usize, place: TextPosition) -> Result<(), InputError> {
     if anchor == 0 {
         return Ok(());
     }
@@ -259,6 +259,6 @@ fn no_anchor(anchor: usize, place: Place) -> Result<(), InputError> {
         .hint("put the shared value under `params` and insert it with `$name`"))
 }
 
-fn no_tag(tagged: bool, place: Place) -> Result<(), InputError> {
+fn no_tag(tagged: bool, place: TextPosition) -> Result<(), InputError> {
     if tagged { Err(InputError::at(place, "YAML tags (`!name`) are not allowed")) } else { Ok(()) }
 }

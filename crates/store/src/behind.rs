@@ -23,7 +23,7 @@ pub(crate) struct PackedLater {
 
 /// What follows a value.
 #[derive(Default, PartialEq)]
-pub(crate) struct Behind {
+pub(crate) struct ValueBasis {
     pub(crate) later: PackedLater,
     /// Counts that came after those, behind them and left out in the same way: later ones are at the end, and those
     /// that are 0 are left out.
@@ -44,7 +44,7 @@ pub(crate) struct Behind {
 /// Records, bytes of values, span and sum of service times in ns, and these as HdrHistogram V2 bytes.
 pub(crate) type PackedSteady = (u64, u64, u64, u128, Vec<u8>);
 
-impl Behind {
+impl ValueBasis {
     /// Writes it, unless it is nothing. What precedes something that is written is written too, for it is read in this
     /// order.
     pub(crate) fn append(&self, bytes: &mut Vec<u8>) -> Result<(), PackError> {

@@ -1,4 +1,4 @@
-//! Single columns: values to and from SQL. What is read is distrusted; what does not fit is a [`Fault`].
+//! Single columns: values to and from SQL. What is read is distrusted; what does not fit is a [`RowFault`].
 
 use crate::blob::PackError;
 use kdyno_model::finding::{Scope, Value};
@@ -8,57 +8,57 @@ use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use serde::{Deserialize, Serialize};
 
 /// What is wrong with one row.
-pub(crate) enum Fault {
+pub(crate) enum RowFault {
     Sql(rusqlite::Error),
     Content(String),
 }
 
-impl Fault {
+impl RowFault {
     fn content(reason: impl ToString) -> Self {
         Self::Content(reason.to_string())
     }
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for RowFault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<PackError> for Fault {
+impl From<PackError> for RowFault {
     fn from(error: PackError) -> Self {
         Self::content(error)
     }
 }
 
-impl From<&str> for Fault {
+impl From<&str> for RowFault {
     fn from(reason: &str) -> Self {
         Self::content(reason)
     }
 }
 
-pub(crate) fn text(row: &Row<'_>, column: usize) -> Result<String, Fault> {
+pub(crate) fn text(row: &Row<'_>, column: usize) -> Result<String, RowFault> {
     Ok(row.get(column)?)
 }
 
 /// An unsigned number, stored bit by bit as a signed one.
-pub(crate) fn unsigned(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
+pub(crate) fn unsigned(row: &Row<'_>, column: usize) -> Result<u64, RowFault> {
     Ok(row.get::<_, i64>(column)?.cast_unsigned())
 }
 
-pub(crate) fn blob<'row>(row: &'row Row<'_>, column: usize) -> Result<&'row [u8], Fault> {
-    row.get_ref(column)?.as_blob().map_err(Fault::content)
+pub(crate) fn blob<'row>(row: &'row Row<'_>, column: usize) -> Result<&'row [u8], RowFault> {
+    row.get_ref(column)?.as_blob().map_err(RowFault::content)
 }
 
-pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, Fault> {
-    let text = row.get_ref(column)?.as_str().map_err(Fault::content)?;
-    serde_json::from_str(text).map_err(Fault::content)
+pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, RowFault> {
+    let text = row.get_ref(column)?.as_str().map_err(RowFault::content)?;
+    serde_json::from_str(text).map_err(RowFault::content)
 }
 
 /// A value that is its name alone, as the enums of the model are.
-pub(crate) fn named<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, Fault> {
-    let text = row.get_ref(column)?.as_str().map_err(Fault::content)?;
-    T::deserialize(text.into_deserializer()).map_err(|error: value::Error| Fault::content(error))
+pub(crate) fn named<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, RowFault> {
+    let text = row.get_ref(column)?.as_str().map_err(RowFault::content)?;
+    T::deserialize(text.into_deserializer()).map_err(|error: value::Error| RowFault::content(error))
 }
 
 /// The reverse of [`named`].
@@ -101,7 +101,7 @@ pub(crate) fn scope_columns(scope: Scope) -> Result<ScopeColumns, serde_json::Er
 }
 
 /// The reverse of [`scope_columns`], from the first three columns.
-pub(crate) fn scope(row: &Row<'_>) -> Result<Scope, Fault> {
+pub(crate) fn scope(row: &Row<'_>) -> Result<Scope, RowFault> {
     match (named(row, 0)?, row.get(1)?, row.get(2)?) {
         (ScopeKind::Trial, Some(trial), None) => Ok(Scope::Trial(TrialId(trial))),
         (ScopeKind::Case, Some(case), None) => Ok(Scope::Case(case)),
@@ -125,7 +125,7 @@ pub(crate) fn value_columns(value: Value) -> (Option<f64>, bool) {
 }
 
 /// The reverse of [`value_columns`].
-pub(crate) fn value(row: &Row<'_>, column: usize) -> Result<Value, Fault> {
+pub(crate) fn value(row: &Row<'_>, column: usize) -> Result<Value, RowFault> {
     match (row.get(column)?, row.get(column + 1)?) {
         (Some(number), false) => Ok(Value::Is(number)),
         (Some(number), true) => Ok(Value::AtLeast(number)),

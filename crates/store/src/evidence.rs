@@ -1,7 +1,7 @@
 //! The evidence of one trial, as analysis reads it: of a finished run and, by the writer's own connection, while the
 //! run goes on.
 
-use crate::columns::{self, Fault, blob, named, unsigned};
+use crate::columns::{self, RowFault, blob, named, unsigned};
 use crate::error::StoreError;
 use crate::pack;
 use crate::reader::{RunFile, stream_id};
@@ -163,7 +163,7 @@ impl RunFile {
     }
 }
 
-fn sample(row: &Row<'_>) -> Result<Sample, Fault> {
+fn sample(row: &Row<'_>) -> Result<Sample, RowFault> {
     let (counts, histograms, sums_ns) = pack::unpack_sample(blob(row, 7)?)?;
     Ok(Sample {
         id: stream_id(row)?,

@@ -26,27 +26,27 @@ const APPLICATION_ID_AT: usize = 68;
 const WAL_WRITE_VERSION: u8 = 2;
 
 /// An open file.
-pub(crate) struct Opened {
+pub(crate) struct OpenedFile {
     pub(crate) connection: Connection,
     /// Whether somebody else has it open.
     pub(crate) live: bool,
 }
 
 /// Opens a run file; folds a WAL that was left over, if possible.
-pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
+pub(crate) fn open(path: &Path) -> Result<OpenedFile, StoreError> {
     let head = check_marks(path)?;
     let (connection, live) =
         if head.wal { connect_wal(path)? } else { (connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?, false) };
-    Ok(Opened { connection, live })
+    Ok(OpenedFile { connection, live })
 }
 
 /// What the first bytes of a run file say.
-struct Head {
+struct FileHead {
     wal: bool,
 }
 
 /// Reads the marks without SQLite, so that a foreign file is named as such and never interpreted.
-fn check_marks(path: &Path) -> Result<Head, StoreError> {
+fn check_marks(path: &Path) -> Result<FileHead, StoreError> {
     let not_a_run_file =
         |reason: &str| StoreError::NotARunFile { path: path.to_path_buf(), reason: reason.to_owned() };
     let unreadable =
@@ -76,7 +76,7 @@ fn check_marks(path: &Path) -> Result<Head, StoreError> {
         found if found > schema::FORMAT_VERSION => {
             Err(StoreError::NewerFormat { path: path.to_path_buf(), found, known: schema::FORMAT_VERSION })
         }
-        _ => Ok(Head { wal: head[WRITE_VERSION_AT] == WAL_WRITE_VERSION }),
+        _ => Ok(FileHead { wal: head[WRITE_VERSION_AT] == WAL_WRITE_VERSION }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Packed columns: a row's counts, sums and histograms as one small [blob](crate::blob) of the private twins below; the
 //! live types of `kdyno_model` stay free to change, the twins change only with the format version.
 
-use crate::behind::{Behind, PackedLater};
+use crate::behind::{PackedLater, ValueBasis};
 use crate::blob::{PackError, decode, open, plain, plain_bytes, seal};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{
@@ -215,7 +215,7 @@ fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
 }
 
 /// A value, and behind it what came later.
-fn pack_with<T: Serialize>(value: &T, behind: &Behind) -> Result<Vec<u8>, PackError> {
+fn pack_with<T: Serialize>(value: &T, behind: &ValueBasis) -> Result<Vec<u8>, PackError> {
     let mut bytes = plain(value)?;
     behind.append(&mut bytes)?;
     seal(&bytes)
@@ -227,10 +227,10 @@ fn unpack<T: DeserializeOwned>(blob: &[u8]) -> Result<T, PackError> {
     if rest.is_empty() { Ok(value) } else { Err(PackError::Length) }
 }
 
-fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, Behind), PackError> {
+fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, ValueBasis), PackError> {
     let plain = open(blob)?;
     let (value, rest) = decode(&plain)?;
-    Ok((value, Behind::read(rest)?))
+    Ok((value, ValueBasis::read(rest)?))
 }
 
 fn later_in(counts: &Counts) -> PackedLater {
@@ -248,7 +248,7 @@ fn later_in(counts: &Counts) -> PackedLater {
     }
 }
 
-fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
+fn counts_in(counts: &Counts) -> (PackedCounts, ValueBasis) {
     let Counts {
         offered,
         achieved,
@@ -315,10 +315,10 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         last_acknowledged_ns.map(|last| last.saturating_sub(first_acknowledged_ns.unwrap_or(0)));
     latest.extend([instant(first_acknowledged_ns), instant(behind_first)]);
     latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
-    (packed, Behind { later: later_in(counts), latest, ..Behind::default() })
+    (packed, ValueBasis { later: later_in(counts), latest, ..ValueBasis::default() })
 }
 
-fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Counts {
+fn counts_out(packed: PackedCounts, ValueBasis { later, latest, .. }: &ValueBasis) -> Counts {
     let latest = |place: usize| latest.get(place).copied().unwrap_or(0);
     Counts {
         offered: packed.offered,

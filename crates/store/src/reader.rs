@@ -5,9 +5,9 @@
 //! kdyno makes, the number of rows, their bytes and what one call hands out are bounded, and whatever contradicts the format is
 //! an error that says where.
 
-use crate::columns::{self, Fault, json, named, text, unsigned};
+use crate::columns::{self, RowFault, json, named, text, unsigned};
 use crate::error::StoreError;
-use crate::opening::{self, Opened};
+use crate::opening::{self, OpenedFile};
 use crate::{fold, renamed, schema};
 use kdyno_model::caveat::ScopedCaveat;
 use kdyno_model::conclusion::Conclusion;
@@ -57,7 +57,7 @@ impl RunFile {
     /// # Errors
     /// When it cannot be read, is no run file, or is of a format that this kdyno does not read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let Opened { connection, live } = opening::open(path)?;
+        let OpenedFile { connection, live } = opening::open(path)?;
         let file = Self {
             path: path.to_path_buf(),
             connection,
@@ -148,7 +148,7 @@ impl RunFile {
                 host_facts: json(row, 7)?,
             };
             let has_ended = row.get::<_, Option<String>>(8)?.is_some();
-            let end = has_ended.then(|| -> Result<SessionEnd, Fault> {
+            let end = has_ended.then(|| -> Result<SessionEnd, RowFault> {
                 Ok(SessionEnd {
                     status: named(row, 8)?,
                     detail: text(row, 9)?,
@@ -302,12 +302,12 @@ impl RunFile {
     }
 
     /// The few columns that a list of runs shows; neither the plan nor a sample is read.
-    pub(crate) fn line(&self) -> Result<Line, StoreError> {
+    pub(crate) fn line(&self) -> Result<RunEntry, StoreError> {
         // What only conditions a cluster is no trial of the plan.
         let sql = "SELECT run_id, scenario, profile, target, changed_json, trials_planned, \
                    (SELECT count(*) FROM trial WHERE reason_json <> '\"conditioning\"') FROM run";
         let mut found = self.rows("run", sql, [], |row| {
-            Ok(Line {
+            Ok(RunEntry {
                 run_id: run_id(row, 0)?,
                 scenario: text(row, 1)?,
                 profile: text(row, 2)?,
@@ -370,7 +370,7 @@ impl RunFile {
         table: &str,
         sql: &str,
         params: impl Params,
-        read: impl Fn(&Row<'_>) -> Result<T, Fault>,
+        read: impl Fn(&Row<'_>) -> Result<T, RowFault>,
     ) -> Result<Vec<T>, StoreError> {
         let mut found = Vec::new();
         self.visit(table, sql, params, read, &mut |value| {
@@ -397,7 +397,7 @@ impl RunFile {
         table: &str,
         sql: &str,
         params: impl Params,
-        read: impl Fn(&Row<'_>) -> Result<T, Fault>,
+        read: impl Fn(&Row<'_>) -> Result<T, RowFault>,
         visit: &mut dyn FnMut(T) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let failed = |error: rusqlite::Error| StoreError::read(&self.path, &format!("table {table}"), &error);
@@ -410,8 +410,8 @@ impl RunFile {
             bytes += bytes_of(row, columns).map_err(failed)?;
             self.has_room_for(table, count, bytes)?;
             let value = read(row).map_err(|fault| match fault {
-                Fault::Sql(error) => failed(error),
-                Fault::Content(reason) => {
+                RowFault::Sql(error) => failed(error),
+                RowFault::Content(reason) => {
                     StoreError::damaged(&self.path, format!("table {table}, row {count}: {reason}"))
                 }
             })?;
@@ -432,7 +432,7 @@ fn bytes_of(row: &Row<'_>, columns: usize) -> rusqlite::Result<u64> {
 }
 
 /// See [`RunFile::line`].
-pub(crate) struct Line {
+pub(crate) struct RunEntry {
     pub(crate) run_id: u64,
     pub(crate) scenario: String,
     pub(crate) profile: String,
@@ -442,17 +442,17 @@ pub(crate) struct Line {
     pub(crate) trials_started: u32,
 }
 
-fn run_id(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
+fn run_id(row: &Row<'_>, column: usize) -> Result<u64, RowFault> {
     u64::from_str_radix(&text(row, column)?, 16).map_err(|_| "a run id is no hexadecimal number".into())
 }
 
 /// From the first two columns.
-pub(crate) fn stream_id(row: &Row<'_>) -> Result<StreamId, Fault> {
+pub(crate) fn stream_id(row: &Row<'_>) -> Result<StreamId, RowFault> {
     Ok(StreamId { worker: row.get(0)?, stream: row.get(1)? })
 }
 
 /// A trial's start but for its streams.
-fn trial_start(row: &Row<'_>) -> Result<TrialStart, Fault> {
+fn trial_start(row: &Row<'_>) -> Result<TrialStart, RowFault> {
     let pair = match (row.get(3)?, row.get(4)?) {
         (Some(pair), Some(place)) => Some(PairPlace { pair, place }),
         (None, None) => None,

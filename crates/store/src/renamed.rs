@@ -1,6 +1,6 @@
 //! Metrics that files from before have under other names: what was `lag` is `lag_time`, what was `lag_records` is `lag`.
 
-use crate::columns::{Fault, json};
+use crate::columns::{RowFault, json};
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -26,10 +26,10 @@ pub(crate) fn metric(name: String) -> String {
 }
 
 /// The same of each metric address in a document.
-pub(crate) fn document<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, Fault> {
+pub(crate) fn document<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, RowFault> {
     let mut value: Value = json(row, column)?;
     addresses(&mut value);
-    serde_json::from_value(value).map_err(|error| Fault::Content(error.to_string()))
+    serde_json::from_value(value).map_err(|error| RowFault::Content(error.to_string()))
 }
 
 fn addresses(value: &mut Value) {

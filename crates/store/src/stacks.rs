@@ -2,7 +2,7 @@
 //! they are read one process after the other.
 
 use crate::blob::{open, seal};
-use crate::columns::{Fault, blob, name_of, named};
+use crate::columns::{RowFault, blob, name_of, named};
 use crate::error::StoreError;
 use crate::reader::RunFile;
 use crate::rows::RowError;
@@ -74,7 +74,7 @@ impl RunFile {
         }
         let sql = "SELECT kind, packed FROM stacks WHERE trial = ?1 AND subject = ?2";
         let subject = String::from(subject.clone());
-        let read = |row: &rusqlite::Row<'_>| -> Result<_, Fault> {
+        let read = |row: &rusqlite::Row<'_>| -> Result<_, RowFault> {
             Ok((named(row, 0)?, open(blob(row, 1)?)?.into_owned()))
         };
         Ok(self.rows("stacks", sql, params![trial.0, subject], read)?.pop())

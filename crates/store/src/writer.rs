@@ -3,7 +3,7 @@
 
 use crate::error::StoreError;
 use crate::reader::RunFile;
-use crate::writing::{self, Failure, Message, Row, Writing};
+use crate::writing::{self, WriteRequest, WriterFailure, WriterMessage, Writing};
 use crate::{fold, opening, reserve};
 use kdyno_model::event::{Event, Subject};
 use kdyno_model::evidence::{TrialEvidence, TrialStacks};
@@ -28,9 +28,9 @@ const QUEUE_MAX: usize = 1024;
 #[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
-    queue: Option<SyncSender<Message>>,
+    queue: Option<SyncSender<WriterMessage>>,
     thread: Option<JoinHandle<()>>,
-    failure: Failure,
+    failure: WriterFailure,
 }
 
 impl RunWriter {
@@ -75,7 +75,7 @@ impl RunWriter {
 
     fn start(path: &Path, connection: Connection, session: u32) -> Result<Self, StoreError> {
         let (queue, messages) = sync_channel(QUEUE_MAX);
-        let failure = Failure::default();
+        let failure = WriterFailure::default();
         let state = Writing::new(path, connection, session, &failure);
         let thread = std::thread::Builder::new()
             .name("run-writer".to_owned())
@@ -91,57 +91,57 @@ impl RunWriter {
 
     /// A trial's load starts. Each trial once; from then on its evidence can be read.
     pub fn trial_started(&self, start: &TrialStart) -> Result<(), StoreError> {
-        self.write(Row::TrialStarted(Box::new(start.clone())))
+        self.write(WriteRequest::TrialStarted(Box::new(start.clone())))
     }
 
     /// Where the trial's phases lie; replaces what was said of them before.
     pub fn phases(&self, trial: TrialId, spans: &[PhaseSpan]) -> Result<(), StoreError> {
-        self.write(Row::Phases(trial, spans.to_vec()))
+        self.write(WriteRequest::Phases(trial, spans.to_vec()))
     }
 
     /// One row of counts and histograms. The same (worker, stream, sequence) of a trial counts once.
     pub fn sample(&self, trial: TrialId, sample: Sample) -> Result<(), StoreError> {
-        self.write(Row::Sample(trial, Box::new(sample)))
+        self.write(WriteRequest::Sample(trial, Box::new(sample)))
     }
 
     /// The readings of one round of probes.
     pub fn probe(&self, trial: TrialId, readings: Vec<ProbeReading>) -> Result<(), StoreError> {
-        self.write(Row::Probe(trial, readings))
+        self.write(WriteRequest::Probe(trial, readings))
     }
 
     /// Something happened, in a trial or outside of any.
     pub fn event(&self, trial: Option<TrialId>, event: Event) -> Result<(), StoreError> {
-        self.write(Row::Event(trial, Box::new(event)))
+        self.write(WriteRequest::Event(trial, Box::new(event)))
     }
 
     /// The noise probe before a trial.
     pub fn noise(&self, trial: TrialId, reading: NoiseReading) -> Result<(), StoreError> {
-        self.write(Row::Noise(trial, Box::new(reading)))
+        self.write(WriteRequest::Noise(trial, Box::new(reading)))
     }
 
     /// The totals of streams that ended; a stream's later totals replace its earlier ones.
     pub fn totals(&self, trial: TrialId, totals: Vec<StreamTotals>) -> Result<(), StoreError> {
-        self.write(Row::Totals(trial, totals))
+        self.write(WriteRequest::Totals(trial, totals))
     }
 
     /// The end of a log of something that went wrong. A text above 64 KiB keeps its end.
     pub fn log(&self, subject: &str, excerpt: &str) -> Result<(), StoreError> {
-        self.write(Row::Log(subject.to_owned(), excerpt.to_owned()))
+        self.write(WriteRequest::Log(subject.to_owned(), excerpt.to_owned()))
     }
 
     /// What the numbers mean; replaces what was stored for the scopes that are named here.
     pub fn judgement(&self, judgement: &Judgement) -> Result<(), StoreError> {
-        self.write(Row::Judgement(Box::new(judgement.clone())))
+        self.write(WriteRequest::Judgement(Box::new(judgement.clone())))
     }
 
     /// The courses over time of a trial that is complete; later ones replace earlier ones.
     pub fn course(&self, series: TrialSeries) -> Result<(), StoreError> {
-        self.write(Row::Course(Box::new(series)))
+        self.write(WriteRequest::Course(Box::new(series)))
     }
 
     /// The stacks of a process in the measured window of a trial; later ones replace earlier ones.
     pub fn stacks(&self, stacks: TrialStacks) -> Result<(), StoreError> {
-        self.write(Row::Stacks(Box::new(stacks)))
+        self.write(WriteRequest::Stacks(Box::new(stacks)))
     }
 
     /// Stacks as a recording of Java's Flight Recorder.
@@ -151,12 +151,12 @@ impl RunWriter {
         subject: &Subject,
         bytes: Vec<u8>,
     ) -> Result<(), StoreError> {
-        self.write(Row::FlightRecording(trial, subject.clone(), bytes))
+        self.write(WriteRequest::FlightRecording(trial, subject.clone(), bytes))
     }
 
     /// Takes a trial out of the file with all that was stored of it: it is run again under another number.
     pub fn forget(&self, trial: TrialId) -> Result<(), StoreError> {
-        self.write(Row::Forget(trial))
+        self.write(WriteRequest::Forget(trial))
     }
 
     /// Everything that was handed in of a trial before this call, once it is committed.
@@ -165,7 +165,7 @@ impl RunWriter {
     /// When the trial has not started, or a write has failed.
     pub fn evidence(&self, trial: TrialId) -> Result<TrialEvidence, StoreError> {
         let (reply, answer) = sync_channel(1);
-        self.send(Message::Evidence(trial, reply))?;
+        self.send(WriterMessage::Evidence(trial, reply))?;
         answer.recv().unwrap_or_else(|_| Err(self.failure().unwrap_or_else(|| self.gone())))
     }
 
@@ -180,7 +180,7 @@ impl RunWriter {
         from_written_second: u32,
         reply: Box<dyn FnOnce(TrialEvidence) + Send>,
     ) -> Result<(), StoreError> {
-        self.send(Message::Recent(trial, from_written_second, reply))
+        self.send(WriterMessage::Recent(trial, from_written_second, reply))
     }
 
     /// The failure that every call returns from now on, if there was one.
@@ -196,16 +196,16 @@ impl RunWriter {
     pub fn finish(mut self, end: SessionEnd) -> Result<(), StoreError> {
         if let Some(queue) = &self.queue {
             // A thread that is gone has left its failure or has panicked; `close` reports it.
-            let _ = queue.send(Message::End(Box::new(end)));
+            let _ = queue.send(WriterMessage::End(Box::new(end)));
         }
         self.close()
     }
 
-    fn write(&self, row: Row) -> Result<(), StoreError> {
-        self.send(Message::Write(row))
+    fn write(&self, row: WriteRequest) -> Result<(), StoreError> {
+        self.send(WriterMessage::Write(row))
     }
 
-    fn send(&self, message: Message) -> Result<(), StoreError> {
+    fn send(&self, message: WriterMessage) -> Result<(), StoreError> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }

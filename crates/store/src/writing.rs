@@ -34,11 +34,11 @@ const COMMIT_INTERVAL: Duration = Duration::from_millis(500);
 const COMMIT_MESSAGES_MAX: u32 = 256;
 
 /// The first failure of the writer thread.
-pub(crate) type Failure = Arc<Mutex<Option<StoreError>>>;
+pub(crate) type WriterFailure = Arc<Mutex<Option<StoreError>>>;
 
 /// A request to the thread.
-pub(crate) enum Message {
-    Write(Row),
+pub(crate) enum WriterMessage {
+    Write(WriteRequest),
     Evidence(TrialId, SyncSender<Result<TrialEvidence, StoreError>>),
     /// The rows written from that second on, and who takes them.
     Recent(TrialId, u32, Box<dyn FnOnce(TrialEvidence) + Send>),
@@ -46,7 +46,7 @@ pub(crate) enum Message {
 }
 
 /// What one call hands in.
-pub(crate) enum Row {
+pub(crate) enum WriteRequest {
     TrialStarted(Box<TrialStart>),
     Phases(TrialId, Vec<PhaseSpan>),
     Sample(TrialId, Box<Sample>),
@@ -137,16 +137,16 @@ pub(crate) struct Writing {
     file: RunFile,
     /// Number of the session that goes on.
     session: u32,
-    failure: Failure,
+    failure: WriterFailure,
 }
 
 impl Writing {
-    pub(crate) fn new(path: &Path, connection: Connection, session: u32, failure: &Failure) -> Self {
+    pub(crate) fn new(path: &Path, connection: Connection, session: u32, failure: &WriterFailure) -> Self {
         Self { file: RunFile::of_writer(path, connection), session, failure: Arc::clone(failure) }
     }
 
     /// Writes rows and answers until all senders are gone, then ends the session.
-    pub(crate) fn run(self, messages: &Receiver<Message>) {
+    pub(crate) fn run(self, messages: &Receiver<WriterMessage>) {
         let mut open: Option<Gathering> = None;
         let mut end = None;
         loop {
@@ -155,19 +155,19 @@ impl Writing {
                 Some(open) => messages.recv_timeout(open.commit_at.saturating_duration_since(Instant::now())),
             };
             match message {
-                Ok(Message::Write(row)) => self.write(&row, &mut open),
-                Ok(Message::Evidence(trial, reply)) => {
+                Ok(WriterMessage::Write(row)) => self.write(&row, &mut open),
+                Ok(WriterMessage::Evidence(trial, reply)) => {
                     self.commit(&mut open);
                     let found = self.failed().map_or_else(|| self.file.evidence(trial), Err);
                     // Who does not wait for the answer any more does not need it.
                     let _ = reply.send(found);
                 }
-                Ok(Message::Recent(trial, from_second, reply)) => {
+                Ok(WriterMessage::Recent(trial, from_second, reply)) => {
                     if let Ok(found) = self.file.recent(trial, from_second) {
                         reply(found);
                     }
                 }
-                Ok(Message::End(record)) => end = Some(record),
+                Ok(WriterMessage::End(record)) => end = Some(record),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -181,7 +181,7 @@ impl Writing {
     }
 
     /// Writes what was handed in by one call; opens the transaction when none is open. Nothing is written after a failure.
-    fn write(&self, row: &Row, open: &mut Option<Gathering>) {
+    fn write(&self, row: &WriteRequest, open: &mut Option<Gathering>) {
         if self.failed().is_some() {
             return;
         }
@@ -197,24 +197,24 @@ impl Writing {
         }
     }
 
-    fn insert(&self, row: &Row) -> Result<(), RowError> {
+    fn insert(&self, row: &WriteRequest) -> Result<(), RowError> {
         let connection = self.file.connection();
         match row {
-            Row::TrialStarted(start) => rows::trial_start(connection, start),
-            Row::Phases(trial, spans) => rows::phases(connection, *trial, spans),
-            Row::Sample(trial, sample) => rows::sample(connection, *trial, sample),
-            Row::Probe(trial, readings) => rows::probe(connection, *trial, readings),
-            Row::Event(trial, event) => rows::event(connection, *trial, event),
-            Row::Noise(trial, reading) => rows::noise(connection, *trial, reading),
-            Row::Totals(trial, totals) => rows::totals(connection, *trial, totals),
-            Row::Log(subject, excerpt) => rows::log(connection, subject, excerpt),
-            Row::Judgement(judgement) => rows::judgement(connection, judgement),
-            Row::Course(series) => courses::write(connection, series),
-            Row::Stacks(stacks) => stacks::write(connection, stacks),
-            Row::FlightRecording(trial, subject, bytes) => {
+            WriteRequest::TrialStarted(start) => rows::trial_start(connection, start),
+            WriteRequest::Phases(trial, spans) => rows::phases(connection, *trial, spans),
+            WriteRequest::Sample(trial, sample) => rows::sample(connection, *trial, sample),
+            WriteRequest::Probe(trial, readings) => rows::probe(connection, *trial, readings),
+            WriteRequest::Event(trial, event) => rows::event(connection, *trial, event),
+            WriteRequest::Noise(trial, reading) => rows::noise(connection, *trial, reading),
+            WriteRequest::Totals(trial, totals) => rows::totals(connection, *trial, totals),
+            WriteRequest::Log(subject, excerpt) => rows::log(connection, subject, excerpt),
+            WriteRequest::Judgement(judgement) => rows::judgement(connection, judgement),
+            WriteRequest::Course(series) => courses::write(connection, series),
+            WriteRequest::Stacks(stacks) => stacks::write(connection, stacks),
+            WriteRequest::FlightRecording(trial, subject, bytes) => {
                 stacks::write_recording(connection, *trial, subject, bytes)
             }
-            Row::Forget(trial) => rows::forget(connection, *trial),
+            WriteRequest::Forget(trial) => rows::forget(connection, *trial),
         }
     }
 

@@ -86,22 +86,22 @@ impl Capacity {
         let process = self.process_files;
         let ends = if needed.is_loopback { 2 } else { 1 };
         let limits = [
-            (Limit::WorkerFiles, process, WORKER_FILES, sockets, 1),
+            (CapacityLimit::WorkerFiles, process, WORKER_FILES, sockets, 1),
             (
-                Limit::BrokerFiles,
+                CapacityLimit::BrokerFiles,
                 process.filter(|_| broker_files.is_some()),
                 broker_files.unwrap_or(0),
                 to_broker,
                 1,
             ),
-            (Limit::HostFiles, self.host_files, WORKER_FILES, sockets, ends),
-            (Limit::Ports, self.ports, waiting, to_broker, 1),
+            (CapacityLimit::HostFiles, self.host_files, WORKER_FILES, sockets, ends),
+            (CapacityLimit::Ports, self.ports, waiting, to_broker, 1),
         ];
         limits.into_iter().find_map(|(limit, most, beside, needs, times)| {
             let (most, needs) = (most?, needs.saturating_mul(times).saturating_add(beside));
             let each = |item: &ItemConnections| match limit {
-                Limit::WorkerFiles | Limit::HostFiles => item.each.saturating_mul(times),
-                Limit::BrokerFiles | Limit::Ports => item.each_to_broker,
+                CapacityLimit::WorkerFiles | CapacityLimit::HostFiles => item.each.saturating_mul(times),
+                CapacityLimit::BrokerFiles | CapacityLimit::Ports => item.each_to_broker,
             };
             let fitting = |item: &ItemConnections| {
                 let others = needs - item.clients.saturating_mul(each(item));
@@ -120,7 +120,7 @@ impl Capacity {
 
 /// What a load's connections do not fit into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum CapacityLimit {
     /// Open files of the worker.
     WorkerFiles,
     /// Open files of a broker on this host.
@@ -135,7 +135,7 @@ pub enum Limit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortage {
     /// Which one.
-    pub limit: Limit,
+    pub limit: CapacityLimit,
     /// What the load needs of it.
     pub needs: u64,
     /// What there is.
@@ -149,10 +149,10 @@ impl Shortage {
     #[must_use]
     pub fn message(&self) -> String {
         let what = match self.limit {
-            Limit::WorkerFiles => "open files in the worker, and a process of this user may have",
-            Limit::BrokerFiles => "open files in a broker, and a process of this user may have",
-            Limit::HostFiles => "open files, and this host has left",
-            Limit::Ports => "local ports to one broker, and this host has",
+            CapacityLimit::WorkerFiles => "open files in the worker, and a process of this user may have",
+            CapacityLimit::BrokerFiles => "open files in a broker, and a process of this user may have",
+            CapacityLimit::HostFiles => "open files, and this host has left",
+            CapacityLimit::Ports => "local ports to one broker, and this host has",
         };
         let items = self.items.iter().map(|(name, clients, fit)| {
             let is_only = self.items.len() == 1;
@@ -161,7 +161,7 @@ impl Shortage {
         });
         let items: Vec<String> = match self.limit {
             // Its logs take them all.
-            Limit::BrokerFiles if self.items.iter().all(|(_, _, fit)| *fit == 0) => {
+            CapacityLimit::BrokerFiles if self.items.iter().all(|(_, _, fit)| *fit == 0) => {
                 vec!["its partitions alone leave none for clients".to_owned()]
             }
             _ => items.collect(),
@@ -173,14 +173,14 @@ impl Shortage {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self.limit {
-            Limit::WorkerFiles => {
+            CapacityLimit::WorkerFiles => {
                 "raise the hard limit of open files (`ulimit -Hn`, `LimitNOFILE`), or use fewer `clients`"
             }
-            Limit::BrokerFiles => {
+            CapacityLimit::BrokerFiles => {
                 "raise the hard limit of open files (`ulimit -Hn`, `LimitNOFILE`), or use fewer `clients` or `partitions`"
             }
-            Limit::HostFiles => "raise `fs.file-max`, or use fewer `clients`",
-            Limit::Ports => "widen `net.ipv4.ip_local_port_range`, or use fewer `clients`",
+            CapacityLimit::HostFiles => "raise `fs.file-max`, or use fewer `clients`",
+            CapacityLimit::Ports => "widen `net.ipv4.ip_local_port_range`, or use fewer `clients`",
         }
     }
 }
@@ -256,7 +256,7 @@ mod tests {
     fn clients_fit_or_it_is_said_how_many_do() {
         assert_eq!(ROOMY.shortage(&load(10_000, 500, 1)), None);
         let short = ROOMY.shortage(&load(10_000, 500, 2)).expect("two connections of each are too many");
-        assert_eq!((short.limit, short.needs), (Limit::WorkerFiles, 2 * 10_500 + 200 + 100));
+        assert_eq!((short.limit, short.needs), (CapacityLimit::WorkerFiles, 2 * 10_500 + 200 + 100));
         let told = "the load needs 21,300 open files in the worker, and a process of this user may have 20,000: of the 500 \
                     clients of `readers` 0 fit next to the others, of the 10,000 clients of `writers` 9,350 fit next to the \
                     others";
@@ -266,14 +266,17 @@ mod tests {
         // A broker has its logs in addition to the connections.
         let replicas = |count| Connections { broker_replicas: Some(count), ..load(10_000, 500, 1) };
         let short = ROOMY.shortage(&replicas(2_000)).expect("16,000 files of logs");
-        assert_eq!((short.limit, short.needs), (Limit::BrokerFiles, 10_700 + 400 + 16_000));
+        assert_eq!((short.limit, short.needs), (CapacityLimit::BrokerFiles, 10_700 + 400 + 16_000));
         // Elsewhere than on loopback ports of connections that have ended are not to be had.
         let away = Connections { is_loopback: false, broker_replicas: None, ..load(10_000, 500, 1) };
         let short = ROOMY.shortage(&away).expect("ports");
-        assert_eq!((short.limit, short.needs, short.most), (Limit::Ports, 30_700, 28_232));
+        assert_eq!((short.limit, short.needs, short.most), (CapacityLimit::Ports, 30_700, 28_232));
         assert!(short.hint().contains("ip_local_port_range"));
         let host = Capacity { host_files: Some(21_000), ..ROOMY };
-        assert_eq!(host.shortage(&load(10_000, 500, 1)).map(|short| short.limit), Some(Limit::HostFiles));
+        assert_eq!(
+            host.shortage(&load(10_000, 500, 1)).map(|short| short.limit),
+            Some(CapacityLimit::HostFiles)
+        );
         let unknown = Capacity { process_files: None, host_files: None, ports: None, ..ROOMY };
         assert_eq!(unknown.shortage(&load(1 << 40, 1 << 40, 1 << 40)), None);
     }

@@ -33,7 +33,7 @@ pub(crate) struct CpuGroup {
 
 /// A folder in which groups may be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct CgroupFolder {
     folder: PathBuf,
     /// The second version, with all controllers in one hierarchy.
     is_unified: bool,
@@ -87,7 +87,7 @@ pub fn sweep() {
     places().iter().for_each(sweep_in);
 }
 
-fn sweep_in(place: &Place) {
+fn sweep_in(place: &CgroupFolder) {
     let entries = place.folder.read_dir().into_iter().flatten().take(GROUPS_MAX);
     for entry in entries.filter_map(Result::ok) {
         let owner = entry.file_name().to_str().and_then(owner);
@@ -110,13 +110,13 @@ fn owner(name: &str) -> Option<ProcessId> {
 }
 
 /// Where groups may be made, the nearest to this process's own first: limits above it count for them too.
-fn places() -> Vec<Place> {
+fn places() -> Vec<CgroupFolder> {
     places_in(Path::new(MOUNT), &parse::read("/proc/self/cgroup").unwrap_or_default())
 }
 
 /// By the lines `ID:CONTROLLERS:PATH` of `/proc/self/cgroup`. Where the first version has the controller, the second one has
 /// it not.
-fn places_in(mount: &Path, groups: &str) -> Vec<Place> {
+fn places_in(mount: &Path, groups: &str) -> Vec<CgroupFolder> {
     let lines = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let first = lines().find(|(controllers, _)| controllers.split(',').any(|one| one == "cpu"));
     let second = lines().find(|(controllers, _)| controllers.is_empty());
@@ -129,11 +129,11 @@ fn places_in(mount: &Path, groups: &str) -> Vec<Place> {
     // A group outside of what this process may see.
     let own =
         if own.components().all(|part| matches!(part, Component::Normal(_))) { own } else { Path::new("") };
-    own.ancestors().map(|group| Place { folder: root.join(group), is_unified }).collect()
+    own.ancestors().map(|group| CgroupFolder { folder: root.join(group), is_unified }).collect()
 }
 
 /// Makes a group in the first place where that can be done.
-fn make_in(places: &[Place], name: &str, processors: f64) -> Result<CpuGroup, String> {
+fn make_in(places: &[CgroupFolder], name: &str, processors: f64) -> Result<CpuGroup, String> {
     let mut why = "there are no control groups for CPUs".to_owned();
     for place in places {
         match place.make(name, processors) {
@@ -144,7 +144,7 @@ fn make_in(places: &[Place], name: &str, processors: f64) -> Result<CpuGroup, St
     Err(why)
 }
 
-impl Place {
+impl CgroupFolder {
     fn make(&self, name: &str, processors: f64) -> Result<CpuGroup, String> {
         let shown = self.folder.display();
         if self.is_unified {
@@ -252,7 +252,7 @@ mod tests {
         let abandoned = folder(&name(ended, "broker-0"));
         let kept =
             [folder(&name(ProcessId::current(), "broker-0")), folder("kdyno-box"), folder("other-1-2-x")];
-        sweep_in(&Place { folder: mount.path().to_owned(), is_unified: true });
+        sweep_in(&CgroupFolder { folder: mount.path().to_owned(), is_unified: true });
         assert!(!abandoned.exists() && kept.iter().all(|folder| folder.exists()));
         drop(CpuGroup { folder: kept[0].clone() });
         assert!(!kept[0].exists());

@@ -3,18 +3,18 @@
 use crate::download;
 use crate::environment::Environment;
 use crate::error::TestbedError;
-use crate::java::{self, Java};
+use crate::java::{self, JavaInstallation};
 use kdyno_model::plan::KafkaSource;
 use kdyno_model::version::{LogBackend, Version};
 use std::path::{Path, PathBuf};
 
 /// Kafka, ready to be launched.
 #[derive(Debug, Clone)]
-pub struct Distribution {
+pub struct KafkaDistribution {
     /// Its version.
     pub version: Version,
     /// The Java it runs on here.
-    pub java: Java,
+    pub java: JavaInstallation,
     /// Class path entries in Java's notation (a folder of jars ends in `/*`).
     pub classpath: Vec<String>,
     /// What writes its log files.
@@ -23,7 +23,7 @@ pub struct Distribution {
     pub(crate) bootstrap: Option<PathBuf>,
 }
 
-impl Distribution {
+impl KafkaDistribution {
     /// The class path as one argument.
     #[must_use]
     pub fn classpath_argument(&self) -> String {
@@ -39,7 +39,7 @@ pub fn prepare(
     environment: &Environment,
     source: &KafkaSource,
     progress: &dyn Fn(&str),
-) -> Result<Distribution, TestbedError> {
+) -> Result<KafkaDistribution, TestbedError> {
     match source {
         KafkaSource::Release(text) => {
             let version = Version::parse(text)?;
@@ -47,7 +47,7 @@ pub fn prepare(
             let cached = download::release(environment, &java, &version, progress)?;
             let classpath = vec![format!("{}/*", cached.libs.display())];
             let log_backend = version.log_backend();
-            Ok(Distribution { version, java, classpath, log_backend, bootstrap: cached.bootstrap })
+            Ok(KafkaDistribution { version, java, classpath, log_backend, bootstrap: cached.bootstrap })
         }
         KafkaSource::Home(folder) => unpacked(folder)?.on_java(environment),
         KafkaSource::Source(folder) => built(folder)?.on_java(environment),
@@ -84,10 +84,10 @@ struct InFolder {
 
 impl InFolder {
     /// With a Java of this host for it.
-    fn on_java(self, environment: &Environment) -> Result<Distribution, TestbedError> {
+    fn on_java(self, environment: &Environment) -> Result<KafkaDistribution, TestbedError> {
         let Self { version, classpath, log_backend } = self;
         let java = java::find(environment, &version)?;
-        Ok(Distribution { version, java, classpath, log_backend, bootstrap: None })
+        Ok(KafkaDistribution { version, java, classpath, log_backend, bootstrap: None })
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 /// A Java installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Java {
+pub struct JavaInstallation {
     /// The `java` program.
     pub program: PathBuf,
     /// Major version: 8, 11, 17, ….
@@ -21,7 +21,7 @@ pub struct Java {
 ///
 /// # Errors
 /// None is there, or none fits; the message lists what was found.
-pub fn find(environment: &Environment, kafka: &Version) -> Result<Java, TestbedError> {
+pub fn find(environment: &Environment, kafka: &Version) -> Result<JavaInstallation, TestbedError> {
     find_between(environment, &format!("Kafka {}", kafka.text), kafka.java_range())
 }
 
@@ -34,8 +34,8 @@ pub fn find_between(
     environment: &Environment,
     whom: &str,
     (oldest, newest): (u32, u32),
-) -> Result<Java, TestbedError> {
-    let mut found: Vec<Java> = Vec::new();
+) -> Result<JavaInstallation, TestbedError> {
+    let mut found: Vec<JavaInstallation> = Vec::new();
     for program in candidates(environment) {
         let Some(java) = inspect(&program) else { continue };
         if (oldest..=newest).contains(&java.major) {
@@ -104,10 +104,10 @@ fn candidates(environment: &Environment) -> Vec<PathBuf> {
 }
 
 /// Reads the installation's `release` file, or else asks the program itself.
-fn inspect(program: &Path) -> Option<Java> {
+fn inspect(program: &Path) -> Option<JavaInstallation> {
     let real = program.canonicalize().ok()?;
     let version = release_file_version(&real).or_else(|| ask_version(&real))?;
-    Some(Java { program: program.to_path_buf(), major: major(&version)?, version })
+    Some(JavaInstallation { program: program.to_path_buf(), major: major(&version)?, version })
 }
 
 fn release_file_version(real: &Path) -> Option<String> {

@@ -6,8 +6,8 @@ use crate::download;
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use crate::folder::{create_private, remove_folder};
-use crate::guard::{Guard, ProcessSpec, Spec};
-use crate::metrics::{LocalEndpoint, Login, Source, Unread, console, not_read};
+use crate::guard::{Guard, GuardSpec, ProcessSpec};
+use crate::metrics::{HttpLogin, LocalEndpoint, MetricsSource, UnreadMetrics, console, not_read};
 use crate::{java, secret_file};
 use kdyno_model::event::Subject;
 use kdyno_model::plan::MetricsFrom;
@@ -64,10 +64,10 @@ impl Exporters {
     pub fn start(
         address: &str,
         brokers: &[(Subject, String)],
-        login: Option<Login<'_>>,
+        login: Option<HttpLogin<'_>>,
         options: &ExporterOptions<'_>,
-    ) -> Result<Self, Unread> {
-        let unread = |error: TestbedError| Unread {
+    ) -> Result<Self, UnreadMetrics> {
+        let unread = |error: TestbedError| UnreadMetrics {
             subject: Subject::Brokers,
             why: not_read("the brokers", &error.to_string()),
         };
@@ -82,7 +82,7 @@ impl Exporters {
     fn try_start(
         address: &str,
         brokers: &[(Subject, String)],
-        login: Option<Login<'_>>,
+        login: Option<HttpLogin<'_>>,
         options: &ExporterOptions<'_>,
     ) -> Result<Self, TestbedError> {
         if brokers.len() > BROKERS_MAX {
@@ -118,7 +118,7 @@ impl Exporters {
             let endpoint = LocalEndpoint { subject: subject.clone(), port, counts_controller: false };
             endpoints.push((endpoint, console));
         }
-        let spec = Spec {
+        let spec = GuardSpec {
             exe: options.exe.clone(),
             exe_arguments: Vec::new(),
             processes,
@@ -157,17 +157,17 @@ impl Exporters {
     ///
     /// # Errors
     /// There is no client for HTTP.
-    pub fn sources(&self) -> Result<Vec<Source>, Unread> {
-        let one = |(endpoint, console): &(LocalEndpoint, PathBuf)| Source::exporter(endpoint, console);
+    pub fn sources(&self) -> Result<Vec<MetricsSource>, UnreadMetrics> {
+        let one = |(endpoint, console): &(LocalEndpoint, PathBuf)| MetricsSource::exporter(endpoint, console);
         self.endpoints.iter().map(one).collect()
     }
 }
 
 /// The exporter's configuration. Text of others is written as JSON has it, which YAML reads.
-fn configuration(address: &str, login: Option<Login<'_>>) -> Vec<u8> {
+fn configuration(address: &str, login: Option<HttpLogin<'_>>) -> Vec<u8> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!("hostPort: {}\n", quoted(address));
-    if let Some(Login::Basic(username, password)) = login {
+    if let Some(HttpLogin::Basic(username, password)) = login {
         let password = String::from_utf8_lossy(password.expose());
         text = format!("{text}username: {}\npassword: {}\n", quoted(username), quoted(&password));
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn the_configuration_has_the_agents_objects_and_a_login_that_breaks_out_of_nothing() {
         let secret = Secret::new(b"a\"\nrules: []".to_vec());
-        let text = configuration("[::1]:9999", Some(Login::Basic("me: x", &secret)));
+        let text = configuration("[::1]:9999", Some(HttpLogin::Basic("me: x", &secret)));
         let text = String::from_utf8(text).expect("text");
         let begin = "hostPort: \"[::1]:9999\"\nusername: \"me: x\"\npassword: \"a\\\"\\nrules: []\"\nincludeObjectNames:\n";
         assert!(text.starts_with(begin), "{text}");

@@ -5,7 +5,7 @@ use crate::cluster::ListenerTls;
 use crate::download;
 use crate::environment::Environment;
 use crate::error::TestbedError;
-use crate::java::{self, Java};
+use crate::java::{self, JavaInstallation};
 use crate::javac;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -38,13 +38,13 @@ const OPTIONS: [&str; 3] = ["-Xms512m", "-Xmx512m", "-Dorg.slf4j.simpleLogger.de
 
 /// A release that can be started.
 #[derive(Debug, Clone)]
-pub struct Installed {
-    java: Java,
+pub struct KroxyliciousRelease {
+    java: JavaInstallation,
     folder: PathBuf,
 }
 
 /// Where it is to listen.
-pub struct Place<'a> {
+pub struct ProxyOptions<'a> {
     /// Its folder, which is there.
     pub folder: &'a Path,
     /// The first of its ports, which is followed by one for each broker.
@@ -66,14 +66,14 @@ pub fn provide(
     environment: &Environment,
     version: &str,
     progress: &dyn Fn(&str),
-) -> Result<Installed, TestbedError> {
+) -> Result<KroxyliciousRelease, TestbedError> {
     let java = java::find_between(environment, "Kroxylicious", (JAVA_OLDEST, u32::MAX))?;
     let name = folder_name(version);
     let folder = download::kroxylicious(environment, (version, name.as_str()), progress, |libs, folder| {
         let compiler = java::find_compiler(environment, JAVA_OLDEST)?;
         compile(&compiler, libs, folder)
     })?;
-    Ok(Installed { java, folder })
+    Ok(KroxyliciousRelease { java, folder })
 }
 
 /// Whether [`provide`] would fetch the release first. Asks the cache alone.
@@ -104,7 +104,10 @@ fn compile(compiler: &Path, libs: &Path, folder: &Path) -> Result<(), TestbedErr
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn lay_out(installed: &Installed, place: &Place<'_>) -> Result<Vec<String>, TestbedError> {
+pub fn lay_out(
+    installed: &KroxyliciousRelease,
+    place: &ProxyOptions<'_>,
+) -> Result<Vec<String>, TestbedError> {
     let file = place.folder.join(CONFIGURATION);
     javac::write(&file, &configuration(place)?.to_string())?;
     let shown = |path: PathBuf| path.display().to_string();
@@ -117,7 +120,7 @@ pub fn lay_out(installed: &Installed, place: &Place<'_>) -> Result<Vec<String>, 
 }
 
 /// The configuration; JSON, which is YAML too.
-fn configuration(place: &Place<'_>) -> Result<Value, TestbedError> {
+fn configuration(place: &ProxyOptions<'_>) -> Result<Value, TestbedError> {
     let mut target = json!({"bootstrapServers": place.bootstrap.join(",")});
     let mut cluster = json!({
         "clusterNetworkAddressConfigProvider": {
@@ -147,9 +150,10 @@ mod tests {
     fn it_is_told_where_brokers_are_and_which_ports_it_has() {
         let bootstrap = ["127.0.0.1:1".to_owned(), "127.0.0.1:2".to_owned()];
         let folder = tempfile::tempdir().expect("a folder");
-        let place = Place { folder: folder.path(), port: 7, brokers: 2, bootstrap: &bootstrap, tls: None };
-        let java = Java { program: "/j/java".into(), major: 17, version: "17".to_owned() };
-        let installed = Installed { java, folder: "/c/k".into() };
+        let place =
+            ProxyOptions { folder: folder.path(), port: 7, brokers: 2, bootstrap: &bootstrap, tls: None };
+        let java = JavaInstallation { program: "/j/java".into(), major: 17, version: "17".to_owned() };
+        let installed = KroxyliciousRelease { java, folder: "/c/k".into() };
         let line = lay_out(&installed, &place).expect("written");
         assert_eq!((line[0].as_str(), line[5].as_str()), ("/j/java", "/c/k/classes:/c/k/libs/*"));
         let told = std::fs::read_to_string(line.last().expect("its file")).expect("there");

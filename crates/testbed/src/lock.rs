@@ -28,7 +28,7 @@ pub struct HostLock {
 
 /// Who holds the lock.
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
+struct LockHolder {
     process: ProcessId,
     since_unix_s: u64,
     what: String,
@@ -87,7 +87,8 @@ fn open(path: &Path) -> std::io::Result<File> {
 
 fn write_note(file: &mut File, what: &str) -> std::io::Result<()> {
     let since_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let note = Note { process: ProcessId::current(), since_unix_s, what: what.chars().take(200).collect() };
+    let note =
+        LockHolder { process: ProcessId::current(), since_unix_s, what: what.chars().take(200).collect() };
     file.set_len(0)?;
     file.write_all(serde_json::to_string(&note)?.as_bytes())?;
     file.rewind()
@@ -105,7 +106,7 @@ fn holder(file: &mut File) -> String {
     let mut text = String::new();
     // Without the note the message is less informative, no more.
     let _ = file.take(NOTE_BYTES_MAX).read_to_string(&mut text);
-    match serde_json::from_str::<Note>(&text) {
+    match serde_json::from_str::<LockHolder>(&text) {
         Ok(note) if note.process.is_alive() => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
             let minutes = now.saturating_sub(note.since_unix_s) / 60;

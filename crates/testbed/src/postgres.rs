@@ -39,7 +39,7 @@ exec "$bin/postgres" -D data "$@"
 
 /// A PostgreSQL that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Installed {
+pub struct PostgresInstallation {
     /// Folder of its programs.
     pub programs: PathBuf,
     /// Major version.
@@ -50,11 +50,11 @@ pub struct Installed {
 ///
 /// # Errors
 /// There is none, one lowercase clause.
-pub fn find(version: Option<u32>) -> Result<Installed, String> {
+pub fn find(version: Option<u32>) -> Result<PostgresInstallation, String> {
     find_in(Path::new(PACKAGES), version)
 }
 
-fn find_in(packages: &Path, version: Option<u32>) -> Result<Installed, String> {
+fn find_in(packages: &Path, version: Option<u32>) -> Result<PostgresInstallation, String> {
     let folders = std::fs::read_dir(packages).into_iter().flatten().flatten();
     let numbered = folders.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let programs = |version: u32| packages.join(version.to_string()).join("bin");
@@ -68,7 +68,7 @@ fn find_in(packages: &Path, version: Option<u32>) -> Result<Installed, String> {
         None => all.last(),
     };
     match (found, version) {
-        (Some(version), _) => Ok(Installed { programs: programs(*version), version: *version }),
+        (Some(version), _) => Ok(PostgresInstallation { programs: programs(*version), version: *version }),
         (None, None) => Err(format!(
             "no PostgreSQL is installed beneath {} (`apt install postgresql`)",
             packages.display()
@@ -83,7 +83,7 @@ fn find_in(packages: &Path, version: Option<u32>) -> Result<Installed, String> {
 }
 
 /// Where a server is to run, and how it is reached.
-pub struct Place<'a> {
+pub struct PostgresOptions<'a> {
     /// Its folder, which is made; that of the socket too.
     pub folder: &'a Path,
     /// The port on 127.0.0.1.
@@ -98,11 +98,11 @@ pub struct Place<'a> {
 /// The folder cannot be made, or there is no user that it could run as: one lowercase clause.
 pub fn lay_out(
     plan: &PostgresPlan,
-    installed: &Installed,
-    place: &Place<'_>,
+    installed: &PostgresInstallation,
+    place: &PostgresOptions<'_>,
     environment: &Environment,
 ) -> Result<Vec<String>, String> {
-    let Place { folder, port, password } = place;
+    let PostgresOptions { folder, port, password } = place;
     let failed = |error: std::io::Error| format!("its folder {} cannot be made: {error}", folder.display());
     DirBuilder::new().mode(0o700).create(folder).map_err(failed)?;
     let words = secret_file::write(folder, "password", password).map_err(|error| error.to_string())?;
@@ -207,7 +207,7 @@ fn question(database: &str) -> String {
 /// # Errors
 /// Its script cannot be written, one lowercase clause.
 pub fn counting(
-    installed: &Installed,
+    installed: &PostgresInstallation,
     folder: &Path,
     port: u16,
     database: &str,

@@ -66,14 +66,14 @@ impl RunningCluster {
 }
 
 /// Files of one name.
-struct Paths {
+struct RecordFiles {
     record: PathBuf,
     stop: PathBuf,
     lock: PathBuf,
     work: PathBuf,
 }
 
-fn paths(environment: &Environment, name: &str) -> Result<Paths, TestbedError> {
+fn paths(environment: &Environment, name: &str) -> Result<RecordFiles, TestbedError> {
     let fits = !name.is_empty()
         && name.len() <= NAME_CHARACTERS_MAX
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
@@ -85,7 +85,7 @@ fn paths(environment: &Environment, name: &str) -> Result<Paths, TestbedError> {
     }
     let folder = environment.state_dir.join("clusters");
     let file = |end: &str| folder.join(format!("{name}.{end}"));
-    Ok(Paths { record: file("json"), stop: file("stop"), lock: file("lock"), work: folder.join(name) })
+    Ok(RecordFiles { record: file("json"), stop: file("stop"), lock: file("lock"), work: folder.join(name) })
 }
 
 /// The folder in which a running cluster of that name lives, for the options of [`up`].
@@ -239,7 +239,7 @@ fn read(record: &Path) -> Option<RunningCluster> {
 }
 
 /// Removes what is left of a cluster whose guard is gone. The lock's file stays: another process may hold it.
-fn forget(paths: &Paths) {
+fn forget(paths: &RecordFiles) {
     // What cannot be removed is met again next time.
     let _ = std::fs::remove_dir_all(&paths.work);
     let _ = std::fs::remove_file(&paths.stop);

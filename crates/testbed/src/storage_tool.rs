@@ -5,7 +5,7 @@
 
 use crate::error::TestbedError;
 use crate::folder::{create_folder, remove_folder};
-use crate::java::Java;
+use crate::java::JavaInstallation;
 use kdyno_model::version::Version;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -27,7 +27,7 @@ pub(crate) fn checkpoint_place(version: &Version) -> &'static str {
 /// # Errors
 /// The tool cannot be run or refuses the settings: its own message is shown.
 pub(crate) fn make_checkpoint(
-    java: &Java,
+    java: &JavaInstallation,
     classpath: &str,
     version: &Version,
     scratch: &Path,

@@ -2,8 +2,8 @@
 //! ends as exactly one of acknowledged, failed, unresolved.
 
 use super::fake::Fake;
-use super::row::Row;
-use crate::bench::load::Load;
+use super::row::AccuracyRow;
+use crate::bench::load::BenchLoad;
 use crate::bench::setup::Setup;
 
 const RATE_PER_S: u64 = 5_000;
@@ -12,13 +12,13 @@ const SECONDS: u32 = 20;
 const TIMEOUTS: &str = "request.timeout.ms: 300, delivery.timeout.ms: 400";
 
 /// The test. There is no warm-up: all records are of the measured window.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
-    let load = Load {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
+    let load = BenchLoad {
         rate: format!("{RATE_PER_S}/s, arrivals: constant"),
         unique: true,
         client: format!("acks: 1, enable.idempotence: false, linger.ms: 5, {TIMEOUTS}"),
         warmup_s: 0,
-        ..Load::at_max(112_000, SECONDS)
+        ..BenchLoad::at_max(112_000, SECONDS)
     };
     load.describe();
     let cluster = Fake::faulty()?;
@@ -31,7 +31,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     let row = |figure: &str, truth: u64, kdyno: u64, parts: &str| {
         let difference = i128::from(kdyno) - i128::from(truth);
         let says = if difference == 0 { "exact".to_owned() } else { format!("{difference:+}") };
-        Row::new(&test, figure, truth.to_string(), format!("{kdyno}{parts}"), says)
+        AccuracyRow::new(&test, figure, truth.to_string(), format!("{kdyno}{parts}"), says)
     };
     let parts = format!(" = {acknowledged} + {failed} + {unresolved}");
     let all = acknowledged + failed + unresolved;

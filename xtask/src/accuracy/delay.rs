@@ -3,8 +3,8 @@
 
 use super::echo;
 use super::fake::Fake;
-use super::row::{Row, times};
-use crate::bench::load::Load;
+use super::row::{AccuracyRow, times};
+use crate::bench::load::BenchLoad;
 use crate::bench::setup::Setup;
 
 const DELAYS_US: [u64; 4] = [200, 1_000, 10_000, 100_000];
@@ -14,14 +14,14 @@ const SECONDS: u32 = 15;
 const IN_FLIGHT: u32 = 100;
 
 /// The test.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
-    let load = Load {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
+    let load = BenchLoad {
         rate: format!("{RATE_PER_S}/s, arrivals: constant"),
         unique: true,
         client: format!(
             "acks: 1, enable.idempotence: false, linger.ms: 0, max.in.flight.requests.per.connection: {IN_FLIGHT}"
         ),
-        ..Load::at_max(112_000, SECONDS)
+        ..BenchLoad::at_max(112_000, SECONDS)
     };
     load.describe();
     let mut rows = Vec::new();
@@ -36,7 +36,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
             let extra_us = |response_ns: f64| response_ns / 1e3 - delay_us as f64;
             let (bare_us, kdyno_us) = (extra_us(bare_ns), extra_us(kdyno_ns));
             let step_us = step_ns(kdyno_ns as u64) as f64 / 1e3;
-            rows.push(Row::new(
+            rows.push(AccuracyRow::new(
                 &format!("delay {} ms", delay_us as f64 / 1e3),
                 &format!("response {quantile} − delay, µs"),
                 format!("{bare_us:.0}"),

@@ -3,9 +3,9 @@
 
 use anyhow::Context;
 use kdyno_kafka_server::fake_broker::tcp::{self, FakeServer};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 
-use crate::bench::load::Target;
+use crate::bench::load::BenchTarget;
 
 /// What such a cluster answers by.
 const CLUSTER_ID: &str = "kdyno-fake-cluster";
@@ -16,7 +16,7 @@ const REQUEST_TIMED_OUT: i16 = 7;
 
 /// It ends with this value.
 pub struct Fake {
-    pub target: Target,
+    pub target: BenchTarget,
     _server: FakeServer,
 }
 
@@ -34,23 +34,23 @@ impl Fake {
         cluster
             .script()
             .share(0.01)
-            .drop_request(Stored::No)
+            .drop_request(StoredAnyway::No)
             .share(0.01)
-            .fail(MESSAGE_TOO_LARGE, Stored::No)
+            .fail(MESSAGE_TOO_LARGE, StoredAnyway::No)
             .share(0.001)
-            .drop_request(Stored::Yes)
+            .drop_request(StoredAnyway::Yes)
             .share(0.001)
-            .fail(REQUEST_TIMED_OUT, Stored::Yes)
+            .fail(REQUEST_TIMED_OUT, StoredAnyway::Yes)
             .share(0.002)
-            .close(Stored::Yes)
+            .close(StoredAnyway::Yes)
             .share(0.002)
-            .close(Stored::No);
+            .close(StoredAnyway::No);
         Fake::serve(cluster)
     }
 
     fn serve(cluster: FakeCluster) -> anyhow::Result<Fake> {
         let server = tcp::spawn(cluster).context("could not serve a fake cluster on 127.0.0.1")?;
-        let target = Target::new(server.bootstrap().first().context("no broker")?, CLUSTER_ID, "")?;
+        let target = BenchTarget::new(server.bootstrap().first().context("no broker")?, CLUSTER_ID, "")?;
         Ok(Fake { target, _server: server })
     }
 }

@@ -23,20 +23,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use self::row::{OFF, Row, times};
+use self::row::{AccuracyRow, OFF, times};
 
 use crate::bench::constant;
 use crate::bench::interrupted;
-use crate::bench::setup::{Options, Setup, load_average, machine};
-use crate::bench::stats::Table;
+use crate::bench::setup::{BenchOptions, Setup, load_average, machine};
+use crate::bench::stats::TextTable;
 
 /// Length of the loads whose lag is compared with the sleep loop.
 const LAG_SECONDS: u32 = 15;
 
-type Run = fn(&Setup) -> anyhow::Result<Vec<Row>>;
+type AccuracyFn = fn(&Setup) -> anyhow::Result<Vec<AccuracyRow>>;
 
 /// Name, what it is about, how to run it.
-const TESTS: [(&str, &str, Run); 8] = [
+const TESTS: [(&str, &str, AccuracyFn); 8] = [
     ("1", "a real broker stopped by SIGSTOP, against the formula", stall::run),
     ("2", "answers after a fixed delay, beside a bare loop", delay::run),
     ("7", "Poisson arrivals as they were sent", poisson::run),
@@ -54,11 +54,11 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
         let known: Vec<&str> = TESTS.iter().map(|(number, ..)| *number).collect();
         bail!("no accuracy test on real clocks is called {unknown}\nhint: {}", known.join(", "));
     }
-    let bench = Setup::new(root, Options { quick: false, rounds: 1 }, kdyno)?;
+    let bench = Setup::new(root, BenchOptions { quick: false, rounds: 1 }, kdyno)?;
     interrupted::watch()?;
     let machine = machine();
     println!("{machine}");
-    let mut table = Table::new(&["test: figure", "truth or bare loop", "kdyno", "difference"]);
+    let mut table = TextTable::new(&["test: figure", "truth or bare loop", "kdyno", "difference"]);
     let (mut ran, mut showed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (number, about, run) in TESTS {
         if !numbers.is_empty() && !numbers.iter().any(|wanted| wanted == number) {
@@ -102,14 +102,14 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
 }
 
 /// The benchmark `constant`, once, in this table's form.
-fn lag(bench: &Setup) -> anyhow::Result<Vec<Row>> {
+fn lag(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     constant::load(LAG_SECONDS).describe();
-    let (mut bare, mut null) = (constant::Figures::default(), constant::Figures::default());
+    let (mut bare, mut null) = (constant::ConstantSeries::default(), constant::ConstantSeries::default());
     constant::null_round(bench, LAG_SECONDS, &mut bare, &mut null)?;
     let test = format!("constant {}/s", constant::RATE_PER_S);
     let row = |figure: &str, bare: f64, kdyno: f64, decimals: usize| {
         let show = |value: f64| format!("{value:.decimals$}");
-        Row::new(&test, figure, show(bare), show(kdyno), times(kdyno, bare))
+        AccuracyRow::new(&test, figure, show(bare), show(kdyno), times(kdyno, bare))
     };
     let wrong = if null.wrong.is_empty() { "exact".to_owned() } else { null.wrong.join("; ") };
     let due = (constant::RATE_PER_S * LAG_SECONDS).to_string();
@@ -117,6 +117,12 @@ fn lag(bench: &Setup) -> anyhow::Result<Vec<Row>> {
         row("lag p50, µs", bare.p50_us.median(), null.p50_us.median(), 0),
         row("lag p99, µs", bare.p99_us.median(), null.p99_us.median(), 0),
         row("share of a core", bare.cpu_share.median(), null.cpu_share.median(), 3),
-        Row::new(&test, "records", due.clone(), if null.wrong.is_empty() { due } else { "–".into() }, wrong),
+        AccuracyRow::new(
+            &test,
+            "records",
+            due.clone(),
+            if null.wrong.is_empty() { due } else { "–".into() },
+            wrong,
+        ),
     ])
 }

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
-use super::row::Row;
-use crate::bench::load::{Load, NullBroker};
+use super::row::AccuracyRow;
+use crate::bench::load::{BenchLoad, NullBrokerProcess};
 use crate::bench::setup::Setup;
 
 const RATE_PER_S: u32 = 5_000;
@@ -16,17 +16,17 @@ const TICK_US: f64 = 200.0;
 const SECONDS_PER_DAY: u64 = 86_400;
 
 /// The test.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     // The seed is the date, so that no seed is ever chosen for its result.
     let day = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() / SECONDS_PER_DAY;
-    let load = Load {
+    let load = BenchLoad {
         rate: format!("{RATE_PER_S}/s, arrivals: poisson"),
         unique: true,
         seed: day,
-        ..Load::at_max(112_000, SECONDS)
+        ..BenchLoad::at_max(112_000, SECONDS)
     };
     load.describe();
-    let broker = NullBroker::start(bench)?;
+    let broker = NullBrokerProcess::start(bench)?;
     let run = load.run(bench, &broker.target.file)?;
     let begin = load.warmup_s as usize;
     let whole = |name: &str| -> anyhow::Result<Vec<u64>> {
@@ -43,17 +43,17 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     let dispersion_row = |figure: &str, counts: &[u64]| {
         let value = dispersion(counts);
         let truth = format!("1 ± {spread:.2}");
-        Row::new(&test, figure, truth, format!("{value:.2}"), of_spread(value))
+        AccuracyRow::new(&test, figure, truth, format!("{value:.2}"), of_spread(value))
     };
-    let lag_row = |quantile: &str, share: f64| -> anyhow::Result<Row> {
+    let lag_row = |quantile: &str, share: f64| -> anyhow::Result<AccuracyRow> {
         let lag_us = run.figure(&format!("writers.schedule_delay.{quantile}"))? / 1e3;
         let perfect_us = perfect_lag_us(f64::from(RATE_PER_S), share);
         let figure = format!("lag {quantile}, µs (a loop that wakes without delay, {TICK_US} µs apart)");
         let above = format!("{:+.0} µs", lag_us - perfect_us);
-        Ok(Row::new(&test, &figure, format!("{perfect_us:.0}"), format!("{lag_us:.0}"), above))
+        Ok(AccuracyRow::new(&test, &figure, format!("{perfect_us:.0}"), format!("{lag_us:.0}"), above))
     };
     Ok(vec![
-        Row::new(
+        AccuracyRow::new(
             &test,
             &format!("records in {SECONDS} s"),
             format!("{expected} ± {:.0}", expected.sqrt()),

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use kdyno_model::event::Subject;
-use kdyno_testbed::probe::Sampler;
+use kdyno_testbed::probe::ProbeSampler;
 use kdyno_testbed::process::ProcessRef;
 
-use super::row::{OFF, Row, percent};
+use super::row::{AccuracyRow, OFF, percent};
 use crate::bench::setup::Setup;
 
 /// Length of the window.
@@ -26,18 +26,18 @@ const SHARE_MAX: f64 = 0.02;
 const BEGUN: Duration = Duration::from_secs(2);
 
 /// Figures by name, as one tool reports them.
-type Figures = BTreeMap<String, f64>;
+type ToolFigures = BTreeMap<String, f64>;
 
 /// All of it; a figure that is off is marked.
-pub fn run(_: &Setup) -> anyhow::Result<Vec<Row>> {
+pub fn run(_: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     let folder = tempfile::tempdir().context("cannot make a folder")?;
     let mut busy = Command::new(std::env::current_exe().context("cannot find this program")?);
     busy.arg("accuracy-busy").arg("--file").arg(folder.path().join("written"));
-    let busy = Ended(busy.stdin(Stdio::null()).spawn().context("cannot start the busy process")?);
+    let busy = ProbedProcess(busy.stdin(Stdio::null()).spawn().context("cannot start the busy process")?);
     std::thread::sleep(BEGUN);
     let pid = busy.0.id().to_string();
     let process = ProcessRef::new(Subject::Process("watched".to_owned()), busy.0.id());
-    let mut sampler = Sampler::new(vec![process], true);
+    let mut sampler = ProbeSampler::new(vec![process], true);
     let seconds = SECONDS.to_string();
     let tools = [
         start("pidstat", &["-u", "-d", "-h", "-p", &pid, &seconds, "1"])?,
@@ -56,7 +56,7 @@ pub fn run(_: &Setup) -> anyhow::Result<Vec<Row>> {
     judged(&truth, &kdyno)
 }
 
-fn judged(truth: &Figures, kdyno: &Figures) -> anyhow::Result<Vec<Row>> {
+fn judged(truth: &ToolFigures, kdyno: &ToolFigures) -> anyhow::Result<Vec<AccuracyRow>> {
     let mut rows = Vec::new();
     let test = format!("a busy process and its host, {SECONDS} s");
     for (name, truth) in truth {
@@ -64,7 +64,7 @@ fn judged(truth: &Figures, kdyno: &Figures) -> anyhow::Result<Vec<Row>> {
         let says = if *truth == 0.0 && *ours == 0.0 { "+0.0 %".to_owned() } else { percent(*ours, *truth) };
         let is_off = (ours - truth).abs() > SHARE_MAX * truth.abs();
         let says = if is_off { format!("{says} {OFF}") } else { says };
-        rows.push(Row::new(&test, name, format!("{truth:.2}"), format!("{ours:.2}"), says));
+        rows.push(AccuracyRow::new(&test, name, format!("{truth:.2}"), format!("{ours:.2}"), says));
     }
     ensure!(rows.len() >= 6, "only {} figures could be compared", rows.len());
     for row in &rows {
@@ -85,9 +85,9 @@ fn start(tool: &str, args: &[&str]) -> anyhow::Result<Child> {
 }
 
 /// Ends a process when it goes.
-struct Ended(Child);
+struct ProbedProcess(Child);
 
-impl Drop for Ended {
+impl Drop for ProbedProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -106,8 +106,8 @@ fn of_drive(drive: &str, what: &str) -> String {
 }
 
 /// By how much each counter of kdyno's probes grew per second, by subject and series.
-fn of_a_window(sampler: &mut Sampler) -> Figures {
-    let mut read = || -> Figures {
+fn of_a_window(sampler: &mut ProbeSampler) -> ToolFigures {
+    let mut read = || -> ToolFigures {
         let named = sampler.sample(0).into_iter();
         named.map(|one| (format!("{} {}", one.subject, one.series), one.value)).collect()
     };
@@ -121,13 +121,13 @@ fn of_a_window(sampler: &mut Sampler) -> Figures {
     grown.collect()
 }
 
-fn of_kdyno(per_s: &Figures) -> anyhow::Result<Figures> {
+fn of_kdyno(per_s: &ToolFigures) -> anyhow::Result<ToolFigures> {
     let of = |subject: &str, series: &str| per_s.get(&format!("{subject} {series}")).copied();
     let process = |series: &str| of("process-watched", series).with_context(|| format!("no {series}"));
     let host = |series: &str| of("host", series).with_context(|| format!("no {series} of the host"));
     let busy = host("cpu_user_s_total")? + host("cpu_system_s_total")? + host("cpu_steal_s_total")?;
     let all = busy + host("cpu_iowait_s_total")? + host("cpu_idle_s_total")?;
-    let mut found = Figures::from([
+    let mut found = ToolFigures::from([
         (USER.to_owned(), 100.0 * process("cpu_user_s_total")?),
         (SYSTEM.to_owned(), 100.0 * process("cpu_system_s_total")?),
         (READ.to_owned(), process("disk_read_bytes_total")? / 1024.0),
@@ -164,7 +164,7 @@ fn column(text: &str, head: &str) -> Option<f64> {
     None
 }
 
-fn named(text: &str, heads: &[(&str, &str)]) -> anyhow::Result<Figures> {
+fn named(text: &str, heads: &[(&str, &str)]) -> anyhow::Result<ToolFigures> {
     let one = |(name, head): &(&str, &str)| {
         let found = column(text, head).with_context(|| format!("no column {head} in:\n{text}"))?;
         Ok(((*name).to_owned(), found))
@@ -172,22 +172,22 @@ fn named(text: &str, heads: &[(&str, &str)]) -> anyhow::Result<Figures> {
     heads.iter().map(one).collect()
 }
 
-fn of_pidstat(text: &str) -> anyhow::Result<Figures> {
+fn of_pidstat(text: &str) -> anyhow::Result<ToolFigures> {
     named(text, &[(USER, "%usr"), (SYSTEM, "%system"), (READ, "kB_rd/s"), (WRITTEN, "kB_wr/s")])
 }
 
-fn of_sar(text: &str) -> anyhow::Result<Figures> {
+fn of_sar(text: &str) -> anyhow::Result<ToolFigures> {
     let mut found = named(text, &[("idle", "%idle"), ("iowait", "%iowait"), (SEGMENTS, "oseg/s")])?;
     let (idle, iowait) = (found.remove("idle"), found.remove("iowait"));
     found.insert(HOST.to_owned(), 100.0 - idle.unwrap_or(0.0) - iowait.unwrap_or(0.0));
     Ok(found)
 }
 
-fn of_iostat(text: &str) -> anyhow::Result<Figures> {
+fn of_iostat(text: &str) -> anyhow::Result<ToolFigures> {
     let document: serde_json::Value = serde_json::from_str(text).context("iostat wrote no JSON")?;
     let drives =
         document["sysstat"]["hosts"][0]["statistics"][0]["disk"].as_array().context("no drives of iostat")?;
-    let mut found = Figures::new();
+    let mut found = ToolFigures::new();
     for drive in drives {
         let Some(name) = drive["disk_device"].as_str() else { continue };
         for (field, what) in [("kB_read/s", "read"), ("kB_wrtn/s", "written")] {
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn figures_that_lie_apart_are_marked() {
-        let figures = |last: f64| -> Figures {
+        let figures = |last: f64| -> ToolFigures {
             let all = (0..6).map(|number| (format!("figure {number}"), 100.0));
             all.chain([("last".to_owned(), last)]).collect()
         };

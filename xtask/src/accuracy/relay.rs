@@ -14,7 +14,7 @@ use kdyno_testbed::relay;
 use procfs::process::Process;
 use serde_json::json;
 
-use super::row::{Row, times};
+use super::row::{AccuracyRow, times};
 use crate::bench::process::words;
 use crate::bench::setup::Setup;
 use crate::bench::sleeper::{self, now_ns, p50_and_p99, sleep_until};
@@ -32,7 +32,7 @@ const LISTENS: Duration = Duration::from_secs(5);
 const TICK_NS: u64 = 500_000;
 
 /// The test.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     let mut rows = Vec::new();
     let full = (FULL_BYTES_PER_S as f64 / CHUNK_BYTES as f64) as u64;
     for (name, delay_ns, rate_per_s, bytes) in [
@@ -40,9 +40,9 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
         ("200 MB/s", DELAY_NS, full, CHUNK_BYTES),
         ("200 MB/s", 4 * DELAY_NS, full, CHUNK_BYTES),
     ] {
-        let stream = Stream { rate_per_s, bytes };
+        let stream = MessageStream { rate_per_s, bytes };
         let direct = measured(stream, None)?;
-        let relay = Relay::start(bench, delay_ns)?;
+        let relay = RelayProcess::start(bench, delay_ns)?;
         println!("  {} & {} messages/s of {bytes} B", words(&relay.command), rate_per_s);
         let cpu_before_s = relay.cpu_s()?;
         let sleep = thread::spawn(|| sleeper::run(TICK_NS, sleeper::NS_PER_S / TICK_NS, SECONDS));
@@ -56,10 +56,16 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
             [("p50", slept.p50_ns), ("p99", slept.p99_ns)].into_iter().enumerate()
         {
             let figure = format!("delay error {quantile}, µs (a bare sleep loop beside it)");
-            rows.push(Row::new(&test, &figure, us(bare_ns), us(own[place]), times(own[place], bare_ns)));
+            rows.push(AccuracyRow::new(
+                &test,
+                &figure,
+                us(bare_ns),
+                us(own[place]),
+                times(own[place], bare_ns),
+            ));
             let whole_ns = over.late_ns[place] - delay_ns as f64;
             let path = format!("whole path − delay {quantile}, µs (without the relay)");
-            rows.push(Row::new(
+            rows.push(AccuracyRow::new(
                 &test,
                 &path,
                 us(direct.late_ns[place]),
@@ -70,7 +76,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
         if bytes == CHUNK_BYTES {
             let rate = |per_s: f64| format!("{:.0}", per_s / 1e6);
             let carried = times(over.bytes_per_s, direct.bytes_per_s);
-            rows.push(Row::new(
+            rows.push(AccuracyRow::new(
                 &test,
                 "MB/s carried",
                 rate(direct.bytes_per_s),
@@ -79,7 +85,13 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
             ));
             let gb = over.bytes / 1e9;
             let cost = format!("{:.2} CPU-s/GB", cpu_s / gb);
-            rows.push(Row::new(&test, "the relay's own cost", "0".to_owned(), cost, format!("{gb:.1} GB")));
+            rows.push(AccuracyRow::new(
+                &test,
+                "the relay's own cost",
+                "0".to_owned(),
+                cost,
+                format!("{gb:.1} GB"),
+            ));
         }
     }
     rows.push(fastest(bench)?);
@@ -87,14 +99,14 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
 }
 
 /// As fast as it goes, with and without.
-fn fastest(bench: &Setup) -> anyhow::Result<Row> {
-    let stream = Stream { rate_per_s: u64::MAX, bytes: CHUNK_BYTES };
+fn fastest(bench: &Setup) -> anyhow::Result<AccuracyRow> {
+    let stream = MessageStream { rate_per_s: u64::MAX, bytes: CHUNK_BYTES };
     let direct = measured(stream, None)?;
-    let relay = Relay::start(bench, DELAY_NS)?;
+    let relay = RelayProcess::start(bench, DELAY_NS)?;
     let over = measured(stream, Some(&relay))?;
     let rate = |per_s: f64| format!("{:.0}", per_s / 1e6);
     let carried = times(over.bytes_per_s, direct.bytes_per_s);
-    Ok(Row::new(
+    Ok(AccuracyRow::new(
         "relay, as fast as it goes",
         "MB/s carried",
         rate(direct.bytes_per_s),
@@ -105,13 +117,13 @@ fn fastest(bench: &Setup) -> anyhow::Result<Row> {
 
 /// So many messages per second of so many bytes.
 #[derive(Clone, Copy)]
-struct Stream {
+struct MessageStream {
     rate_per_s: u64,
     bytes: usize,
 }
 
 /// What came of one.
-struct Measured {
+struct RelayResult {
     /// From sending to having read it whole: p50 and p99.
     late_ns: [f64; 2],
     bytes: f64,
@@ -119,7 +131,7 @@ struct Measured {
 }
 
 /// Sends and receives for [`SECONDS`], directly or over a relay.
-fn measured(stream: Stream, relay: Option<&Relay>) -> anyhow::Result<Measured> {
+fn measured(stream: MessageStream, relay: Option<&RelayProcess>) -> anyhow::Result<RelayResult> {
     let (out, back) = match relay {
         None => {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -138,7 +150,7 @@ fn measured(stream: Stream, relay: Option<&Relay>) -> anyhow::Result<Measured> {
     received
 }
 
-fn send(stream: Stream, mut out: TcpStream) -> std::io::Result<()> {
+fn send(stream: MessageStream, mut out: TcpStream) -> std::io::Result<()> {
     let mut chunk = vec![7; stream.bytes];
     let begin_ns = now_ns();
     for index in 0u64.. {
@@ -156,7 +168,7 @@ fn send(stream: Stream, mut out: TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-fn receive(bytes: usize, mut back: TcpStream) -> anyhow::Result<Measured> {
+fn receive(bytes: usize, mut back: TcpStream) -> anyhow::Result<RelayResult> {
     let mut chunk = vec![0; bytes];
     let mut late_ns: Vec<u64> = Vec::new();
     let begin = Instant::now();
@@ -167,11 +179,11 @@ fn receive(bytes: usize, mut back: TcpStream) -> anyhow::Result<Measured> {
     let took_s = begin.elapsed().as_secs_f64();
     ensure!(late_ns.len() >= 100, "only {} messages arrived", late_ns.len());
     let all = late_ns.len() as f64 * bytes as f64;
-    Ok(Measured { late_ns: p50_and_p99(&mut late_ns), bytes: all, bytes_per_s: all / took_s })
+    Ok(RelayResult { late_ns: p50_and_p99(&mut late_ns), bytes: all, bytes_per_s: all / took_s })
 }
 
 /// A relay of kdyno's, ended with this value.
-struct Relay {
+struct RelayProcess {
     child: Child,
     command: Command,
     port: u16,
@@ -180,8 +192,8 @@ struct Relay {
     _folder: tempfile::TempDir,
 }
 
-impl Relay {
-    fn start(bench: &Setup, delay_ns: u64) -> anyhow::Result<Relay> {
+impl RelayProcess {
+    fn start(bench: &Setup, delay_ns: u64) -> anyhow::Result<RelayProcess> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
@@ -193,7 +205,7 @@ impl Relay {
         let mut command = Command::new(&bench.kdyno);
         command.arg("relay").arg(&file).stdin(Stdio::null());
         let child = command.spawn().context("cannot start kdyno")?;
-        let relay = Relay { child, command, port, server, tally, _folder: folder };
+        let relay = RelayProcess { child, command, port, server, tally, _folder: folder };
         relay.wait_until_it_listens()?;
         Ok(relay)
     }
@@ -225,7 +237,7 @@ impl Relay {
     }
 }
 
-impl Drop for Relay {
+impl Drop for RelayProcess {
     fn drop(&mut self) {
         // Both fail only when it has ended already.
         let _ = self.child.kill();

@@ -5,7 +5,7 @@ pub const OFF: &str = "✗";
 
 /// One line of the table.
 #[derive(Debug)]
-pub struct Row {
+pub struct AccuracyRow {
     /// The known truth that is tested.
     pub test: String,
     /// What is compared.
@@ -18,10 +18,10 @@ pub struct Row {
     pub says: String,
 }
 
-impl Row {
+impl AccuracyRow {
     /// A row with its texts.
-    pub fn new(test: &str, figure: &str, truth: String, kdyno: String, says: String) -> Row {
-        Row { test: test.to_owned(), figure: figure.to_owned(), truth, kdyno, says }
+    pub fn new(test: &str, figure: &str, truth: String, kdyno: String, says: String) -> AccuracyRow {
+        AccuracyRow { test: test.to_owned(), figure: figure.to_owned(), truth, kdyno, says }
     }
 }
 

@@ -14,9 +14,9 @@ use kdyno_store::RunFile;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::row::{Row, percent};
-use crate::bench::broker::{Broker, kept};
-use crate::bench::load::{Load, Run};
+use super::row::{AccuracyRow, percent};
+use crate::bench::broker::{StandingCluster, kept};
+use crate::bench::load::{BenchLoad, Run};
 use crate::bench::setup::Setup;
 use crate::bench::sleeper::{now_ns, sleep_until};
 use crate::bench::stats::thousands;
@@ -39,8 +39,8 @@ const QUANTILE: f64 = 0.95;
 const CATCHES_UP: f64 = 1.05;
 
 /// The test.
-pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
-    let broker = Broker::start(bench, "stall")?;
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
+    let broker = StandingCluster::start(bench, "stall")?;
     let capacity_per_s = capacity(bench, &broker)?;
     let rate_per_s = RATES_PER_S.into_iter().find(|rate| *rate <= SHARE_MAX * capacity_per_s);
     let rate_per_s = rate_per_s
@@ -49,7 +49,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     // The broker goes on so long before a second's end that it surely still catches up at that end.
     let catch_up_s = STOP_S * rate_per_s / (capacity_per_s - rate_per_s);
     let rest_s = (0.5 * catch_up_s).clamp(0.1, 0.5);
-    let load = Load {
+    let load = BenchLoad {
         rate: format!("{rate_per_s}/s, arrivals: constant"),
         warmup_s: WARMUP_SECONDS,
         ..base(SECONDS)
@@ -60,26 +60,31 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     rows(&stalled, rate_per_s)
 }
 
-fn base(seconds: u32) -> Load {
-    Load { value_bytes: 1024, topic: kept(), ..Load::at_max(112_000, seconds) }
+fn base(seconds: u32) -> BenchLoad {
+    BenchLoad { value_bytes: 1024, topic: kept(), ..BenchLoad::at_max(112_000, seconds) }
 }
 
 /// Records per second at most, which warms the broker as well.
-fn capacity(bench: &Setup, broker: &Broker) -> anyhow::Result<f64> {
+fn capacity(bench: &Setup, broker: &StandingCluster) -> anyhow::Result<f64> {
     let load = base(CAPACITY_SECONDS);
     load.describe();
     load.run(bench, &broker.target()?.file)?.figure("writers.acked_per_s")
 }
 
 /// What a load with a stop in it showed.
-struct Stalled {
+struct StalledLoad {
     run: Run,
     stop_s: f64,
     /// From T0 to SIGCONT.
     end_s: f64,
 }
 
-fn stalled(bench: &Setup, load: &Load, broker: &Broker, rest_s: f64) -> anyhow::Result<Stalled> {
+fn stalled(
+    bench: &Setup,
+    load: &BenchLoad,
+    broker: &StandingCluster,
+    rest_s: f64,
+) -> anyhow::Result<StalledLoad> {
     let (folder, target) = (TempDir::new()?, broker.target()?);
     let pid = i32::try_from(broker.pid()).ok().and_then(Pid::from_raw).context("the broker has no pid")?;
     let middle_s = f64::from(WARMUP_SECONDS) + f64::from(SECONDS) / 2.0;
@@ -100,7 +105,7 @@ fn stalled(bench: &Setup, load: &Load, broker: &Broker, rest_s: f64) -> anyhow::
         // What kept the load from beginning tells more than that it has not begun.
         let run = loading.join().map_err(|_| anyhow!("the load's thread panicked"))??;
         let (stop_s, end_s) = stop?;
-        Ok(Stalled { run, stop_s, end_s })
+        Ok(StalledLoad { run, stop_s, end_s })
     })
 }
 
@@ -120,7 +125,7 @@ fn t0_ns(folder: &Path) -> anyhow::Result<u64> {
     bail!("the load did not begin within {} s", BEGINS.as_secs())
 }
 
-fn rows(stalled: &Stalled, rate_per_s: f64) -> anyhow::Result<Vec<Row>> {
+fn rows(stalled: &StalledLoad, rate_per_s: f64) -> anyhow::Result<Vec<AccuracyRow>> {
     let run = &stalled.run;
     ensure!(run.lost()? < 0.5, "{} records failed or stayed unresolved", run.lost()?);
     let response_s = run.figure("writers.response.p95")? / NS_PER_S;
@@ -144,7 +149,7 @@ fn rows(stalled: &Stalled, rate_per_s: f64) -> anyhow::Result<Vec<Row>> {
     let nominal_s = formula(STOP_S).context("the formula does not hold: the stop is too short")?;
     let row = |figure: &str, truth_s: f64, kdyno_s: f64| {
         let difference = percent(kdyno_s, truth_s);
-        Row::new(&test, figure, format!("{truth_s:.3}"), format!("{kdyno_s:.3}"), difference)
+        AccuracyRow::new(&test, figure, format!("{truth_s:.3}"), format!("{kdyno_s:.3}"), difference)
     };
     Ok(vec![
         row("response p95, s (stop as measured)", measured_stop_s, response_s),

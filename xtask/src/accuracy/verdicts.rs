@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 
-use super::row::Row;
+use super::row::AccuracyRow;
 use crate::bench::setup::Setup;
 
 /// Begins a row in what the test program prints.
@@ -15,7 +15,7 @@ const ROW: &str = "row | ";
 const CELLS: usize = 5;
 
 /// Builds the test program, runs it and collects its rows. The figures depend on neither machine nor clock.
-pub fn run(_: &Setup) -> anyhow::Result<Vec<Row>> {
+pub fn run(_: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands below the workspace")?;
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut tests = Command::new(cargo)
@@ -42,10 +42,10 @@ pub fn run(_: &Setup) -> anyhow::Result<Vec<Row>> {
 }
 
 /// The row in a line, which may begin with what the test harness prints of its own.
-fn row(line: &str) -> Option<Row> {
+fn row(line: &str) -> Option<AccuracyRow> {
     let cells: Vec<&str> = line.split_once(ROW)?.1.split(" | ").collect();
     let [test, figure, truth, kdyno, says]: [&str; CELLS] = cells.try_into().ok()?;
-    Some(Row::new(test, figure, truth.to_owned(), kdyno.to_owned(), says.to_owned()))
+    Some(AccuracyRow::new(test, figure, truth.to_owned(), kdyno.to_owned(), says.to_owned()))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const RUN: &str = "- ";
 
 /// What the document holds below its introduction.
 #[derive(Debug, Default, PartialEq)]
-struct Written {
+struct AccuracyDocument {
     /// Names of tests that ran together, and when, where and of what.
     runs: Vec<(Vec<String>, String)>,
     /// A row's first cell is the name of its test.
@@ -43,7 +43,7 @@ pub fn write(
     Ok(())
 }
 
-impl Written {
+impl AccuracyDocument {
     fn with_run(mut self, order: &[&str], tests: &[&str], about: String, rows: Vec<Vec<String>>) -> Self {
         // Also of a test that there is no more.
         let stays = |test: &str| order.contains(&test) && !tests.contains(&test);
@@ -57,8 +57,8 @@ impl Written {
     }
 }
 
-fn read(text: &str) -> Written {
-    let mut written = Written::default();
+fn read(text: &str) -> AccuracyDocument {
+    let mut written = AccuracyDocument::default();
     for line in text.lines() {
         if let Some((tests, about)) = line.strip_prefix(RUN).and_then(|line| line.split_once(": ")) {
             written.runs.push((tests.split(", ").map(str::to_owned).collect(), about.to_owned()));
@@ -73,7 +73,7 @@ fn read(text: &str) -> Written {
     written
 }
 
-fn document(written: &Written) -> String {
+fn document(written: &AccuracyDocument) -> String {
     let run = |(tests, about): &(Vec<String>, String)| format!("{RUN}{}: {about}\n", tests.join(", "));
     let runs: String = written.runs.iter().map(run).collect();
     format!(
@@ -103,7 +103,7 @@ mod tests {
     fn the_document_has_the_machine_and_a_row_for_each_figure_and_is_read_again() {
         let rows = vec![row("1", "p95, s"), row("8", "lag p50, µs")];
         let about = "2026-11-22, kdyno 0.1.0; machine: 2 × a processor, afterwards: 0.1".to_owned();
-        let written = Written::default().with_run(&ORDER, &["1", "8"], about, rows);
+        let written = AccuracyDocument::default().with_run(&ORDER, &["1", "8"], about, rows);
         let text = document(&written);
         assert!(text.starts_with("# Accuracy\n"));
         assert!(text.contains("\n- 1, 8: 2026-11-22, kdyno 0.1.0; machine: 2 × a processor, "), "{text}");
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_test_that_runs_by_itself_takes_the_place_of_its_own_rows() {
-        let first = Written::default().with_run(
+        let first = AccuracyDocument::default().with_run(
             &["gone", "1", "8", "relay"],
             &["1", "8", "gone"],
             "then".to_owned(),

@@ -9,12 +9,12 @@ use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
-use super::broker::{Broker, kept};
-use super::load::Load;
-use super::measurement::{Figure, Measurement};
+use super::broker::{StandingCluster, kept};
+use super::load::BenchLoad;
+use super::measurement::{BenchFigure, Measurement};
 use super::process::measured;
 use super::setup::{Setup, machine};
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 use super::{constant, interrupted, sender};
 
 /// A cost ratio that lies above this in all rounds is a loss.
@@ -31,15 +31,15 @@ const COMPARED: [(&str, Measurements); 3] =
 
 /// A number of records to a real broker of this setup's.
 fn one_broker(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
-    let broker = Broker::start(bench, "against")?;
+    let broker = StandingCluster::start(bench, "against")?;
     let target = broker.target()?;
     let records: u32 = if bench.options.quick { 2_000_000 } else { 20_000_000 };
-    let load = Load {
+    let load = BenchLoad {
         unique: true,
         measure: format!("{{records: {records}}}"),
         warmup_s: 0,
         topic: kept(),
-        ..Load::at_max(112_000, 0)
+        ..BenchLoad::at_max(112_000, 0)
     };
     // The first load meets a broker whose code is not compiled yet.
     load.run(bench, &target.file)?;
@@ -49,23 +49,23 @@ fn one_broker(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
         let broker_cpu_s = broker.cpu_s()? - before_s;
         ensure!(run.lost()? < 0.5, "{} records failed or stayed unresolved", run.lost()?);
         Ok(vec![
-            Figure::rate("records/s", run.figure("writers.acked_per_s")?),
-            Figure::cost("client µs/record", run.figure("workers.cpu_us_per_record")?),
-            Figure::cost("broker µs/record", broker_cpu_s * 1e6 / f64::from(records)),
+            BenchFigure::rate("records/s", run.figure("writers.acked_per_s")?),
+            BenchFigure::cost("client µs/record", run.figure("workers.cpu_us_per_record")?),
+            BenchFigure::cost("broker µs/record", broker_cpu_s * 1e6 / f64::from(records)),
         ])
     };
     Ok(vec![Measurement { name: "peers, one real broker".to_owned(), run: Box::new(run) }])
 }
 
 /// One figure of both programs over the rounds.
-struct Compared {
+struct ComparedFigure {
     name: String,
     is_rate: bool,
     base: Series,
     new: Series,
 }
 
-impl Compared {
+impl ComparedFigure {
     /// How many times as much the new program costs, or how many times less it carries, round by round.
     fn cost_ratio(&self) -> Series {
         if self.is_rate { self.base.over(&self.new) } else { self.new.over(&self.base) }
@@ -98,7 +98,7 @@ pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Re
         }
     }
     print!("\n{}", table(&figures));
-    let lost = figures.iter().any(Compared::is_loss);
+    let lost = figures.iter().any(ComparedFigure::is_loss);
     println!("  a loss: the whole range of cost ratios (rates: base ÷ new) lies above {LOSS_RATIO}");
     if new.options.rounds < ROUNDS_MIN {
         println!("  fewer than {ROUNDS_MIN} rounds: no loss is called");
@@ -107,8 +107,12 @@ pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Re
 }
 
 /// All rounds of one benchmark. Who begins alternates from round to round and from load to load.
-fn rounds(measurements: &[Measurement<'_>], base: &Setup, new: &Setup) -> anyhow::Result<Vec<Compared>> {
-    let mut all: Vec<Vec<Compared>> = measurements.iter().map(|_| Vec::new()).collect();
+fn rounds(
+    measurements: &[Measurement<'_>],
+    base: &Setup,
+    new: &Setup,
+) -> anyhow::Result<Vec<ComparedFigure>> {
+    let mut all: Vec<Vec<ComparedFigure>> = measurements.iter().map(|_| Vec::new()).collect();
     for round in 0..new.options.rounds {
         for (index, (measurement, compared)) in measurements.iter().zip(&mut all).enumerate() {
             for turn in 0..2 {
@@ -118,7 +122,7 @@ fn rounds(measurements: &[Measurement<'_>], base: &Setup, new: &Setup) -> anyhow
                 let side = if is_new { "new" } else { "base" };
                 let figures = figures.with_context(|| format!("{}, {side}", measurement.name))?;
                 if compared.is_empty() {
-                    compared.extend(figures.iter().map(|figure| Compared {
+                    compared.extend(figures.iter().map(|figure| ComparedFigure {
                         name: format!("{}: {}", measurement.name, figure.name),
                         is_rate: figure.is_rate,
                         base: Series::default(),
@@ -135,8 +139,8 @@ fn rounds(measurements: &[Measurement<'_>], base: &Setup, new: &Setup) -> anyhow
     Ok(all.into_iter().flatten().collect())
 }
 
-fn table(figures: &[Compared]) -> Table {
-    let mut table = Table::new(&["figure", "base", "new", "cost ratio", "round by round", ""]);
+fn table(figures: &[ComparedFigure]) -> TextTable {
+    let mut table = TextTable::new(&["figure", "base", "new", "cost ratio", "round by round", ""]);
     for figure in figures {
         let decimals = match figure.base.median() {
             value if value < 1.0 => 4,
@@ -166,7 +170,7 @@ fn build(root: &Path, new: &Setup, commit: &str) -> anyhow::Result<Setup> {
     };
     let id = measured(git().args(["rev-parse", "--verify", "--quiet"]).arg(format!("{commit}^{{commit}}")));
     let id = id.map_err(|_| anyhow::anyhow!("{commit} is no commit of this repository"))?;
-    let sources = Sources { folder: new.folder.join("base-sources"), root: root.to_owned() };
+    let sources = BaseCheckout { folder: new.folder.join("base-sources"), root: root.to_owned() };
     // Left by a comparison that was killed.
     sources.remove();
     measured(
@@ -191,12 +195,12 @@ fn build(root: &Path, new: &Setup, commit: &str) -> anyhow::Result<Setup> {
 }
 
 /// A checkout that ends with this value.
-struct Sources {
+struct BaseCheckout {
     folder: PathBuf,
     root: PathBuf,
 }
 
-impl Sources {
+impl BaseCheckout {
     /// Removes the checkout and Git's note of it, as far as they are there.
     fn remove(&self) {
         let mut git = Command::new("git");
@@ -207,7 +211,7 @@ impl Sources {
     }
 }
 
-impl Drop for Sources {
+impl Drop for BaseCheckout {
     fn drop(&mut self) {
         self.remove();
     }
@@ -215,17 +219,21 @@ impl Drop for Sources {
 
 #[cfg(test)]
 mod tests {
-    use super::super::setup::Options;
+    use super::super::setup::BenchOptions;
     use super::*;
     use std::cell::{Cell, RefCell};
 
     fn setup(name: &str, rounds: usize) -> Setup {
-        Setup { kdyno: PathBuf::from(name), folder: PathBuf::new(), options: Options { quick: true, rounds } }
+        Setup {
+            kdyno: PathBuf::from(name),
+            folder: PathBuf::new(),
+            options: BenchOptions { quick: true, rounds },
+        }
     }
 
-    fn compared(is_rate: bool, base: &[f64], new: &[f64]) -> Compared {
+    fn compared(is_rate: bool, base: &[f64], new: &[f64]) -> ComparedFigure {
         let series = |values: &[f64]| values.iter().copied().collect();
-        Compared { name: "x".to_owned(), is_rate, base: series(base), new: series(new) }
+        ComparedFigure { name: "x".to_owned(), is_rate, base: series(base), new: series(new) }
     }
 
     #[test]
@@ -249,7 +257,7 @@ mod tests {
             order.borrow_mut().push_str(&side.kdyno.to_string_lossy());
             drift.set(drift.get() + 0.001);
             let cost = if side.kdyno == Path::new("n") { 2.0 } else { 1.0 };
-            Ok(vec![Figure::cost("s", cost * drift.get()), Figure::rate("/s", 10.0)])
+            Ok(vec![BenchFigure::cost("s", cost * drift.get()), BenchFigure::rate("/s", 10.0)])
         };
         let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
         let figures = rounds(&one, &setup("b", 4), &setup("n", 4)).expect("it runs");
@@ -263,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_figure_that_was_not_measured_is_an_error() {
-        let run = |_: &Setup| Ok(vec![Figure::cost("s", f64::NAN)]);
+        let run = |_: &Setup| Ok(vec![BenchFigure::cost("s", f64::NAN)]);
         let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
         assert!(rounds(&one, &setup("b", 1), &setup("n", 1)).is_err());
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::load::Target;
+use super::load::BenchTarget;
 use super::process::{cpu_so_far_s, measured, tail, words};
 use super::setup::Setup;
 
@@ -23,7 +23,7 @@ pub fn kept() -> String {
 }
 
 /// A standing cluster that ends with this value.
-pub struct Broker {
+pub struct StandingCluster {
     kdyno: PathBuf,
     name: String,
     bootstrap: String,
@@ -37,19 +37,19 @@ pub struct Broker {
     pub ready_s: f64,
 }
 
-impl Broker {
+impl StandingCluster {
     /// Starts one broker.
-    pub fn start(bench: &Setup, purpose: &str) -> anyhow::Result<Broker> {
-        Broker::start_many(bench, purpose, 1)
+    pub fn start(bench: &Setup, purpose: &str) -> anyhow::Result<StandingCluster> {
+        StandingCluster::start_many(bench, purpose, 1)
     }
 
     /// Starts a cluster of so many brokers; what is read from its logs is of the first one.
-    pub fn start_many(bench: &Setup, purpose: &str, brokers: u32) -> anyhow::Result<Broker> {
-        Broker::start_with(bench, purpose, &["--brokers", &brokers.to_string(), "--heap", "1GiB"])
+    pub fn start_many(bench: &Setup, purpose: &str, brokers: u32) -> anyhow::Result<StandingCluster> {
+        StandingCluster::start_with(bench, purpose, &["--brokers", &brokers.to_string(), "--heap", "1GiB"])
     }
 
     /// Starts a cluster with these arguments of `kdyno cluster up`.
-    pub fn start_with(bench: &Setup, purpose: &str, arguments: &[&str]) -> anyhow::Result<Broker> {
+    pub fn start_with(bench: &Setup, purpose: &str, arguments: &[&str]) -> anyhow::Result<StandingCluster> {
         remove_left_overs(bench)?;
         let name = format!("bench-{purpose}-{}", std::process::id());
         let mut up = Command::new(&bench.kdyno);
@@ -59,7 +59,7 @@ impl Broker {
         measured(&mut up)?;
         let ready_s = begin.elapsed().as_secs_f64();
         // From here on the value's Drop ends the cluster, also when something below fails.
-        let mut broker = Broker {
+        let mut broker = StandingCluster {
             kdyno: bench.kdyno.clone(),
             name,
             bootstrap: String::new(),
@@ -129,8 +129,8 @@ impl Broker {
     }
 
     /// A target file for this cluster.
-    pub fn target(&self) -> anyhow::Result<Target> {
-        Target::of(&self.target_text()?)
+    pub fn target(&self) -> anyhow::Result<BenchTarget> {
+        BenchTarget::of(&self.target_text()?)
     }
 
     /// CPU of all brokers so far.
@@ -199,7 +199,7 @@ fn remove_left_overs(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Drop for Broker {
+impl Drop for StandingCluster {
     fn drop(&mut self) {
         // Also once a signal has come.
         match Command::new(&self.kdyno).args(["cluster", "down", &self.name]).output() {

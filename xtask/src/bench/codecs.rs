@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use super::broker::Broker;
+use super::broker::StandingCluster;
 use super::process::{measured, words};
 use super::setup::Setup;
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
@@ -48,7 +48,14 @@ fn values() -> String {
     text
 }
 
-fn command(bench: &Setup, broker: &Broker, folder: &Path, codec: &str, driver: &str, topic: &str) -> Command {
+fn command(
+    bench: &Setup,
+    broker: &StandingCluster,
+    folder: &Path,
+    codec: &str,
+    driver: &str,
+    topic: &str,
+) -> Command {
     let mut command = Command::new(&bench.kdyno);
     command.current_dir(folder).args(["producer-perf-test", "--driver", driver]);
     command.args(["--bootstrap-server", broker.bootstrap(), "--topic", topic]);
@@ -63,7 +70,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let folder = folder.path();
     std::fs::write(folder.join("values.txt"), values())?;
-    let broker = Broker::start(bench, "codecs")?;
+    let broker = StandingCluster::start(bench, "codecs")?;
     println!("  each: {}", words(&command(bench, &broker, folder, "CODEC", "DRIVER", "TOPIC")));
     let mut figures: [[Series; DRIVERS.len()]; CODECS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
@@ -76,7 +83,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
             }
         }
     }
-    let mut table = Table::new(&["records per batch", "kdyno", "Java", "÷"]);
+    let mut table = TextTable::new(&["records per batch", "kdyno", "Java", "÷"]);
     for (codec, [kdyno, java]) in CODECS.iter().zip(&figures) {
         let ratio = kdyno.over(java);
         let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio.median()) { "" } else { " ✗" };

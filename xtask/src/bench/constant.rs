@@ -9,12 +9,12 @@ use std::thread;
 
 use anyhow::{anyhow, ensure};
 
-use super::broker::{Broker, kept};
-use super::load::{Load, NullBroker, Run};
-use super::measurement::{Figure, Measurement};
+use super::broker::{StandingCluster, kept};
+use super::load::{BenchLoad, NullBrokerProcess, Run};
+use super::measurement::{BenchFigure, Measurement};
 use super::setup::Setup;
 use super::sleeper::{self, Slept};
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 /// Records per second.
 pub const RATE_PER_S: u32 = 20_000;
@@ -26,7 +26,7 @@ const CPU_SHARE_MAX: f64 = 0.15;
 
 /// Figures of one side over the rounds.
 #[derive(Default)]
-pub struct Figures {
+pub struct ConstantSeries {
     /// Median lag.
     pub p50_us: Series,
     /// 99th percentile of the lag.
@@ -37,7 +37,7 @@ pub struct Figures {
     pub wrong: Vec<String>,
 }
 
-impl Figures {
+impl ConstantSeries {
     fn add_sleeper(&mut self, slept: &Slept) {
         self.p50_us.push(slept.p50_ns / 1e3);
         self.p99_us.push(slept.p99_ns / 1e3);
@@ -65,14 +65,14 @@ fn seconds(bench: &Setup) -> u32 {
 /// The schedule against the null broker of this setup; counts that are not exact are an error.
 pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
     let run = move |side: &Setup| {
-        let broker = NullBroker::start(bench)?;
-        let mut figures = Figures::default();
+        let broker = NullBrokerProcess::start(bench)?;
+        let mut figures = ConstantSeries::default();
         figures.add(&load(seconds(bench)).run(side, &broker.target.file)?)?;
         ensure!(figures.wrong.is_empty(), "{}", figures.wrong.join("; "));
         Ok(vec![
-            Figure::cost("schedule delay p50, µs", figures.p50_us.median()),
-            Figure::cost("schedule delay p99, µs", figures.p99_us.median()),
-            Figure::cost("share of a core", figures.cpu_share.median()),
+            BenchFigure::cost("schedule delay p50, µs", figures.p50_us.median()),
+            BenchFigure::cost("schedule delay p99, µs", figures.p99_us.median()),
+            BenchFigure::cost("share of a core", figures.cpu_share.median()),
         ])
     };
     Ok(vec![Measurement { name: format!("constant, {RATE_PER_S}/s"), run: Box::new(run) }])
@@ -82,9 +82,11 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let seconds = seconds(bench);
     load(seconds).describe();
-    let real = Broker::start(bench, "constant").map_err(|error| println!("  no real broker: {error:#}")).ok();
-    let (mut bare, mut null) = (Figures::default(), Figures::default());
-    let (mut bare_with_kafka, mut kafka) = (Figures::default(), Figures::default());
+    let real = StandingCluster::start(bench, "constant")
+        .map_err(|error| println!("  no real broker: {error:#}"))
+        .ok();
+    let (mut bare, mut null) = (ConstantSeries::default(), ConstantSeries::default());
+    let (mut bare_with_kafka, mut kafka) = (ConstantSeries::default(), ConstantSeries::default());
     for _ in 0..bench.options.rounds {
         null_round(bench, seconds, &mut bare, &mut null)?;
         if let Some(broker) = &real {
@@ -94,8 +96,14 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
             bare_with_kafka.add_sleeper(&slept);
         }
     }
-    let mut table =
-        Table::new(&["lag at 20 000/s", "p50 µs", "p99 µs", "p99 ÷ sleep loop", "share of a core", "counts"]);
+    let mut table = TextTable::new(&[
+        "lag at 20 000/s",
+        "p50 µs",
+        "p99 µs",
+        "p99 ÷ sleep loop",
+        "share of a core",
+        "counts",
+    ]);
     let rows = [
         ("sleep loop", &bare, &bare),
         ("kdyno → null broker", &null, &bare),
@@ -123,9 +131,14 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
 }
 
 /// The sleep loop, then kdyno against the null broker.
-pub fn null_round(bench: &Setup, seconds: u32, bare: &mut Figures, null: &mut Figures) -> anyhow::Result<()> {
+pub fn null_round(
+    bench: &Setup,
+    seconds: u32,
+    bare: &mut ConstantSeries,
+    null: &mut ConstantSeries,
+) -> anyhow::Result<()> {
     bare.add_sleeper(&sleep_loop(seconds)?);
-    let broker = NullBroker::start(bench)?;
+    let broker = NullBrokerProcess::start(bench)?;
     null.add(&load(seconds).run(bench, &broker.target.file)?)
 }
 
@@ -133,18 +146,18 @@ pub fn null_round(bench: &Setup, seconds: u32, bare: &mut Figures, null: &mut Fi
 fn beside_sleeper(bench: &Setup, seconds: u32, target: &Path) -> anyhow::Result<(Run, Slept)> {
     thread::scope(|scope| {
         let sleeper = scope.spawn(|| sleep_loop(seconds + STARTING_S));
-        let run = Load { topic: kept(), ..load(seconds) }.run(bench, target);
+        let run = BenchLoad { topic: kept(), ..load(seconds) }.run(bench, target);
         let slept = sleeper.join().map_err(|_| anyhow!("the sleep loop panicked"))?;
         Ok((run?, slept?))
     })
 }
 
 /// The load that is scheduled.
-pub fn load(seconds: u32) -> Load {
-    Load {
+pub fn load(seconds: u32) -> BenchLoad {
+    BenchLoad {
         rate: format!("{RATE_PER_S}/s, arrivals: constant"),
         unique: true,
-        ..Load::at_max(112_000, seconds)
+        ..BenchLoad::at_max(112_000, seconds)
     }
 }
 

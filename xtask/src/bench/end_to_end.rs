@@ -7,11 +7,11 @@ use std::process::Command;
 use anyhow::Context;
 use tempfile::TempDir;
 
-use super::broker::Broker;
-use super::load::{Run, Target, scenario_command};
+use super::broker::StandingCluster;
+use super::load::{BenchTarget, Run, scenario_command};
 use super::process::{document, measured, words};
 use super::setup::Setup;
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 const TOOL: &str = "org.apache.kafka.tools.EndToEndLatency";
 const VALUE_BYTES: u32 = 128;
@@ -46,14 +46,14 @@ fn parse(stdout: &str) -> anyhow::Result<(f64, f64, f64)> {
     Ok((number("Avg latency: ")?, number("50th = ")?, number(" 99th = ")?))
 }
 
-struct Contest<'a> {
+struct EndToEndContest<'a> {
     bench: &'a Setup,
-    broker: &'a Broker,
-    target: Target,
+    broker: &'a StandingCluster,
+    target: BenchTarget,
     folder: TempDir,
 }
 
-impl Contest<'_> {
+impl EndToEndContest<'_> {
     fn tool_command(&self, topic: &str) -> Command {
         let records = if self.bench.options.quick { "3000" } else { "20000" };
         let mut command = self.broker.kafka_tool(TOOL);
@@ -98,8 +98,9 @@ impl Contest<'_> {
 
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
-    let broker = Broker::start(bench, "end-to-end")?;
-    let contest = Contest { bench, broker: &broker, target: broker.target()?, folder: TempDir::new()? };
+    let broker = StandingCluster::start(bench, "end-to-end")?;
+    let contest =
+        EndToEndContest { bench, broker: &broker, target: broker.target()?, folder: TempDir::new()? };
     println!("  each: {}", broker.as_typed(&contest.tool_command("TOPIC")));
     println!("  beside: {}", words(&contest.probe_command(LIGHT_PER_S)?));
     let mut figures: [[Series; COLUMNS.len()]; NAMES.len()] = Default::default();
@@ -132,10 +133,10 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(figures: &[[Series; COLUMNS.len()]; NAMES.len()]) -> Table {
+fn table(figures: &[[Series; COLUMNS.len()]; NAMES.len()]) -> TextTable {
     let mut heading = vec!["end to end"];
     heading.extend(COLUMNS.map(|(name, _)| name));
-    let mut table = Table::new(&heading);
+    let mut table = TextTable::new(&heading);
     for (name, own) in NAMES.iter().zip(figures) {
         let shown = own.iter().zip(COLUMNS).map(|(series, (_, decimals))| series.show(decimals));
         table.row(std::iter::once((*name).to_owned()).chain(shown).collect());

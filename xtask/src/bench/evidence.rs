@@ -6,7 +6,7 @@ use std::process::Command;
 use super::made_run;
 use super::process::{measured, words};
 use super::setup::Setup;
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 /// What is shown, whether it is drawn beforehand, and the seconds it may take.
 const FILES: [(&str, bool, f64); 2] = [("stored findings", true, 1.0), ("analysed anew", false, 5.0)];
@@ -14,7 +14,7 @@ const FILES: [(&str, bool, f64); 2] = [("stored findings", true, 1.0), ("analyse
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let mut table = Table::new(&["what", "seconds", "at most"]);
+    let mut table = TextTable::new(&["what", "seconds", "at most"]);
     for (name, is_drawn, seconds_max) in FILES {
         let path = folder.path().join(format!("{}.kdyno", name.replace(' ', "-")));
         made_run::write(&path, if bench.options.quick { 360 } else { 3_600 }, is_drawn)?;

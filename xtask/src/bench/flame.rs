@@ -10,7 +10,7 @@ use anyhow::Context;
 use kdyno_model::stacks::{FlameKind, Stacks};
 use kdyno_report::flame::{self, Graph};
 
-use super::load::{ITEM, Load, NullBroker};
+use super::load::{BenchLoad, ITEM, NullBrokerProcess};
 use super::process::{tail, words};
 use super::setup::Setup;
 
@@ -65,9 +65,9 @@ fn drawn(stacks: &str) -> anyhow::Result<String> {
 /// Samples the stacks of a run's processes.
 fn record(bench: &Setup, recording: &Path) -> Result<(), String> {
     let seconds = if bench.options.quick { 2 } else { 10 };
-    let load = Load { unique: true, ..Load::at_max(16_384, seconds) };
+    let load = BenchLoad { unique: true, ..BenchLoad::at_max(16_384, seconds) };
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let run = NullBroker::start(bench)
+    let run = NullBrokerProcess::start(bench)
         .and_then(|broker| Ok((load.command(bench, &broker.target.file, folder.path())?, broker)));
     let (run, _broker) = run.map_err(|error| format!("{error:#}"))?;
     let mut perf = Command::new("perf");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::interrupted;
 use super::pipe::cpu_s_per_gb;
-use super::setup::{Options, Setup};
-use super::stats::{Series, Table};
+use super::setup::{BenchOptions, Setup};
+use super::stats::{Series, TextTable};
 
 /// Slice sizes tried.
 pub const SLICES_BYTES: [usize; 5] = [16 * 1024, 32 * 1024, 64 * 1024, 112 * 1024, 256 * 1024];
@@ -44,8 +44,8 @@ impl Floor {
     }
 
     /// One row per slice.
-    pub fn table(&self) -> Table {
-        let mut table = Table::new(&["slice", "CPU s per GB", "µs per 136 B"]);
+    pub fn table(&self) -> TextTable {
+        let mut table = TextTable::new(&["slice", "CPU s per GB", "µs per 136 B"]);
         for (slice, series) in SLICES_BYTES.iter().zip(&self.series) {
             let mark = if *slice == self.best().0 { " ← floor" } else { "" };
             table.row(vec![
@@ -58,7 +58,7 @@ impl Floor {
     }
 }
 
-fn length(options: &Options) -> Duration {
+fn length(options: &BenchOptions) -> Duration {
     Duration::from_secs(if options.quick { 1 } else { 6 })
 }
 

@@ -30,7 +30,7 @@ const BATCH_BYTES_EXTRA: f64 = 61.0;
 
 /// One load.
 #[derive(Debug, Clone)]
-pub struct Load {
+pub struct BenchLoad {
     /// `max`, or a rate and its arrivals: `20k/s, arrivals: constant`.
     pub rate: String,
     /// Bytes of each value.
@@ -49,10 +49,10 @@ pub struct Load {
     pub seed: u64,
 }
 
-impl Load {
+impl BenchLoad {
     /// The load most benchmarks vary: 128 B at the maximum rate, in batches of so many bytes.
-    pub fn at_max(batch_bytes: u32, seconds: u32) -> Load {
-        Load {
+    pub fn at_max(batch_bytes: u32, seconds: u32) -> BenchLoad {
+        BenchLoad {
             rate: "max".to_owned(),
             value_bytes: 128,
             unique: false,
@@ -66,7 +66,7 @@ impl Load {
 
     fn scenario(&self) -> String {
         let payload = if self.unique { "unique" } else { "pooled" };
-        let Load { rate, value_bytes, client, measure, warmup_s, topic, .. } = self;
+        let BenchLoad { rate, value_bytes, client, measure, warmup_s, topic, .. } = self;
         format!(
             "kdyno: 1\nid: bench\nquestion: What does a load take?\n\
              topics: {{bench: {{partitions: {PARTITIONS}, replicas: 1{topic}}}}}\n\
@@ -177,16 +177,16 @@ impl Run {
 }
 
 /// A target file.
-pub struct Target {
+pub struct BenchTarget {
     pub file: PathBuf,
     _folder: TempDir,
 }
 
-impl Target {
+impl BenchTarget {
     /// A cluster by an address and its id, with the properties of a client where it needs some.
-    pub fn new(bootstrap: &str, cluster_id: &str, properties: &str) -> anyhow::Result<Target> {
+    pub fn new(bootstrap: &str, cluster_id: &str, properties: &str) -> anyhow::Result<BenchTarget> {
         let further = if properties.is_empty() { "" } else { ", properties: client.properties" };
-        let target = Target::of(&format!(
+        let target = BenchTarget::of(&format!(
             "kdyno: 1\ntarget: bench\ncluster_id: {cluster_id}\n\
              client: {{bootstrap: [\"{bootstrap}\"]{further}}}\n\
              guard: {{prefix: kdyno-, allow: [rate-max]}}\n"
@@ -196,11 +196,11 @@ impl Target {
     }
 
     /// One with this text.
-    pub fn of(text: &str) -> anyhow::Result<Target> {
+    pub fn of(text: &str) -> anyhow::Result<BenchTarget> {
         let folder = TempDir::new()?;
         let file = folder.path().join("target.yaml");
         write_privately(&file, text)?;
-        Ok(Target { file, _folder: folder })
+        Ok(BenchTarget { file, _folder: folder })
     }
 }
 
@@ -211,22 +211,22 @@ pub fn write_privately(file: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// A null broker in a process of its own, which ends with this value.
-pub struct NullBroker {
-    pub target: Target,
+pub struct NullBrokerProcess {
+    pub target: BenchTarget,
     _process: Background,
 }
 
-impl NullBroker {
+impl NullBrokerProcess {
     /// One in the open.
-    pub fn start(bench: &Setup) -> anyhow::Result<NullBroker> {
-        let process = Background::start(&mut NullBroker::command(bench, PARTITIONS))?;
-        let target = Target::new(process.first_line(), NULL_CLUSTER_ID, "")?;
-        Ok(NullBroker { target, _process: process })
+    pub fn start(bench: &Setup) -> anyhow::Result<NullBrokerProcess> {
+        let process = Background::start(&mut NullBrokerProcess::command(bench, PARTITIONS))?;
+        let target = BenchTarget::new(process.first_line(), NULL_CLUSTER_ID, "")?;
+        Ok(NullBrokerProcess { target, _process: process })
     }
 
     /// One that speaks TLS 1.3 with one suite.
-    pub fn secured(bench: &Setup, suite: &str) -> anyhow::Result<NullBroker> {
-        let mut command = NullBroker::command(bench, PARTITIONS);
+    pub fn secured(bench: &Setup, suite: &str) -> anyhow::Result<NullBrokerProcess> {
+        let mut command = NullBrokerProcess::command(bench, PARTITIONS);
         command.args(["--tls", "1.3", "--cipher", suite]);
         let process = Background::start_until(&mut command, |line| line.starts_with("-----END CERTIFICATE"))?;
         let (_, certificate) =
@@ -236,8 +236,8 @@ impl NullBroker {
         let properties = format!(
             "security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.certificates={certificate}\n"
         );
-        let target = Target::new(process.first_line(), NULL_CLUSTER_ID, &properties)?;
-        Ok(NullBroker { target, _process: process })
+        let target = BenchTarget::new(process.first_line(), NULL_CLUSTER_ID, &properties)?;
+        Ok(NullBrokerProcess { target, _process: process })
     }
 
     /// Its command line.
@@ -280,7 +280,7 @@ mod tests {
         let error = run.figure("writers.response.p99").expect_err("not measured").to_string();
         assert!(error.contains("writers.response.p99"), "{error}");
         // 138 bytes with what a record takes: a nanosecond a byte.
-        let cost = Load::at_max(16_384, 1).cpu_s_per_gb(&run).expect("a cost");
+        let cost = BenchLoad::at_max(16_384, 1).cpu_s_per_gb(&run).expect("a cost");
         assert!((cost - 1.0).abs() < 1e-6, "{cost}");
     }
 

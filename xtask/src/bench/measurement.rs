@@ -3,7 +3,7 @@
 use super::setup::Setup;
 
 /// One figure of one run.
-pub struct Figure {
+pub struct BenchFigure {
     /// What it is, with its unit.
     pub name: &'static str,
     /// How large it was.
@@ -12,24 +12,24 @@ pub struct Figure {
     pub is_rate: bool,
 }
 
-impl Figure {
+impl BenchFigure {
     /// Less of this is better.
-    pub fn cost(name: &'static str, value: f64) -> Figure {
-        Figure { name, value, is_rate: false }
+    pub fn cost(name: &'static str, value: f64) -> BenchFigure {
+        BenchFigure { name, value, is_rate: false }
     }
 
     /// More of this is better.
-    pub fn rate(name: &'static str, value: f64) -> Figure {
-        Figure { name, value, is_rate: true }
+    pub fn rate(name: &'static str, value: f64) -> BenchFigure {
+        BenchFigure { name, value, is_rate: true }
     }
 }
 
-type Run<'a> = Box<dyn Fn(&Setup) -> anyhow::Result<Vec<Figure>> + 'a>;
+type MeasureFn<'a> = Box<dyn Fn(&Setup) -> anyhow::Result<Vec<BenchFigure>> + 'a>;
 
 /// A load that any program's worker can be given. What it is sent to is the same for all.
 pub struct Measurement<'a> {
     /// What is measured.
     pub name: String,
     /// Runs the load once with the setup's program; always the same figures in the same order.
-    pub run: Run<'a>,
+    pub run: MeasureFn<'a>,
 }

@@ -37,10 +37,10 @@ use anyhow::bail;
 
 use self::setup::{Setup, machine};
 
-type Run = fn(&Setup) -> anyhow::Result<()>;
+type BenchFn = fn(&Setup) -> anyhow::Result<()>;
 
 /// Name, what it shows, how to run it.
-const BENCHES: &[(&str, &str, Run)] = &[
+const BENCHES: &[(&str, &str, BenchFn)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
     ("flame", "where that CPU goes: a flame graph of the send path, by perf", flame::run),

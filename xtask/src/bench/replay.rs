@@ -51,13 +51,13 @@ pub struct Replay<'a> {
 /// Builds the requests and sends them; records/s that were acknowledged.
 pub fn per_s(replay: &Replay<'_>) -> anyhow::Result<f64> {
     let leaders = leaders(replay)?;
-    let batch = Batch::new(replay)?;
+    let batch = ReplayBatch::new(replay)?;
     let left = AtomicI64::new(replay.records.div_ceil(batch.records).cast_signed());
     let connections = leaders
         .iter()
-        .map(|(broker, partitions)| Connection::open(replay, broker, partitions, &batch))
+        .map(|(broker, partitions)| ReplayConnection::open(replay, broker, partitions, &batch))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    connections.iter().try_for_each(Connection::wait_until_led)?;
+    connections.iter().try_for_each(ReplayConnection::wait_until_led)?;
     let start = Instant::now();
     let sent = std::thread::scope(|scope| {
         let each: Vec<_> = connections.iter().map(|one| scope.spawn(|| one.run(&left))).collect();
@@ -87,13 +87,13 @@ fn leaders(replay: &Replay<'_>) -> anyhow::Result<Vec<(BrokerInfo, Vec<i32>)>> {
 }
 
 /// The one record batch that is sent to every partition.
-struct Batch {
+struct ReplayBatch {
     header: [u8; HEADER_BYTES],
     body: Bytes,
     records: u64,
 }
 
-impl Batch {
+impl ReplayBatch {
     /// As many records as fit into `batch.size`, their values random enough that nothing compresses them on the way.
     fn new(replay: &Replay<'_>) -> anyhow::Result<Self> {
         let mut body = Vec::new();
@@ -118,7 +118,7 @@ impl Batch {
 }
 
 /// One connection with its requests.
-struct Connection {
+struct ReplayConnection {
     stream: TcpStream,
     requests: Vec<Vec<u8>>,
     /// How many of them, from the first on, have a batch for each partition.
@@ -126,12 +126,12 @@ struct Connection {
     batches_per_request: usize,
 }
 
-impl Connection {
+impl ReplayConnection {
     fn open(
         replay: &Replay<'_>,
         broker: &BrokerInfo,
         partitions: &[i32],
-        batch: &Batch,
+        batch: &ReplayBatch,
     ) -> anyhow::Result<Self> {
         let port = u16::try_from(broker.port).unwrap_or_default();
         let stream = TcpStream::connect((broker.host.as_str(), port))
@@ -225,7 +225,7 @@ impl Connection {
 
 /// One request as bytes.
 fn request(replay: &Replay<'_>, correlation_id: i32, batches: &[m00_produce::PartitionBatch]) -> Vec<u8> {
-    let head = m00_produce::Head {
+    let head = m00_produce::ProduceHead {
         version: VERSION,
         correlation_id,
         client_id: CLIENT_ID,
@@ -244,7 +244,7 @@ fn request(replay: &Replay<'_>, correlation_id: i32, batches: &[m00_produce::Par
 struct Reply {
     batches: u64,
     /// The last partition of it that was refused.
-    refused: Option<m00_produce::PartitionReply>,
+    refused: Option<m00_produce::ProducePartitionReply>,
 }
 
 impl Reply {

@@ -3,10 +3,10 @@
 //! within minutes.
 
 use super::floor::Floor;
-use super::load::{Load, NullBroker, Run};
-use super::measurement::{Figure, Measurement};
+use super::load::{BenchLoad, NullBrokerProcess, Run};
+use super::measurement::{BenchFigure, Measurement};
 use super::setup::Setup;
-use super::stats::{Series, Table, thousands};
+use super::stats::{Series, TextTable, thousands};
 
 /// One row: what is sent, and the ratio to the floor that it must not exceed.
 struct Config {
@@ -36,14 +36,18 @@ static CONFIGS: [Config; 5] = [
 ];
 
 impl Config {
-    fn load(&self, bench: &Setup) -> Load {
+    fn load(&self, bench: &Setup) -> BenchLoad {
         let seconds = if bench.options.quick { 3 } else { 30 };
-        Load { value_bytes: self.value_bytes, unique: self.unique, ..Load::at_max(self.batch_bytes, seconds) }
+        BenchLoad {
+            value_bytes: self.value_bytes,
+            unique: self.unique,
+            ..BenchLoad::at_max(self.batch_bytes, seconds)
+        }
     }
 
     /// Runs a side's program against the null broker of this setup.
     fn run(&self, bench: &Setup, side: &Setup) -> anyhow::Result<Run> {
-        let broker = NullBroker::start(bench)?;
+        let broker = NullBrokerProcess::start(bench)?;
         self.load(bench).run(side, &broker.target.file)
     }
 }
@@ -55,8 +59,8 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
         run: Box::new(move |side| {
             let run = config.run(bench, side)?;
             Ok(vec![
-                Figure::cost("µs CPU per record", run.figure("workers.cpu_us_per_record")?),
-                Figure::rate("acknowledged/s", run.figure("writers.acked_per_s")?),
+                BenchFigure::cost("µs CPU per record", run.figure("workers.cpu_us_per_record")?),
+                BenchFigure::rate("acknowledged/s", run.figure("writers.acked_per_s")?),
             ])
         }),
     };
@@ -65,7 +69,7 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
 
 /// Figures of one configuration over the rounds.
 #[derive(Default)]
-struct Figures {
+struct SenderSeries {
     rate: Series,
     cpu_us: Series,
     ratio: Series,
@@ -77,7 +81,7 @@ struct Figures {
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     CONFIGS[0].load(bench).describe();
     let mut floor = Floor::default();
-    let mut figures: [Figures; CONFIGS.len()] = Default::default();
+    let mut figures: [SenderSeries; CONFIGS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
         floor.round(bench)?;
         for (config, figures) in CONFIGS.iter().zip(&mut figures) {
@@ -91,7 +95,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
             figures.request.push(run.figure("writers.bytes_per_request")?);
         }
     }
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         "value, payload, batch.size",
         "acknowledged/s",
         "µs CPU per record",

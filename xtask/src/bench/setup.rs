@@ -6,7 +6,7 @@ use anyhow::Context;
 
 /// How the benchmarks are run.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct BenchOptions {
     /// Short measurements, one round: for trying the harness, not for figures.
     pub quick: bool,
     /// Rounds of every alternation.
@@ -21,12 +21,12 @@ pub struct Setup {
     /// Builds of peers; below target/, so that `cargo clean` removes it.
     pub folder: PathBuf,
     /// How to run.
-    pub options: Options,
+    pub options: BenchOptions,
 }
 
 impl Setup {
     /// The program at its usual place, or another one.
-    pub fn new(root: &Path, options: Options, kdyno: Option<PathBuf>) -> anyhow::Result<Setup> {
+    pub fn new(root: &Path, options: BenchOptions, kdyno: Option<PathBuf>) -> anyhow::Result<Setup> {
         if cfg!(debug_assertions) {
             println!("note: this is a development build; figures are for trying the harness only");
         }

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use super::broker::Broker;
+use super::broker::StandingCluster;
 use super::process::{measured, words};
 use super::setup::Setup;
-use super::stats::{Series, Table};
+use super::stats::{Series, TextTable};
 
 /// One process start is short and noisy; this many give a median worth printing.
 const HELP_STARTS: usize = 50;
@@ -20,13 +20,13 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
         help_ms.push(measured(&mut help)?.wall_s * 1e3);
     }
     // Unmeasured: the first one may have to download Kafka.
-    drop(Broker::start(bench, "startup")?);
+    drop(StandingCluster::start(bench, "startup")?);
     let (mut one_s, mut three_s) = (Series::default(), Series::default());
     for _ in 0..bench.options.rounds {
-        one_s.push(Broker::start(bench, "startup")?.ready_s);
-        three_s.push(Broker::start_many(bench, "startup", 3)?.ready_s);
+        one_s.push(StandingCluster::start(bench, "startup")?.ready_s);
+        three_s.push(StandingCluster::start_many(bench, "startup", 3)?.ready_s);
     }
-    let mut table = Table::new(&["what", "time", "at most"]);
+    let mut table = TextTable::new(&["what", "time", "at most"]);
     for (what, series, unit, decimals, most) in [
         ("kdyno --help", &help_ms, "ms", 1, 20.0),
         ("one broker ready", &one_s, "s", 1, 5.0),

@@ -67,14 +67,14 @@ impl FromIterator<f64> for Series {
 }
 
 /// Columns of text, first one left, the others right.
-pub struct Table {
+pub struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// A table with its heading.
-    pub fn new(heading: &[&str]) -> Table {
-        Table { rows: vec![heading.iter().map(|cell| (*cell).to_owned()).collect()] }
+    pub fn new(heading: &[&str]) -> TextTable {
+        TextTable { rows: vec![heading.iter().map(|cell| (*cell).to_owned()).collect()] }
     }
 
     /// Adds a row; it has as many cells as the heading.
@@ -83,7 +83,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = self.rows.first().map_or(0, Vec::len);
         let width = |column: usize| {

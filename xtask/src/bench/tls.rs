@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::floor::POOL_BYTES;
-use super::load::{Load, NullBroker};
+use super::load::{BenchLoad, NullBrokerProcess};
 use super::seal::{self, SUITES};
 use super::setup::Setup;
-use super::stats::{Series, Table, thousands};
+use super::stats::{Series, TextTable, thousands};
 
 /// What is sent: unique payloads, and `batch.size`.
 const LOADS: [(&str, bool, u32); 2] =
@@ -16,10 +16,10 @@ const LOADS: [(&str, bool, u32); 2] =
 /// The ratio that must not be exceeded.
 const RATIO_MAX: f64 = 1.3;
 
-fn load(bench: &Setup, at: usize) -> Load {
+fn load(bench: &Setup, at: usize) -> BenchLoad {
     let (_, unique, batch_bytes) = LOADS[at];
     let seconds = if bench.options.quick { 3 } else { 20 };
-    Load { unique, ..Load::at_max(batch_bytes, seconds) }
+    BenchLoad { unique, ..BenchLoad::at_max(batch_bytes, seconds) }
 }
 
 /// CPU per GB that the suite takes by itself, or with each record copied from a pool first.
@@ -30,7 +30,7 @@ fn sealing(bench: &Setup, suite: &str, pool_bytes: usize) -> anyhow::Result<f64>
 
 /// Figures of one load with one suite over the rounds.
 #[derive(Default)]
-struct Figures {
+struct TlsSeries {
     rate: Series,
     open: Series,
     sealing: Series,
@@ -42,17 +42,17 @@ struct Figures {
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     load(bench, 0).describe();
-    let mut figures: [[Figures; SUITES.len()]; LOADS.len()] = Default::default();
+    let mut figures: [[TlsSeries; SUITES.len()]; LOADS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
         for (at, figures) in figures.iter_mut().enumerate() {
             let load = load(bench, at);
-            let broker = NullBroker::start(bench)?;
+            let broker = NullBrokerProcess::start(bench)?;
             let open = load.cpu_s_per_gb(&load.run(bench, &broker.target.file)?)?;
             drop(broker);
             for ((suite, _), figures) in SUITES.iter().zip(figures) {
                 let alone = sealing(bench, suite, 0)?;
                 figures.copied.push(sealing(bench, suite, POOL_BYTES)?);
-                let broker = NullBroker::secured(bench, suite)?;
+                let broker = NullBrokerProcess::secured(bench, suite)?;
                 let run = load.run(bench, &broker.target.file)?;
                 let session = load.cpu_s_per_gb(&run)?;
                 figures.rate.push(run.figure("writers.acked_per_s")?);
@@ -68,7 +68,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(figures: &[[Figures; SUITES.len()]; LOADS.len()]) -> Table {
+fn table(figures: &[[TlsSeries; SUITES.len()]; LOADS.len()]) -> TextTable {
     let heading = [
         "value, payload, batch.size",
         "suite",
@@ -79,7 +79,7 @@ fn table(figures: &[[Figures; SUITES.len()]; LOADS.len()]) -> Table {
         "TLS",
         "ratio",
     ];
-    let mut table = Table::new(&heading);
+    let mut table = TextTable::new(&heading);
     for ((name, ..), figures) in LOADS.iter().zip(figures) {
         for ((suite, _), figures) in SUITES.iter().zip(figures) {
             let verdict = if figures.ratio.median() <= RATIO_MAX { "" } else { " ✗" };

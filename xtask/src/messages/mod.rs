@@ -120,10 +120,10 @@ fn generate(jar: &Path) -> anyhow::Result<BTreeMap<String, String>> {
         let mut read = |kind: &str| {
             let name = format!("{api}{kind}");
             let text = specifications.read(&name)?;
-            spec::Message::parse(&text).with_context(|| format!("specification of {name}"))
+            spec::MessageSpec::parse(&text).with_context(|| format!("specification of {name}"))
         };
         let (request, response) = (read("Request")?, read("Response")?);
-        let api = rust::Api { name: api, version_min, version_max };
+        let api = rust::SpokenApi { name: api, version_min, version_max };
         messages.push((api, request, response));
     }
     messages.sort_by_key(|(_, request, _)| request.api_key);

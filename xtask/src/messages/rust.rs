@@ -6,13 +6,13 @@ use std::fmt::Write;
 use anyhow::{Context, bail};
 
 use super::KAFKA_VERSION;
-use super::spec::{Field, Message, Versions};
+use super::spec::{FieldSpec, MessageSpec, Versions};
 
 /// What makes the files.
 pub(super) const COMMAND: &str = "cargo xtask messages --write";
 
 /// An API and the versions of it that we speak.
-pub struct Api {
+pub struct SpokenApi {
     pub name: &'static str,
     pub version_min: i16,
     pub version_max: i16,
@@ -55,7 +55,7 @@ pub fn index(apis: &[(&str, i16)]) -> String {
 }
 
 /// The module of an API.
-pub fn file(api: &Api, request: &Message, response: &Message) -> anyhow::Result<String> {
+pub fn file(api: &SpokenApi, request: &MessageSpec, response: &MessageSpec) -> anyhow::Result<String> {
     let (first, last) = (request.valid_versions.first, request.valid_versions.last);
     if api.version_min < first || api.version_max > last {
         bail!("versions {first} to {last} are specified, {} to {} wanted", api.version_min, api.version_max);
@@ -100,7 +100,7 @@ pub fn file(api: &Api, request: &Message, response: &Message) -> anyhow::Result<
 }
 
 /// A structure: its name and a line for each field.
-struct Structure {
+struct RustStructure {
     name: String,
     lines: Vec<String>,
 }
@@ -108,13 +108,13 @@ struct Structure {
 /// The structures of an API.
 #[derive(Default)]
 struct Structures {
-    list: Vec<Structure>,
+    list: Vec<RustStructure>,
     /// Names of the request's structures: one of the response with such a name gets `Response` before it.
     taken: BTreeSet<String>,
 }
 
 impl Structures {
-    fn message(&mut self, name: &str, message: &Message) -> anyhow::Result<()> {
+    fn message(&mut self, name: &str, message: &MessageSpec) -> anyhow::Result<()> {
         self.structure(name.to_owned(), &message.fields, message)?;
         for common in &message.common_structs {
             self.structure(self.name(&common.name), &common.fields, message)?;
@@ -127,10 +127,10 @@ impl Structures {
     }
 
     /// Adds a structure, and those of its fields behind it.
-    fn structure(&mut self, name: String, fields: &[Field], message: &Message) -> anyhow::Result<()> {
+    fn structure(&mut self, name: String, fields: &[FieldSpec], message: &MessageSpec) -> anyhow::Result<()> {
         let lines = fields.iter().map(|field| self.line(field, message));
         let lines = lines.collect::<anyhow::Result<_>>()?;
-        self.list.push(Structure { name, lines });
+        self.list.push(RustStructure { name, lines });
         for field in fields.iter().filter(|field| !field.fields.is_empty()) {
             let name = self.name(field.kind.trim_start_matches("[]"));
             self.structure(name, &field.fields, message)?;
@@ -139,7 +139,7 @@ impl Structures {
     }
 
     /// `name: Type [versions] null [versions] tag N = default,`
-    fn line(&self, field: &Field, message: &Message) -> anyhow::Result<String> {
+    fn line(&self, field: &FieldSpec, message: &MessageSpec) -> anyhow::Result<String> {
         let mut name = snake_case(&field.name);
         if KEYWORDS.contains(&name.as_str()) {
             name = format!("r#{name}");
@@ -185,7 +185,7 @@ impl Structures {
 }
 
 /// The default of a field, unless it is Rust's own.
-fn default(field: &Field) -> anyhow::Result<Option<String>> {
+fn default(field: &FieldSpec) -> anyhow::Result<Option<String>> {
     let absent = ABSENT.iter().find(|(name, _)| *name == field.name);
     let text = absent.map_or(field.default.as_deref().unwrap_or_default(), |(_, value)| value);
     if field.nullable_versions.is_some() {

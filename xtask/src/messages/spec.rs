@@ -29,7 +29,7 @@ impl TryFrom<String> for Versions {
 /// A request or a response.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Message {
+pub struct MessageSpec {
     pub api_key: i16,
     #[serde(rename = "type")]
     _kind: String,
@@ -41,25 +41,25 @@ pub struct Message {
     #[serde(rename = "latestVersionUnstable")]
     _latest_version_unstable: Option<bool>,
     pub flexible_versions: Versions,
-    pub fields: Vec<Field>,
+    pub fields: Vec<FieldSpec>,
     #[serde(default)]
-    pub common_structs: Vec<Structure>,
+    pub common_structs: Vec<StructureSpec>,
 }
 
 /// A structure that several fields have.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Structure {
+pub struct StructureSpec {
     pub name: String,
     #[serde(rename = "versions")]
     _versions: Versions,
-    pub fields: Vec<Field>,
+    pub fields: Vec<FieldSpec>,
 }
 
 /// A field.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Field {
+pub struct FieldSpec {
     pub name: String,
     #[serde(rename = "type")]
     pub kind: String,
@@ -70,7 +70,7 @@ pub struct Field {
     #[serde(default, deserialize_with = "text")]
     pub default: Option<String>,
     #[serde(default)]
-    pub fields: Vec<Field>,
+    pub fields: Vec<FieldSpec>,
     /// Whether Java drops the field in versions that lack it, where otherwise it refuses to; we always drop it.
     #[serde(rename = "ignorable")]
     _ignorable: Option<bool>,
@@ -90,27 +90,27 @@ fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
     }))
 }
 
-impl Message {
+impl MessageSpec {
     /// Reads a specification: JSON with whole lines of comment.
-    pub fn parse(text: &str) -> anyhow::Result<Message> {
+    pub fn parse(text: &str) -> anyhow::Result<MessageSpec> {
         let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         let json = lines.collect::<Vec<_>>().join("\n");
-        let message: Message = serde_json::from_str(&json).context("not as expected")?;
+        let message: MessageSpec = serde_json::from_str(&json).context("not as expected")?;
         for field in &message.fields {
             field.check()?;
         }
         for structure in &message.common_structs {
-            structure.fields.iter().try_for_each(Field::check)?;
+            structure.fields.iter().try_for_each(FieldSpec::check)?;
         }
         Ok(message)
     }
 }
 
-impl Field {
+impl FieldSpec {
     fn check(&self) -> anyhow::Result<()> {
         if self.tag.is_some() && self.tagged_versions != Some(self.versions) {
             bail!("field {} is tagged in a part of its versions only", self.name);
         }
-        self.fields.iter().try_for_each(Field::check)
+        self.fields.iter().try_for_each(FieldSpec::check)
     }
 }

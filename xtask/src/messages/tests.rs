@@ -1,6 +1,6 @@
 //! Freshness of what was generated, and what the generator refuses.
 
-use super::spec::{Message, Versions};
+use super::spec::{MessageSpec, Versions};
 use super::{differences, generate, jar, rust};
 
 /// Maven fetches the specifications, unless they were fetched before.
@@ -23,8 +23,8 @@ fn a_file_that_is_changed_missing_or_left_over_differs() {
     assert_eq!(found, ["changed.rs", "missing.rs", "left_over.rs"]);
 }
 
-fn message(fields: &str) -> anyhow::Result<Message> {
-    Message::parse(&format!(
+fn message(fields: &str) -> anyhow::Result<MessageSpec> {
+    MessageSpec::parse(&format!(
         "// a comment\n{{\"apiKey\": 7, \"type\": \"request\", \"name\": \"SomeRequest\", \"validVersions\": \"0-3\",
         \"flexibleVersions\": \"2+\", \"fields\": [{fields}]}}"
     ))
@@ -43,7 +43,7 @@ fn versions_are_read_in_all_their_forms() {
 
 #[test]
 fn a_line_of_a_field_says_all_of_its_specification() {
-    let api = rust::Api { name: "Some", version_min: 1, version_max: 3 };
+    let api = rust::SpokenApi { name: "Some", version_min: 1, version_max: 3 };
     let response = message("").unwrap();
     let fields = r#"{"name": "Topics", "type": "[]Topic", "versions": "0-2", "nullableVersions": "1+", "fields": [
             {"name": "ErrorCode", "type": "int16", "versions": "0+"},
@@ -63,7 +63,7 @@ fn a_line_of_a_field_says_all_of_its_specification() {
 
 #[test]
 fn what_is_not_known_is_refused() {
-    let api = |version_max| rust::Api { name: "Some", version_min: 0, version_max };
+    let api = |version_max| rust::SpokenApi { name: "Some", version_min: 0, version_max };
     let generated = |fields: &str, version_max| {
         let message = message(fields)?;
         rust::file(&api(version_max), &message, &message)

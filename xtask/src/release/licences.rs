@@ -18,7 +18,7 @@ const NOT_LINKED: &[&str] =
     &["benches", "contrib", "examples", "fuzz", "programs", "test", "tests", "zlib-ng"];
 
 /// What Cargo reports of this workspace.
-pub struct Metadata {
+pub struct CargoMetadata {
     /// The program's version.
     pub version: String,
     /// The folder of builds.
@@ -38,19 +38,19 @@ pub struct Crate {
     folder: PathBuf,
 }
 
-impl Metadata {
+impl CargoMetadata {
     /// Asks Cargo. What it reports of packages includes some that features leave out, and the tree that it prints is of
     /// all programs here: what is in both is linked.
-    pub fn read(root: &Path) -> anyhow::Result<Metadata> {
+    pub fn read(root: &Path) -> anyhow::Result<CargoMetadata> {
         let host = cargo::host(root)?;
         let told = cargo::metadata(root, &host, &["--locked"])?;
         let tree = ["tree", "--locked", "--workspace", "--target", &host, "--edges=normal,no-proc-macro"];
         let tree = cargo::cargo(root, &[&tree[..], &["--prefix=none", "--format={p}"]].concat())?;
-        Metadata::parse(&told, &tree)
+        CargoMetadata::parse(&told, &tree)
     }
 
     /// From what `cargo metadata` and `cargo tree` say.
-    fn parse(told: &Value, tree: &str) -> anyhow::Result<Metadata> {
+    fn parse(told: &Value, tree: &str) -> anyhow::Result<CargoMetadata> {
         let packages = told["packages"].as_array().context("no packages")?;
         let packages: BTreeMap<&str, &Value> =
             packages.iter().filter_map(|package| Some((package["id"].as_str()?, package))).collect();
@@ -68,7 +68,7 @@ impl Metadata {
         let mut crates = foreign.map(Crate::parse).collect::<anyhow::Result<Vec<_>>>()?;
         crates.retain(|one| in_tree.contains(&one.title));
         crates.sort_by(|a, b| a.title.cmp(&b.title));
-        Ok(Metadata {
+        Ok(CargoMetadata {
             version: program["version"].as_str().context("no version")?.to_owned(),
             target: told["target_directory"].as_str().context("no target_directory")?.into(),
             crates,
@@ -249,7 +249,7 @@ mod tests {
     fn what_is_linked_is_told_with_its_texts_and_nothing_else_is() {
         let folder = folder();
         let (told, tree) = metadata(folder.path());
-        let metadata = Metadata::parse(&told, &tree).expect("what Cargo says");
+        let metadata = CargoMetadata::parse(&told, &tree).expect("what Cargo says");
         assert_eq!((metadata.version.as_str(), metadata.target.as_path()), ("1.2.3", Path::new("/built")));
         let notices = metadata.notices().expect("each has a licence");
         let lines: Vec<&str> = notices.lines().filter(|line| !line.starts_with('=')).collect();
@@ -276,12 +276,12 @@ mod tests {
         let folder = folder();
         let (mut told, tree) = metadata(folder.path());
         std::fs::write(folder.path().join("bare/LICENSE"), "Ann\n").expect("written");
-        let notices = Metadata::parse(&told, &tree).and_then(|all| all.notices()).expect("licences");
+        let notices = CargoMetadata::parse(&told, &tree).and_then(|all| all.notices()).expect("licences");
         assert!(notices.contains("\ntexts 1.2.3: MIT OR Apache-2.0; texts 1, 2\n"), "{notices}");
         assert_eq!(notices.matches("Ann").count(), 1, "{notices}");
         std::fs::remove_file(folder.path().join("bare/LICENSE")).expect("removed");
         told["packages"][2]["license"] = Value::Null;
-        let error = Metadata::parse(&told, &tree).and_then(|all| all.notices()).expect_err("no licence");
+        let error = CargoMetadata::parse(&told, &tree).and_then(|all| all.notices()).expect_err("no licence");
         assert!(error.to_string().starts_with("bare 1.2.3 has neither"), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 use super::command::{git, said};
-use super::licences::Metadata;
+use super::licences::CargoMetadata;
 
 /// Digits of a commit in what the program says of itself.
 const COMMIT_DIGITS: usize = 12;
@@ -24,13 +24,13 @@ pub struct Release {
     /// When the commit was made, in seconds since 1970: the time of every file in the archive.
     pub made_at: u64,
     /// The licences of what is linked.
-    pub metadata: Metadata,
+    pub metadata: CargoMetadata,
 }
 
 impl Release {
     /// Looks at this source and at the program, by default the one that Cargo built for releases.
     pub fn read(root: &Path, program: Option<PathBuf>) -> anyhow::Result<Release> {
-        let metadata = Metadata::read(root)?;
+        let metadata = CargoMetadata::read(root)?;
         let program = program.unwrap_or_else(|| metadata.target.join("release/kdyno"));
         Ok(Release {
             says: says(root, &program, &metadata.version)?,

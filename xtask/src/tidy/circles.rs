@@ -43,7 +43,7 @@ fn check_but(files: &[SourceFile], not_yet: &[&str]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut left = not_yet.to_vec();
     for (root, files) in crates {
-        let (sources, unread) = Sources::read(root, &files);
+        let (sources, unread) = CrateSources::read(root, &files);
         problems.extend(unread);
         let arrows = sources.arrows();
         for circle in circles(&arrows) {
@@ -109,27 +109,27 @@ struct Module<'a> {
 
 /// The modules of one crate by their paths, and each path that code names, with the module it is in.
 #[derive(Default)]
-struct Sources<'a> {
+struct CrateSources<'a> {
     modules: BTreeMap<Path, Module<'a>>,
     named: Vec<(Path, Path)>,
 }
 
 /// What a path leads to.
-enum Place<'a> {
+enum PathTarget<'a> {
     Module(Path),
     Item(&'a str),
 }
 
-impl<'a> Sources<'a> {
+impl<'a> CrateSources<'a> {
     /// Reads the files; the second part says which could not be.
-    fn read(root: &str, files: &[&'a SourceFile]) -> (Sources<'a>, Vec<Problem>) {
-        let (mut sources, mut unread) = (Sources::default(), Vec::new());
+    fn read(root: &str, files: &[&'a SourceFile]) -> (CrateSources<'a>, Vec<Problem>) {
+        let (mut sources, mut unread) = (CrateSources::default(), Vec::new());
         for file in files {
             match syn::parse_file(&file.text) {
                 Ok(parsed) if is_test(&parsed.attrs) => {}
                 Ok(parsed) => {
                     let at = module_path(root, &file.path);
-                    let mut reader = Reader { sources: &mut sources, file: &file.path, at };
+                    let mut reader = PathCollector { sources: &mut sources, file: &file.path, at };
                     reader.enter();
                     reader.visit_file(&parsed);
                 }
@@ -143,7 +143,7 @@ impl<'a> Sources<'a> {
         let mut arrows = Arrows::new();
         for (at, path) in &self.named {
             let Some(from) = self.modules.get(at).map(|module| module.file) else { continue };
-            if let Some(Place::Item(to)) = self.lead(at, path, 0)
+            if let Some(PathTarget::Item(to)) = self.lead(at, path, 0)
                 && to != from
             {
                 let name = path.last().cloned().unwrap_or_default();
@@ -154,17 +154,17 @@ impl<'a> Sources<'a> {
     }
 
     /// Follows a path from the module `at`; nothing when it leads out of the crate.
-    fn lead(&self, at: &[String], path: &[String], depth: usize) -> Option<Place<'a>> {
+    fn lead(&self, at: &[String], path: &[String], depth: usize) -> Option<PathTarget<'a>> {
         let (first, mut rest) = path.split_first()?;
         let mut place = match first.as_str() {
-            "crate" => Place::Module(Path::new()),
-            "self" => Place::Module(at.to_vec()),
-            "super" => Place::Module(at.split_last()?.1.to_vec()),
+            "crate" => PathTarget::Module(Path::new()),
+            "self" => PathTarget::Module(at.to_vec()),
+            "super" => PathTarget::Module(at.split_last()?.1.to_vec()),
             name => self.look_up(at, name, rest.is_empty(), depth)?,
         };
-        while let (Place::Module(module), Some((name, further))) = (&place, rest.split_first()) {
+        while let (PathTarget::Module(module), Some((name, further))) = (&place, rest.split_first()) {
             place = match name.as_str() {
-                "super" => Place::Module(module.split_last()?.1.to_vec()),
+                "super" => PathTarget::Module(module.split_last()?.1.to_vec()),
                 name => self.look_up(module, name, further.is_empty(), depth)?,
             };
             rest = further;
@@ -173,17 +173,17 @@ impl<'a> Sources<'a> {
     }
 
     /// A name within a module. What is followed by `::` is a module rather than an item of the same name.
-    fn look_up(&self, at: &[String], name: &str, is_last: bool, depth: usize) -> Option<Place<'a>> {
+    fn look_up(&self, at: &[String], name: &str, is_last: bool, depth: usize) -> Option<PathTarget<'a>> {
         let module = self.modules.get(at).filter(|_| depth < DEPTH_MAX)?;
-        let item = module.defined.contains(name).then_some(Place::Item(module.file));
+        let item = module.defined.contains(name).then_some(PathTarget::Item(module.file));
         let child = [at, &[name.to_owned()]].concat();
-        let child = self.modules.contains_key(&child).then_some(Place::Module(child));
+        let child = self.modules.contains_key(&child).then_some(PathTarget::Module(child));
         let imported = || self.lead(at, module.imported.get(name)?, depth + 1);
         let through_glob = || {
             let modules = module.globs.iter().filter_map(|glob| self.lead(at, glob, depth + 1));
             let mut found = modules.filter_map(|place| match place {
-                Place::Module(other) => self.look_up(&other, name, is_last, depth + 1),
-                Place::Item(_) => None,
+                PathTarget::Module(other) => self.look_up(&other, name, is_last, depth + 1),
+                PathTarget::Item(_) => None,
             });
             found.next()
         };
@@ -228,19 +228,19 @@ pub(super) fn head(item: &Item) -> Option<(&[Attribute], Option<&Ident>)> {
 }
 
 /// Collects what one file defines and names.
-struct Reader<'s, 'a> {
-    sources: &'s mut Sources<'a>,
+struct PathCollector<'s, 'a> {
+    sources: &'s mut CrateSources<'a>,
     file: &'a str,
     at: Path,
 }
 
-impl Reader<'_, '_> {
+impl PathCollector<'_, '_> {
     fn enter(&mut self) {
         self.module().file = self.file;
     }
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> PathCollector<'_, 'a> {
     fn module(&mut self) -> &mut Module<'a> {
         self.sources.modules.entry(self.at.clone()).or_default()
     }
@@ -275,7 +275,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-impl<'ast> Visit<'ast> for Reader<'_, '_> {
+impl<'ast> Visit<'ast> for PathCollector<'_, '_> {
     fn visit_item(&mut self, item: &'ast Item) {
         let Some((attributes, name)) = head(item) else { return };
         if is_test(attributes) {
@@ -330,7 +330,8 @@ impl<'ast> Visit<'ast> for Reader<'_, '_> {
         let arguments = called.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);
         for argument in arguments.into_iter().flatten() {
             // What was parsed lives as long as this call, the file longer: a reader of its own takes the names over.
-            Reader { sources: self.sources, file: self.file, at: self.at.clone() }.visit_expr(&argument);
+            PathCollector { sources: self.sources, file: self.file, at: self.at.clone() }
+                .visit_expr(&argument);
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::cargo;
 
 /// Normal and build dependencies of one workspace member.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Member {
+pub struct WorkspaceMember {
     /// Package name.
     pub name: String,
     /// Manifest path relative to the workspace root.
@@ -25,7 +25,7 @@ pub struct Member {
 }
 
 /// Asks Cargo for the workspace's dependency graph.
-pub fn read(root: &Path) -> anyhow::Result<Vec<Member>> {
+pub fn read(root: &Path) -> anyhow::Result<Vec<WorkspaceMember>> {
     members(&cargo::metadata(root, &cargo::host(root)?, &[])?)
 }
 
@@ -33,7 +33,7 @@ pub fn read(root: &Path) -> anyhow::Result<Vec<Member>> {
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
 /// Reads `cargo metadata` output; test-only dependencies are left out.
-pub fn members(metadata: &Value) -> anyhow::Result<Vec<Member>> {
+pub fn members(metadata: &Value) -> anyhow::Result<Vec<WorkspaceMember>> {
     let root = metadata["workspace_root"].as_str().context("no workspace_root")?;
     let packages = metadata["packages"].as_array().context("no packages")?;
     let names: BTreeMap<&str, &str> = packages
@@ -56,7 +56,7 @@ pub fn members(metadata: &Value) -> anyhow::Result<Vec<Member>> {
         let package = packages.iter().find(|package| package["id"].as_str() == Some(id));
         let manifest = package.and_then(|package| package["manifest_path"].as_str()).unwrap_or_default();
         let direct = edges.get(id).into_iter().flatten();
-        members.push(Member {
+        members.push(WorkspaceMember {
             name: names.get(id).copied().unwrap_or_default().to_owned(),
             manifest: manifest.strip_prefix(root).unwrap_or(manifest).trim_start_matches('/').to_owned(),
             direct: direct.filter_map(|id| names.get(id.as_str())).map(|name| (*name).to_owned()).collect(),
@@ -89,7 +89,7 @@ fn reached(from: &str, edges: &Edges, names: &BTreeMap<&str, &str>) -> BTreeMap<
 }
 
 /// Applies the table to every member.
-pub fn check(root: &Path, members: &[Member]) -> Vec<Problem> {
+pub fn check(root: &Path, members: &[WorkspaceMember]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for member in members {
         let text = std::fs::read_to_string(root.join(&member.manifest)).unwrap_or_default();
@@ -122,7 +122,7 @@ pub fn check(root: &Path, members: &[Member]) -> Vec<Problem> {
 }
 
 /// (dependency to point at, what is wrong, what to do)
-fn violations(rule: &CrateRule, member: &Member) -> Vec<(String, String, &'static str)> {
+fn violations(rule: &CrateRule, member: &WorkspaceMember) -> Vec<(String, String, &'static str)> {
     let mut found = Vec::new();
     for dependency in &member.direct {
         if folder(dependency).is_some_and(|used| !rule.may_use.contains(&used)) {

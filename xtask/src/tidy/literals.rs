@@ -40,20 +40,20 @@ fn test_lines(source: &str) -> Vec<(usize, usize)> {
 }
 
 fn all(source: &str) -> Vec<Literal> {
-    let mut reader = Reader { rest: source, line: 1, found: Vec::new() };
+    let mut reader = LiteralScanner { rest: source, line: 1, found: Vec::new() };
     while !reader.rest.is_empty() {
         reader.step();
     }
     reader.found
 }
 
-struct Reader<'s> {
+struct LiteralScanner<'s> {
     rest: &'s str,
     line: usize,
     found: Vec<Literal>,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> LiteralScanner<'s> {
     /// Takes a comment, a literal, a name or one other character.
     fn step(&mut self) {
         let rest = self.rest;

@@ -67,14 +67,14 @@ fn check_by(lists: &Lists<'_>, files: &[SourceFile]) -> Vec<Problem> {
 
 /// A refused word in a line of a file, from 1.
 #[derive(Debug, PartialEq)]
-struct Found {
+struct RefusedWord {
     line: usize,
     spelling: &'static str,
     instead: &'static str,
 }
 
 /// All refused words of a file; none where the rule does not concern it.
-fn refused(file: &SourceFile, code: &[&str]) -> Vec<Found> {
+fn refused(file: &SourceFile, code: &[&str]) -> Vec<RefusedWord> {
     let path = &file.path;
     if path.ends_with(".md") {
         let is_written_by_hand = !width::WRITTEN.contains(&path.as_str());
@@ -88,7 +88,7 @@ fn refused(file: &SourceFile, code: &[&str]) -> Vec<Found> {
 }
 
 /// Looks for refused words in a text that begins in line `first`; the longest spelling counts.
-fn search(text: &str, first: usize) -> Vec<Found> {
+fn search(text: &str, first: usize) -> Vec<RefusedWord> {
     let words = words(text);
     let mut found = Vec::new();
     let mut at = 0;
@@ -99,7 +99,7 @@ fn search(text: &str, first: usize) -> Vec<Found> {
             .filter_map(|(spelling, instead)| Some((length_at(&words[at..], spelling)?, spelling, instead)))
             .max_by_key(|(length, ..)| *length);
         if let Some((length, spelling, instead)) = longest {
-            found.push(Found { line: first + words[at].line, spelling, instead });
+            found.push(RefusedWord { line: first + words[at].line, spelling, instead });
             at += length;
         } else {
             at += 1;

@@ -1,10 +1,10 @@
 //! What happened to the cluster and to the trial as a whole.
 
-use super::found::{Found, events};
+use super::found::{FoundCaveat, events};
 use crate::commands;
 use crate::evidence::{NS_PER_S, cut_short, ended_processes};
 use crate::inside::Inside;
-use crate::rows::Trial;
+use crate::rows::TrialRows;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{Event, EventKind};
 use kdyno_model::plan::PHASE_NS_MAX;
@@ -21,13 +21,13 @@ const CHANGES: [EventKind; 6] = [
 ];
 
 /// One for each process.
-pub(super) fn process_died(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn process_died(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let died = ended_processes(trial.evidence);
     died.into_iter().map(|subject| Caveat::ProcessDied { subject: subject.clone() }.into()).collect()
 }
 
 /// One for each setting.
-pub(super) fn unknown_setting(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn unknown_setting(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let settings: BTreeMap<String, &str> = events(trial, EventKind::UnknownSetting)
         .map(|event| (event.subject.to_string(), event.detail.as_str()))
         .collect();
@@ -37,18 +37,18 @@ pub(super) fn unknown_setting(trial: &Trial<'_>) -> Vec<Found> {
         .collect()
 }
 
-pub(super) fn fetch_errors(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn fetch_errors(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let items = by_item(trial, EventKind::FetchError).into_iter();
     items.map(|(item, (events, first))| Caveat::FetchErrors { item, events, first }.into()).collect()
 }
 
-pub(super) fn records_skipped(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn records_skipped(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let items = by_item(trial, EventKind::RecordsSkipped).into_iter();
     items.map(|(item, (events, first))| Caveat::RecordsSkipped { item, events, first }.into()).collect()
 }
 
 /// Also before T0: a producer that got no id sends nothing.
-pub(super) fn producer_ended(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn producer_ended(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let mut items: BTreeMap<String, &str> = BTreeMap::new();
     for event in events(trial, EventKind::ProducerEnded) {
         items.entry(event.subject.to_string()).or_insert(&event.detail);
@@ -58,7 +58,7 @@ pub(super) fn producer_ended(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Each load item's number of events since T0 and what the first one says.
-fn by_item(trial: &Trial<'_>, kind: EventKind) -> BTreeMap<String, (u64, String)> {
+fn by_item(trial: &TrialRows<'_>, kind: EventKind) -> BTreeMap<String, (u64, String)> {
     let mut items = BTreeMap::new();
     for event in since_t0(trial, kind) {
         items.entry(event.subject.to_string()).or_insert_with(|| (0, event.detail.clone())).0 += 1;
@@ -67,7 +67,7 @@ fn by_item(trial: &Trial<'_>, kind: EventKind) -> BTreeMap<String, (u64, String)
 }
 
 /// One for each kind of change.
-pub(super) fn changed(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn changed(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let found = CHANGES.into_iter().filter_map(|kind| {
         let first = since_t0(trial, kind).min_by_key(|event| event.at_ns)?.detail.clone();
         let events = since_t0(trial, kind).count() as u64;
@@ -77,11 +77,11 @@ pub(super) fn changed(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Before T0 nothing is measured: a topic that has just been made has no leader for a moment.
-pub(super) fn since_t0<'a>(trial: &Trial<'a>, kind: EventKind) -> impl Iterator<Item = &'a Event> {
+pub(super) fn since_t0<'a>(trial: &TrialRows<'a>, kind: EventKind) -> impl Iterator<Item = &'a Event> {
     events(trial, kind).filter(|event| event.at_ns.is_some_and(|at_ns| at_ns >= 0))
 }
 
-pub(super) fn unconditioned(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn unconditioned(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let event = events(trial, EventKind::Unconditioned).next();
     event.map(|_| Caveat::Unconditioned.into()).into_iter().collect()
 }
@@ -91,7 +91,7 @@ pub(super) fn unconditioned(trial: &Trial<'_>) -> Vec<Found> {
 const FRESH_S: f64 = 20.0;
 
 /// The start of a target was not seen here; its brokers count what they have taken since.
-pub(super) fn brokers_fresh(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn brokers_fresh(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     if trial.evidence.start.trial.effective.system.target().is_none() {
         return Vec::new();
     }
@@ -104,12 +104,12 @@ pub(super) fn brokers_fresh(trial: &Trial<'_>) -> Vec<Found> {
     fresh.map(|found| caveat(found).into()).into_iter().collect()
 }
 
-pub(super) fn warmup_not_settled(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn warmup_not_settled(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let event = events(trial, EventKind::WarmupNotSettled).next();
     event.map(|event| Caveat::WarmupNotSettled { detail: event.detail.clone() }.into()).into_iter().collect()
 }
 
-pub(super) fn cut_short_by(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn cut_short_by(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(reason) = cut_short(trial.evidence) else { return Vec::new() };
     let measured_s = trial.window.map_or(0, |window| window.end_second - window.first_second);
     let planned_ns = trial.evidence.start.trial.effective.phases.measure_ns;
@@ -122,23 +122,23 @@ pub(super) fn cut_short_by(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// One for each command with failed requests: a refusal mostly comes sooner than an answer.
-pub(super) fn requests_failed(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn requests_failed(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let items = trial.evidence.start.trial.effective.commands.keys();
     let found = items.filter_map(|item| {
         let (errors, share) = commands::failed_requests(trial.evidence, item)?;
         let caveat = Caveat::RequestsFailed { item: item.clone(), errors: errors as u64, share };
-        Some(Found::of_command(trial.evidence, item, caveat))
+        Some(FoundCaveat::of_command(trial.evidence, item, caveat))
     });
     found.collect()
 }
 
 /// One for each command that did not do what it was to.
-pub(super) fn command_failed(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn command_failed(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let failed = commands::failures(trial.evidence);
     failed
         .map(|(item, event)| {
             let caveat = Caveat::CommandFailed { item: item.to_owned(), first: event.detail.clone() };
-            Found::of_command(trial.evidence, item, caveat)
+            FoundCaveat::of_command(trial.evidence, item, caveat)
         })
         .collect()
 }

@@ -1,9 +1,9 @@
 //! Pairs whose two trials run at once.
 
-use super::found::Found;
+use super::found::FoundCaveat;
 use crate::cpu::is_other_side;
 use crate::evidence::cut_short;
-use crate::rows::Trial;
+use crate::rows::TrialRows;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Phase, series};
@@ -12,7 +12,7 @@ use kdyno_model::sample::{Phase, series};
 const AT_ONCE_SHARE_MIN: f64 = 0.95;
 
 /// Half of a duet whose other half was measured at another time. What ended before its time is reported as that.
-pub(super) fn not_at_once(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn not_at_once(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let evidence = trial.evidence;
     let whole = Some(evidence).filter(|of| of.start.trial.is_of_duet() && cut_short(of).is_none());
     let share = whole.and_then(share_at_once);

@@ -1,11 +1,11 @@
 //! Whether the load generator is what was measured.
 
-use super::found::Found;
+use super::found::FoundCaveat;
 use crate::commands;
 use crate::cpu;
 use crate::evidence::{Window, is_open_loop};
-use crate::histogram::Distribution;
-use crate::rows::{Item, Trial};
+use crate::histogram::LatencyDistribution;
+use crate::rows::{ItemRows, TrialRows};
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::finding::Value;
 use kdyno_model::metric;
@@ -33,27 +33,27 @@ const CALIBRATION_MIN: f64 = 2.0;
 const THREAD_WAITED_SHARE_MAX: f64 = 0.05;
 
 /// Quantiles, and the mean, that are the generator's in part, or mostly where less cannot be had on this host.
-pub(super) fn late(trial: &Trial<'_>) -> Vec<Found> {
-    late_by(trial, Part::is_some)
+pub(super) fn late(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    late_by(trial, GeneratorShare::is_some)
 }
 
 /// Figures that are mostly the generator's, and need not be.
-pub(super) fn mostly_late(trial: &Trial<'_>) -> Vec<Found> {
-    late_by(trial, Part::is_most)
+pub(super) fn mostly_late(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    late_by(trial, GeneratorShare::is_most)
 }
 
 /// The part of a latency that is the load generator's.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct GeneratorShare {
     /// Share of the latency, 0 to 1.
     share: f64,
     /// Whether a sleep on this host is late by less.
     is_above_floor: bool,
 }
 
-impl Part {
+impl GeneratorShare {
     /// Share at a quantile; `rank`: which, 0 to 1.
-    fn new(trial: &Trial<'_>, rank: f64, late_ns: f64, latency_ns: f64) -> Self {
+    fn new(trial: &TrialRows<'_>, rank: f64, late_ns: f64, latency_ns: f64) -> Self {
         // Without a sleep that was tried every lateness counts.
         let floor_ns = LATE_SLEEPS_MIN * trial.sleep_late_ns(rank).unwrap_or(0.0);
         Self { share: late_ns / latency_ns, is_above_floor: late_ns > floor_ns }
@@ -77,51 +77,52 @@ const MEAN: &str = "mean";
 const MEAN_RANK: f64 = 0.632;
 
 /// The lowest quantile of each item at which the generator's share is of the wanted size, and its mean if that share is.
-fn late_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
+fn late_by(trial: &TrialRows<'_>, is_wanted: fn(GeneratorShare) -> bool) -> Vec<FoundCaveat> {
     // A Java client's own delays, a collection or a `send()` that blocks, cannot be separated from the load
     // generator's.
     let judged =
         trial.items.iter().filter(|item| is_open_loop(item.plan) && item.plan.driver.shows_requests());
     let found = judged.flat_map(|item| {
-        let of = |name: &'static str, rank: f64, statistic: &dyn Fn(&Distribution) -> Value| {
+        let of = |name: &'static str, rank: f64, statistic: &dyn Fn(&LatencyDistribution) -> Value| {
             let (late_ns, response_ns) = late_ns(item, statistic)?;
-            let part = Part::new(trial, rank, late_ns, response_ns);
+            let part = GeneratorShare::new(trial, rank, late_ns, response_ns);
             is_wanted(part).then(|| late_found(item, name, late_ns, response_ns))
         };
         let mut quantiles = metric::QUANTILES.iter();
         let lowest = quantiles.find_map(|(name, rank)| of(name, *rank, &|times| times.quantile(*rank)));
-        lowest.into_iter().chain(of(MEAN, MEAN_RANK, &Distribution::mean))
+        lowest.into_iter().chain(of(MEAN, MEAN_RANK, &LatencyDistribution::mean))
     });
     found.collect()
 }
 
 /// Items whose end-to-end latencies hold that records were sent late, but not mostly. A probe's are judged with its response.
-pub(super) fn late_end_to_end(trial: &Trial<'_>) -> Vec<Found> {
-    end_to_end_by(trial, Part::is_some)
+pub(super) fn late_end_to_end(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    end_to_end_by(trial, GeneratorShare::is_some)
 }
 
 /// The quantiles that are mostly that.
-pub(super) fn mostly_late_end_to_end(trial: &Trial<'_>) -> Vec<Found> {
-    end_to_end_by(trial, Part::is_most)
+pub(super) fn mostly_late_end_to_end(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    end_to_end_by(trial, GeneratorShare::is_most)
 }
 
 /// For each item that is handed what others send the lowest quantile at which the share is of the wanted size. No
 /// record is in its hands sooner after its intended instant than it was sent late: the quantiles of the one are never
 /// below those of the other, and what they have in common is the load generator's.
-fn end_to_end_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
+fn end_to_end_by(trial: &TrialRows<'_>, is_wanted: fn(GeneratorShare) -> bool) -> Vec<FoundCaveat> {
     let readers = trial.items.iter().filter(|item| item.plan.role.as_produce().is_none());
     let found = readers.filter_map(|item| {
         let sends_to_it =
-            |one: &&Item<'_>| one.plan.topic == item.plan.topic && one.plan.role.as_produce().is_some();
-        let senders: Vec<&Item<'_>> = trial.items.iter().filter(sends_to_it).collect();
+            |one: &&ItemRows<'_>| one.plan.topic == item.plan.topic && one.plan.role.as_produce().is_some();
+        let senders: Vec<&ItemRows<'_>> = trial.items.iter().filter(sends_to_it).collect();
         // How late they were must be known for all of them, and for the same records.
-        let lasts = |one: &Item<'_>| !one.plan.span.is_late() && one.plan.span.until_ns.is_none();
+        let lasts = |one: &ItemRows<'_>| !one.plan.span.is_late() && one.plan.span.until_ns.is_none();
         let is_known =
-            |one: &&Item<'_>| is_open_loop(one.plan) && one.plan.driver.shows_requests() && lasts(one);
+            |one: &&ItemRows<'_>| is_open_loop(one.plan) && one.plan.driver.shows_requests() && lasts(one);
         if !senders.iter().all(is_known) || !lasts(item) {
             return None;
         }
-        let at = |item: &Item<'_>, timing, quantile| match item.latencies.get(&timing)?.quantile(quantile) {
+        let at = |item: &ItemRows<'_>, timing, quantile| match item.latencies.get(&timing)?.quantile(quantile)
+        {
             Value::Is(ns) if ns > 0.0 => Some(ns),
             _ => None,
         };
@@ -130,7 +131,7 @@ fn end_to_end_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
             // With several that send to it the least late one: that much is true of the records of all.
             let late_ns = senders.iter().map(|one| at(one, Timing::ScheduleDelay, *quantile));
             let late_ns = late_ns.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b)))??;
-            let part = Part::new(trial, *quantile, late_ns, end_to_end_ns);
+            let part = GeneratorShare::new(trial, *quantile, late_ns, end_to_end_ns);
             // What is asked is asked of the rate at which the records are sent.
             let sender = senders.first().filter(|_| is_wanted(part))?;
             Some(late_end_to_end_found(sender, item, name, late_ns, end_to_end_ns))
@@ -140,22 +141,22 @@ fn end_to_end_by(trial: &Trial<'_>, is_wanted: fn(Part) -> bool) -> Vec<Found> {
 }
 
 fn late_end_to_end_found(
-    sender: &Item<'_>,
-    item: &Item<'_>,
+    sender: &ItemRows<'_>,
+    item: &ItemRows<'_>,
     quantile: &str,
     late_ns: f64,
     end_to_end_ns: f64,
-) -> Found {
+) -> FoundCaveat {
     let (name, quantile) = (item.name.to_owned(), quantile.to_owned());
     let concerns = Concern::LatenciesFrom { item: name.clone(), quantile: quantile.clone() };
     // Both are far below 2⁵³ ns.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let (late_ns, end_to_end_ns) = (late_ns as u64, end_to_end_ns as u64);
     let caveat = Caveat::LateEndToEnd { item: name, quantile, late_ns, end_to_end_ns };
-    Found::of(sender, caveat).concerning(concerns)
+    FoundCaveat::of(sender, caveat).concerning(concerns)
 }
 
-fn late_found(item: &Item<'_>, statistic: &str, late_ns: f64, response_ns: f64) -> Found {
+fn late_found(item: &ItemRows<'_>, statistic: &str, late_ns: f64, response_ns: f64) -> FoundCaveat {
     let (item_name, quantile) = (item.name.to_owned(), statistic.to_owned());
     let concerns = match statistic {
         MEAN => Concern::Mean { item: item_name.clone() },
@@ -165,12 +166,12 @@ fn late_found(item: &Item<'_>, statistic: &str, late_ns: f64, response_ns: f64) 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let (late_ns, response_ns) = (late_ns as u64, response_ns as u64);
     let caveat = Caveat::GeneratorLate { item: item_name, quantile, late_ns, response_ns };
-    Found::of(item, caveat).concerning(concerns)
+    FoundCaveat::of(item, caveat).concerning(concerns)
 }
 
 /// How much of a statistic of the response is the generator's, and the response, ns: what the same statistic is lower by
 /// without schedule delay and callback. Means come from exact sums, so theirs is the mean of both.
-fn late_ns(item: &Item<'_>, statistic: impl Fn(&Distribution) -> Value) -> Option<(f64, f64)> {
+fn late_ns(item: &ItemRows<'_>, statistic: impl Fn(&LatencyDistribution) -> Value) -> Option<(f64, f64)> {
     let of = |timing| item.latencies.get(&timing);
     // For a stream that was cut off they are not of the same records.
     if of(Timing::Response)?.finished() != of(Timing::WithoutGenerator)?.finished() {
@@ -186,7 +187,7 @@ fn late_ns(item: &Item<'_>, statistic: impl Fn(&Distribution) -> Value) -> Optio
 }
 
 /// Threads of workers that may themselves be the limit.
-pub(super) fn thread_busy(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn thread_busy(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(window) = trial.window else { return Vec::new() };
     let workers = trial.workers();
     let threads = workers.iter().flat_map(|worker| cpu::threads_s(trial.probes(), worker, window));
@@ -198,18 +199,19 @@ pub(super) fn thread_busy(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Users of an item are all sent by one thread, in a process of its own.
-pub(super) fn users_busy(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn users_busy(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let items = trial.evidence.start.trial.effective.commands.keys();
     let found = items.filter_map(|item| {
         let cpu_percent = commands::users_cpu_percent(trial.evidence, item)?;
         let caveat = Caveat::ThreadBusy { thread: item.clone(), cpu_percent };
-        (cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX).then(|| Found::of_command(trial.evidence, item, caveat))
+        (cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX)
+            .then(|| FoundCaveat::of_command(trial.evidence, item, caveat))
     });
     found.collect()
 }
 
 /// All workers together; not said again where a single thread is busy.
-pub(super) fn worker_busy(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn worker_busy(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(window) = trial.window.filter(|_| thread_busy(trial).is_empty()) else { return Vec::new() };
     let used_s = cpu::used_by_all_s(trial.probes(), &trial.workers(), window);
     let Some(cpu_percent) = used_s.map(|used_s| 100.0 * used_s / window.seconds()) else { return Vec::new() };
@@ -221,7 +223,7 @@ pub(super) fn worker_busy(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Threads of load items that were ready and had no processor: what is due then is late.
-pub(super) fn waited(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn waited(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(window) = trial.window else { return Vec::new() };
     let workers = trial.workers();
     let threads = workers.iter().flat_map(|worker| cpu::threads_waited_s(trial.probes(), worker, window));
@@ -235,26 +237,26 @@ pub(super) fn waited(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// The highest rate of an item against a broker that does nothing, records/s, where it was measured.
-pub(crate) fn calibrated_per_s(trial: &Trial<'_>, item: &Item<'_>) -> Option<f64> {
+pub(crate) fn calibrated_per_s(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Option<f64> {
     let fact = trial.evidence.start.cluster.get(&cluster_fact::generator_max_per_s(item.name))?;
     fact.parse().ok().filter(|per_s: &f64| per_s.is_finite() && *per_s > 0.0)
 }
 
 /// Whether the rate lies so near to what the generator can do that it may be its own.
-pub(super) fn calibration_short(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn calibration_short(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let found = trial.items.iter().filter_map(|item| {
         let rate = acked_per_s(item, item.window?).filter(|rate| *rate > 0.0)?;
         let ratio = calibrated_per_s(trial, item)? / rate;
         let name = || item.name.to_owned();
         let caveat = Caveat::CalibrationShort { item: name(), ratio };
-        let found = || Found::of(item, caveat).concerning(Concern::Rates { item: name() });
+        let found = || FoundCaveat::of(item, caveat).concerning(Concern::Rates { item: name() });
         (ratio < CALIBRATION_MIN).then(found)
     });
     found.collect()
 }
 
 /// Acknowledged records per second of an item that produces.
-pub(crate) fn acked_per_s(item: &Item<'_>, window: Window) -> Option<f64> {
+pub(crate) fn acked_per_s(item: &ItemRows<'_>, window: Window) -> Option<f64> {
     item.plan.role.as_produce()?;
     Some(item.tally.windowed.acknowledged as f64 / window.seconds())
 }

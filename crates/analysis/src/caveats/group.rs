@@ -1,10 +1,10 @@
 //! What a consumer group was handed against what its topics were given.
 
 use super::cluster::since_t0;
-use super::found::{Found, events};
+use super::found::{FoundCaveat, events};
 use crate::evidence::cut_short;
 use crate::java;
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use crate::tally::unfinished;
 use kdyno_model::caveat::{Caveat, GroupNotConserved, MembersPutOut};
 use kdyno_model::event::{EventKind, Subject};
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 ///
 /// Counted by the whole trial: records that members were handed, without those that one of them had been handed before.
 /// Since no partition can give more different records than it was given, equal sums mean equal partitions.
-pub(super) fn not_conserved(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn not_conserved(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let readers =
         || trial.items.iter().filter_map(|item| Some((item, item.plan.role.group()?.name.as_str())));
     let read: BTreeSet<(&str, &str)> =
@@ -28,29 +28,29 @@ pub(super) fn not_conserved(trial: &Trial<'_>) -> Vec<Found> {
         let found = GroupNotConserved { group, topic, least, most, handed_over };
         (!is_conserved).then_some(Caveat::GroupNotConserved(found))
     });
-    found.map(Found::from).collect()
+    found.map(FoundCaveat::from).collect()
 }
 
 /// Whether the group of an item was handed what its topic was given; `None` where that cannot be judged.
-pub(crate) fn is_conserved(trial: &Trial<'_>, item: &Item<'_>) -> Option<bool> {
+pub(crate) fn is_conserved(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Option<bool> {
     let group = item.plan.role.group()?.name.as_str();
     let (least, most, handed_over) = sums(trial, group, &item.plan.topic)?;
     Some((least..=most).contains(&handed_over))
 }
 
 /// The fewest and the most records that a group can have been handed of a topic, and how many it was.
-fn sums(trial: &Trial<'_>, group: &str, topic: &str) -> Option<(u64, u64, u64)> {
-    let is_its = |item: &&Item<'_>| {
+fn sums(trial: &TrialRows<'_>, group: &str, topic: &str) -> Option<(u64, u64, u64)> {
+    let is_its = |item: &&ItemRows<'_>| {
         item.plan.role.group().is_some_and(|own| own.name == group) && item.plan.topic == topic
     };
-    let members: Vec<&Item<'_>> = trial.items.iter().filter(is_its).collect();
+    let members: Vec<&ItemRows<'_>> = trial.items.iter().filter(is_its).collect();
     let (least, most) = given(trial, topic, &members)?;
     Some((least, most, handed_over(&members)?))
 }
 
 /// Items whose members lost partitions without giving them up.
-pub(super) fn members_put_out(trial: &Trial<'_>) -> Vec<Found> {
-    let of_item = |item: &Item<'_>| {
+pub(super) fn members_put_out(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    let of_item = |item: &ItemRows<'_>| {
         let group = item.plan.role.group()?;
         let members = item.tally.clients.iter().filter_map(|client| client.member);
         let losses: u64 = members.map(|member| u64::from(member.losses)).sum();
@@ -58,11 +58,11 @@ pub(super) fn members_put_out(trial: &Trial<'_>) -> Vec<Found> {
         let poll_interval_max_ns = group.poll_interval_max_ns;
         (losses > 0).then_some(Caveat::MembersPutOut(MembersPutOut { item, losses, poll_interval_max_ns }))
     };
-    trial.items.iter().filter_map(of_item).map(Found::from).collect()
+    trial.items.iter().filter_map(of_item).map(FoundCaveat::from).collect()
 }
 
 /// Members of a group that are none any more, for good.
-pub(super) fn member_failed(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn member_failed(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let mut told = BTreeSet::new();
     let first_of_item =
         events(trial, EventKind::MemberFailed).filter(|event| told.insert(event.subject.to_string()));
@@ -71,8 +71,8 @@ pub(super) fn member_failed(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Records that members were handed, each counted once.
-fn handed_over(members: &[&Item<'_>]) -> Option<u64> {
-    let of = |item: &&Item<'_>| {
+fn handed_over(members: &[&ItemRows<'_>]) -> Option<u64> {
+    let of = |item: &&ItemRows<'_>| {
         let totals = item.tally.totals.as_ref()?;
         Some(totals.fetched.saturating_sub(totals.duplicates))
     };
@@ -82,12 +82,12 @@ fn handed_over(members: &[&Item<'_>]) -> Option<u64> {
 /// The fewest and the most different records of a topic that its consumers can be handed; `None` where that is not
 /// known: for a topic that others write to, with writers that do not know what arrived, where records were reported as
 /// gone, and for a group that comes late or goes early as a whole.
-fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, u64)> {
+fn given(trial: &TrialRows<'_>, topic: &str, members: &[&ItemRows<'_>]) -> Option<(u64, u64)> {
     let is_others = trial.evidence.start.trial.effective.system.existing_topic(topic).is_some();
     let were_gone = since_t0(trial, EventKind::RecordsSkipped).next().is_some();
     // A group with no member before T0, or none at the end, is not meant to be handed everything.
-    let lasts = |item: &&Item<'_>| item.plan.span.until_ns.is_none();
-    let is_early = |item: &&Item<'_>| !item.plan.span.is_late() || is_from_earliest(item);
+    let lasts = |item: &&ItemRows<'_>| item.plan.span.until_ns.is_none();
+    let is_early = |item: &&ItemRows<'_>| !item.plan.span.is_late() || is_from_earliest(item);
     let was_there = members.iter().any(lasts) && members.iter().any(is_early);
     // Nor is it known what Java's members were handed twice after a rebalance, or what its writers sent again.
     let writers = || trial.items.iter().filter(|item| item.plan.topic == topic);
@@ -111,12 +111,12 @@ fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, 
     Some((least, most.saturating_add(before)))
 }
 
-fn is_from_earliest(item: &&Item<'_>) -> bool {
+fn is_from_earliest(item: &&ItemRows<'_>) -> bool {
     item.plan.role.as_consume().is_some_and(|consume| consume.from == StartOffset::Earliest)
 }
 
 /// Records that a topic held at most before T0: trials may share it.
-fn held_before(trial: &Trial<'_>, topic: &str) -> Option<u64> {
+fn held_before(trial: &TrialRows<'_>, topic: &str) -> Option<u64> {
     let topic = Subject::Topic(topic.to_owned());
     let readings = trial.probes().iter().filter(|reading| reading.subject == topic && reading.at_ns < 0);
     let ends =

@@ -1,11 +1,11 @@
 //! Who else had the processors, and what the host did with the load.
 
-use super::found::Found;
+use super::found::FoundCaveat;
 use crate::commands;
 use crate::cpu;
 use crate::evidence::Window;
 use crate::java;
-use crate::rows::Trial;
+use crate::rows::TrialRows;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::plan::Storage;
@@ -31,7 +31,7 @@ const LIMITED_SHARE_MAX: f64 = 0.01;
 const WRITTEN_SHARE_MIN: f64 = 0.5;
 
 /// Whether the hypervisor had the processors.
-pub(super) fn steal(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn steal(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let share = trial.window.and_then(|window| cpu::steal_share(trial.probes(), window));
     let share = share.filter(|share| *share > STEAL_SHARE_MAX);
     share.map(|share| Caveat::Steal { share }.into()).into_iter().collect()
@@ -40,7 +40,7 @@ pub(super) fn steal(trial: &Trial<'_>) -> Vec<Found> {
 /// What the host's CPUs did in the window in addition to the run's own processes. The kernel's work for the
 /// run, interrupts and network, is in it too, so the threshold leaves room for that. Brokers of an attached cluster on this
 /// host that were not probed cannot be separated from other programs. What the hypervisor took no program used.
-pub(super) fn other_load(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn other_load(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let are_brokers_unseen = trial.evidence.start.is_attached_here() && trial.brokers().is_empty();
     let Some(window) = trial.window.filter(|_| !are_brokers_unseen) else { return Vec::new() };
     let Some(host_s) = cpu::host_programs_s(trial.probes(), window) else { return Vec::new() };
@@ -62,7 +62,7 @@ pub(super) fn other_load(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Brokers whose threads were ready and had no processor, all of them together.
-pub(super) fn brokers_waited(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn brokers_waited(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(window) = trial.window else { return Vec::new() };
     let brokers = trial.brokers();
     let waited_s = sum(&brokers, |broker| cpu::waited_s(trial.probes(), broker, window));
@@ -83,7 +83,7 @@ fn sum(subjects: &[Subject], of: impl Fn(&Subject) -> Option<f64>) -> Option<f64
 }
 
 /// The process of the run that a limit on CPU time held longest; processes of one group are held together.
-pub(super) fn processor_limited(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn processor_limited(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(window) = trial.window else { return Vec::new() };
     let share = |process: &Subject| {
         let held_s = cpu::counter_s(trial.probes(), process, series::CPU_THROTTLED_S_TOTAL, window)?;
@@ -95,29 +95,29 @@ pub(super) fn processor_limited(trial: &Trial<'_>) -> Vec<Found> {
     share.map(|share| Caveat::ProcessorLimited { share }.into()).into_iter().collect()
 }
 
-pub(super) fn shared_processors(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn shared_processors(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let is_shared = trial.evidence.start.is_on_this_host();
     let processors = trial.evidence.session.processors;
     is_shared.then(|| Caveat::SharedProcessors { processors }.into()).into_iter().collect()
 }
 
-pub(super) fn memory_storage(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn memory_storage(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     is_in_memory(trial).then(|| Caveat::MemoryStorage.into()).into_iter().collect()
 }
 
-fn is_in_memory(trial: &Trial<'_>) -> bool {
+fn is_in_memory(trial: &TrialRows<'_>) -> bool {
     let cluster = trial.evidence.start.trial.effective.system.cluster();
     cluster.is_some_and(|cluster| cluster.storage == Storage::Memory)
 }
 
 /// There was no Kafka: whatever is measured is the client's.
-pub(super) fn null_broker(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn null_broker(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let is_kafka = trial.evidence.start.trial.effective.system.is_kafka();
     (!is_kafka).then(|| Caveat::NullBroker.into()).into_iter().collect()
 }
 
 /// One for each other run.
-pub(super) fn host_shared(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn host_shared(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let others: BTreeSet<&str> =
         super::found::events(trial, EventKind::HostShared).map(|event| event.detail.as_str()).collect();
     others.into_iter().map(|detail| Caveat::HostShared { detail: detail.to_owned() }.into()).collect()
@@ -125,7 +125,7 @@ pub(super) fn host_shared(trial: &Trial<'_>) -> Vec<Found> {
 
 /// What the drives with the data of our own brokers have written, compared with what these brokers were given. A
 /// process's own counter would not show it: it counts when a page is made dirty, not when it is written.
-pub(super) fn page_cache(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn page_cache(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let is_local = trial.evidence.start.trial.effective.system.cluster().is_some();
     let Some(window) = trial.window.filter(|_| is_local && !is_in_memory(trial)) else { return Vec::new() };
     let written = cpu::counter_s(trial.probes(), &Subject::Host, series::DISK_WRITE_BYTES_TOTAL, window);
@@ -138,7 +138,7 @@ pub(super) fn page_cache(trial: &Trial<'_>) -> Vec<Found> {
 
 /// Bytes per second that all brokers together had to write in the window: those of produce requests × replicas. `None`:
 /// those of a Java client are not seen.
-pub(crate) fn given_bytes_per_s(trial: &Trial<'_>, window: Window) -> Option<f64> {
+pub(crate) fn given_bytes_per_s(trial: &TrialRows<'_>, window: Window) -> Option<f64> {
     let topics = &trial.evidence.start.trial.effective.topics;
     let producing = || trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
     if producing().any(java::is_java) {

@@ -1,9 +1,9 @@
 //! What Java clients themselves brought about, and what looking into Java processes costs them.
 
-use super::found::{Found, events};
+use super::found::{FoundCaveat, events};
 use crate::cpu;
 use crate::java;
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use kdyno_model::caveat::{Caveat, FullGc};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::metric::CLIENT_GC;
@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 const AGENT_SHARE_MAX: f64 = 0.03;
 
 /// Full garbage collections of an item's Java processes in its window.
-pub(super) fn full_gc(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn full_gc(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     trial.items.iter().filter(|item| java::is_java(item)).filter_map(|item| of_item(trial, item)).collect()
 }
 
-fn of_item(trial: &Trial<'_>, item: &Item<'_>) -> Option<Found> {
+fn of_item(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Option<FoundCaveat> {
     let (start_ns, end_ns) = item.window?.ends_ns();
     let processes = java::processes(trial, item);
     let is_its = |subject: &Subject| {
@@ -34,11 +34,11 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>) -> Option<Found> {
     let all_ns = java::value(trial, item, CLIENT_GC).map(|ns| ns.round() as u64);
     let collections = found().count() as u64;
     let full_gc = FullGc { item: item.name.to_owned(), collections, all_ns, first };
-    Some(Found::of(item, Caveat::FullGc(full_gc)))
+    Some(FoundCaveat::of(item, Caveat::FullGc(full_gc)))
 }
 
 /// Sampling is not free.
-pub(super) fn stacks_sampled(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn stacks_sampled(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let event = events(trial, EventKind::StacksSampled).next();
     let share = || cpu::sampled_share(trial.probes(), &cpu::sampled_processes(trial.probes()), trial.window);
     let caveat = |event: &Event| Caveat::StacksSampled { of: event.detail.clone(), share: share() };
@@ -50,7 +50,7 @@ pub(super) fn stacks_sampled(trial: &Trial<'_>) -> Vec<Found> {
 const ANSWER_S_MAX: f64 = 1.0;
 
 /// The agents of the brokers are in their processes: what they use is in the brokers' CPU time.
-pub(super) fn agent_busy(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn agent_busy(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(window) = trial.window else { return Vec::new() };
     let (probes, brokers) = (trial.probes(), trial.brokers());
     let answered = |broker| cpu::counter_s(probes, broker, series::AGENT_ANSWERED_S_TOTAL, window);
@@ -72,7 +72,7 @@ pub(super) fn agent_busy(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// One for each process.
-pub(super) fn stacks_not_sampled(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn stacks_not_sampled(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let mut processes: BTreeMap<&Subject, &str> = BTreeMap::new();
     for event in events(trial, EventKind::StacksNotSampled) {
         processes.entry(&event.subject).or_insert(&event.detail);

@@ -1,11 +1,11 @@
 //! Caveats about records and how they fared, and about how the load was made.
 
-use super::found::{Found, of_items};
+use super::found::{FoundCaveat, of_items};
 use crate::commands;
 use crate::evidence::{cut_short, is_open_loop};
 use crate::lag;
-use crate::queue::Queue;
-use crate::rows::{Item, Trial};
+use crate::queue::OpenLoopQueue;
+use crate::rows::{ItemRows, TrialRows};
 use crate::stall::{self, Stall};
 use crate::tally::{ratio, unfinished};
 use kdyno_model::caveat::{Caveat, Concern, Stalled};
@@ -31,7 +31,7 @@ const BATCH_BYTES: f64 = 61.0;
 const RATIO_MISSED_MAX: f64 = 0.05;
 
 /// Exact: every offered record has one outcome.
-pub(super) fn accounting_broken(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn accounting_broken(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let totals = item.tally.totals.as_ref().filter(|_| item.plan.role.as_produce().is_some())?;
         let difference =
@@ -44,7 +44,7 @@ pub(super) fn accounting_broken(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Exact: the rows hold all that the totals count. A trial that was cut short may lack the last ones.
-pub(super) fn samples_missing(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn samples_missing(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     if cut_short(trial.evidence).is_some() {
         return Vec::new();
     }
@@ -61,49 +61,49 @@ fn saturate(difference: i128) -> i64 {
 
 /// The longest time of the window without an acknowledgement though records waited: longer than a record that waits out its
 /// linger and is answered would explain.
-pub(super) fn stalled(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn stalled(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let found = trial.items.iter().filter_map(|item| {
         let Stall { at_s, seconds } = stall::longest(trial.evidence, item, item.window?)?;
-        Some(Found::of(item, Caveat::Stalled(Stalled { item: item.name.to_owned(), seconds, at_s })))
+        Some(FoundCaveat::of(item, Caveat::Stalled(Stalled { item: item.name.to_owned(), seconds, at_s })))
     });
     found.collect()
 }
 
 /// A queue that makes latencies doubtful.
-pub(super) fn queue_long(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn queue_long(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     queues(trial, |queue| queue.is_long() && !queue.is_too_long())
 }
 
 /// A queue that determines latencies more than the system does.
-pub(super) fn queue_too_long(trial: &Trial<'_>) -> Vec<Found> {
-    queues(trial, Queue::is_too_long)
+pub(super) fn queue_too_long(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    queues(trial, OpenLoopQueue::is_too_long)
 }
 
-fn queues(trial: &Trial<'_>, is_told: impl Fn(&Queue) -> bool) -> Vec<Found> {
+fn queues(trial: &TrialRows<'_>, is_told: impl Fn(&OpenLoopQueue) -> bool) -> Vec<FoundCaveat> {
     let found = trial.items.iter().filter_map(|item| {
-        let queue = Queue::of(item, item.window?).filter(&is_told)?;
-        let Queue { start_s, growth_s, allowed_s, .. } = queue;
+        let queue = OpenLoopQueue::of(item, item.window?).filter(&is_told)?;
+        let OpenLoopQueue { start_s, growth_s, allowed_s, .. } = queue;
         let item_name = || item.name.to_owned();
         let caveat = Caveat::QueueGrowth { item: item_name(), start_s, growth_s, allowed_s };
-        Some(Found::of(item, caveat).concerning(Concern::Latencies { item: item_name() }))
+        Some(FoundCaveat::of(item, caveat).concerning(Concern::Latencies { item: item_name() }))
     });
     found.collect()
 }
 
 /// Records of the measure phase that failed, one caveat for each reason.
-pub(super) fn failures(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn failures(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let reasons = trial.items.iter().flat_map(|item| {
         let failed = item.tally.measured.failed.iter().filter(|(_, records)| **records > 0);
         failed.map(|(reason, records)| {
             let (name, reason) = (item.name.to_owned(), reason.clone());
-            Found::of(item, Caveat::Failures { item: name, reason, records: *records })
+            FoundCaveat::of(item, Caveat::Failures { item: name, reason, records: *records })
         })
     });
     reasons.collect()
 }
 
 /// Its rate of 0 is a figure like any other; that there was nothing else is reported.
-pub(super) fn nothing_acknowledged(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn nothing_acknowledged(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         item.plan.role.as_produce()?;
         let records = unfinished(&item.tally.measured);
@@ -114,23 +114,23 @@ pub(super) fn nothing_acknowledged(trial: &Trial<'_>) -> Vec<Found> {
     })
 }
 
-pub(super) fn unresolved(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn unresolved(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let records = item.tally.measured.unresolved;
         (records > 0).then(|| Caveat::Unresolved { item: item.name.to_owned(), records })
     })
 }
 
-pub(super) fn retries(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn retries(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     retries_of(trial, false)
 }
 
 /// Brokers keep the records of an idempotent producer from being stored twice.
-pub(super) fn idempotent_retries(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn idempotent_retries(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     retries_of(trial, true)
 }
 
-fn retries_of(trial: &Trial<'_>, is_idempotent: bool) -> Vec<Found> {
+fn retries_of(trial: &TrialRows<'_>, is_idempotent: bool) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let batches = item.tally.windowed.retries;
         let produce = item.plan.role.as_produce()?;
@@ -140,7 +140,7 @@ fn retries_of(trial: &Trial<'_>, is_idempotent: bool) -> Vec<Found> {
 }
 
 /// Requests that commands reported.
-pub(super) fn few_requests(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn few_requests(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let few = |one: &ProbeReading| {
         let Subject::Item(item) = &one.subject else { return None };
         let beyond = |quantile| commands::beyond(one.value, quantile);
@@ -148,14 +148,14 @@ pub(super) fn few_requests(trial: &Trial<'_>) -> Vec<Found> {
         let (name, beyond) = quantiles.find(|(_, beyond)| *beyond < RECORDS_BEYOND_MIN)?;
         let (item, quantile) = (item.clone(), (*name).to_owned());
         let concerns = Concern::LatenciesFrom { item: item.clone(), quantile: quantile.clone() };
-        Some(Found { concerns, ..Caveat::FewRecords { item, quantile, beyond }.into() })
+        Some(FoundCaveat { concerns, ..Caveat::FewRecords { item, quantile, beyond }.into() })
     };
     let responses = trial.probes().iter().filter(|one| one.series == command::series::RESPONSES);
     responses.filter_map(few).collect()
 }
 
 /// Once per item, with the lowest quantile of its response that too few records lie beyond.
-pub(super) fn few_records(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn few_records(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let response = item.latencies.get(&Timing::Response).filter(|response| response.total() > 0)?;
         let beyond = |quantile| (quantile, response.beyond(quantile));
@@ -165,7 +165,7 @@ pub(super) fn few_records(trial: &Trial<'_>) -> Vec<Found> {
     })
 }
 
-pub(super) fn consumer_behind(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn consumer_behind(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let lag::Lag { records, seconds, .. } = lag::of(trial, item)?;
         let has_grown = || item.tally.lag_records.0.is_some_and(|before| records > before);
@@ -175,29 +175,29 @@ pub(super) fn consumer_behind(trial: &Trial<'_>) -> Vec<Found> {
     })
 }
 
-pub(super) fn written_not_appended(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn written_not_appended(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let acks = item.plan.role.as_produce()?.client.acks;
         (acks == 0).then(|| Caveat::WrittenNotAppended { item: item.name.to_owned() })
     })
 }
 
-pub(super) fn pooled_compression(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn pooled_compression(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     compression(trial, |caveat| matches!(caveat, Caveat::PooledCompression { .. }))
 }
 
-pub(super) fn random_values(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn random_values(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     compression(trial, |caveat| matches!(caveat, Caveat::RandomValues { .. }))
 }
 
-fn compression(trial: &Trial<'_>, is_it: impl Fn(&Caveat) -> bool) -> Vec<Found> {
+fn compression(trial: &TrialRows<'_>, is_it: impl Fn(&Caveat) -> bool) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         Caveat::of_compression(item.name, item.plan.role.as_produce()?).filter(|caveat| is_it(caveat))
     })
 }
 
 /// Where values were to compress to a stated ratio and did not.
-pub(super) fn compression_missed(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn compression_missed(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let plan = item.plan.role.as_produce().filter(|plan| plan.client.compression != Compression::None)?;
         let stated = plan.records.compressible?;
@@ -209,7 +209,7 @@ pub(super) fn compression_missed(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Where the trial's case is one of several sizes of batches.
-pub(super) fn small_batches(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn small_batches(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     if !compares_batch_sizes(&trial.evidence.start.trial.effective) {
         return Vec::new();
     }
@@ -237,15 +237,15 @@ fn compares_batch_sizes(case: &CasePlan) -> bool {
     told_apart.next().is_some()
 }
 
-pub(super) fn assigned_not_group(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn assigned_not_group(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let is_assigned = item.plan.role.as_produce().is_none() && item.plan.role.group().is_none();
         is_assigned.then(|| Caveat::AssignedNotGroup { item: item.name.to_owned() })
     })
 }
 
-pub(super) fn closed_loop(trial: &Trial<'_>) -> Vec<Found> {
-    of_items(trial, |item: &Item<'_>| {
+pub(super) fn closed_loop(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    of_items(trial, |item: &ItemRows<'_>| {
         let produce = item.plan.role.as_produce()?;
         // With one record at a time nothing waits in the client.
         (!produce.synchronous && !is_open_loop(item.plan))
@@ -254,7 +254,7 @@ pub(super) fn closed_loop(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Probes that some brokers lead nothing for.
-pub(super) fn probe_misses_leaders(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn probe_misses_leaders(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let (partitions, brokers) = trial.evidence.start.trial.effective.leaders_missed(item.plan)?;
         Some(Caveat::ProbeMissesLeaders { item: item.name.to_owned(), partitions, brokers })

@@ -6,9 +6,9 @@
 //! per transaction and partition.
 
 use super::cluster::since_t0;
-use super::found::{Found, events};
+use super::found::{FoundCaveat, events};
 use crate::java;
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use crate::tally::unfinished;
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::event::{EventKind, Subject};
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 const APPENDED_SHARE_MIN: f64 = 0.9;
 
 /// What a topic's log says of the records that were acknowledged.
-enum Says {
+enum LogAccount {
     Lost { acknowledged: u64, growth: u64 },
     Unexplained { expected_max: u64, growth: u64 },
     NotChecked(String),
@@ -27,17 +27,17 @@ enum Says {
 }
 
 /// Acknowledged records that the log does not hold.
-pub(super) fn lost(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn lost(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_topics(trial, |topic, says| match says {
-        Says::Lost { acknowledged, growth } => Some(Caveat::Lost { topic, acknowledged, growth }),
+        LogAccount::Lost { acknowledged, growth } => Some(Caveat::Lost { topic, acknowledged, growth }),
         _ => None,
     })
 }
 
 /// More than can have been written.
-pub(super) fn unexplained(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn unexplained(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_topics(trial, |topic, says| match says {
-        Says::Unexplained { expected_max, growth } => {
+        LogAccount::Unexplained { expected_max, growth } => {
             Some(Caveat::LogUnexplained { topic, expected_max, growth })
         }
         _ => None,
@@ -45,36 +45,36 @@ pub(super) fn unexplained(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// It cannot be determined, and nothing happened that loses records.
-pub(super) fn not_checked(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn not_checked(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     if has_lost_a_broker(trial) { Vec::new() } else { unchecked(trial) }
 }
 
 /// It cannot be determined, where a broker died or left the cluster.
-pub(super) fn not_checked_after_a_death(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn not_checked_after_a_death(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     if has_lost_a_broker(trial) { unchecked(trial) } else { Vec::new() }
 }
 
-fn unchecked(trial: &Trial<'_>) -> Vec<Found> {
+fn unchecked(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     of_topics(trial, |topic, says| match says {
-        Says::NotChecked(detail) => Some(Caveat::LogNotChecked { topic, detail }),
+        LogAccount::NotChecked(detail) => Some(Caveat::LogNotChecked { topic, detail }),
         _ => None,
     })
 }
 
-fn has_lost_a_broker(trial: &Trial<'_>) -> bool {
+fn has_lost_a_broker(trial: &TrialRows<'_>) -> bool {
     let gone = since_t0(trial, EventKind::ProcessDied).chain(since_t0(trial, EventKind::BrokersChanged));
     gone.map(|event| &event.subject).any(|subject| subject.is_broker())
 }
 
-fn of_topics(trial: &Trial<'_>, told: impl Fn(String, Says) -> Option<Caveat>) -> Vec<Found> {
+fn of_topics(trial: &TrialRows<'_>, told: impl Fn(String, LogAccount) -> Option<Caveat>) -> Vec<FoundCaveat> {
     let written = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
     let topics: BTreeSet<&str> = written.map(|item| item.plan.topic.as_str()).collect();
     let found = topics.into_iter().filter_map(|topic| told(topic.to_owned(), says(trial, topic)?));
-    found.map(Found::from).collect()
+    found.map(FoundCaveat::from).collect()
 }
 
 /// `None` where a producer requests no acknowledgements: what arrived is unknown.
-fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
+fn says(trial: &TrialRows<'_>, topic: &str) -> Option<LogAccount> {
     let writers = || trial.items.iter().filter(|item| item.plan.topic == topic);
     if writers().any(|item| item.plan.role.as_produce().is_some_and(|plan| plan.client.acks == 0)) {
         return None;
@@ -82,15 +82,17 @@ fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
     let subject = Subject::Topic(topic.to_owned());
     let mut unchecked = events(trial, EventKind::LogUnchecked);
     if let Some(event) = unchecked.find(|event| event.subject == subject) {
-        return Some(Says::NotChecked(event.detail.clone()));
+        return Some(LogAccount::NotChecked(event.detail.clone()));
     }
     let Some(growth) = growth(trial.probes(), &subject) else {
-        return Some(Says::NotChecked("its end offsets were not read before and after the load".to_owned()));
+        return Some(LogAccount::NotChecked(
+            "its end offsets were not read before and after the load".to_owned(),
+        ));
     };
     let (mut sums, mut markers) = ((0u64, 0u64), 0u64);
     for item in writers().filter(|item| item.plan.role.as_produce().is_some()) {
         let Some(totals) = &item.tally.totals else {
-            return Some(Says::NotChecked("not every stream gave its totals".to_owned()));
+            return Some(LogAccount::NotChecked("not every stream gave its totals".to_owned()));
         };
         let uncertain = unfinished(totals).saturating_add(totals.retried_records);
         let uncertain = uncertain.saturating_add(totals.markers_unsure);
@@ -100,34 +102,36 @@ fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
     let growth = growth.saturating_sub(markers);
     let (acknowledged, expected_max) = (sums.0, sums.0.saturating_add(sums.1));
     Some(if growth < acknowledged {
-        Says::Lost { acknowledged, growth }
+        LogAccount::Lost { acknowledged, growth }
     } else if growth > expected_max && was_there_before(trial, topic) {
         let more = growth - expected_max;
-        Says::NotChecked(format!("the topic was there before the run, and others wrote {more} records to it"))
+        LogAccount::NotChecked(format!(
+            "the topic was there before the run, and others wrote {more} records to it"
+        ))
     } else if growth > expected_max && writers().any(java::may_repeat) {
         let more = growth - expected_max;
-        Says::NotChecked(format!(
+        LogAccount::NotChecked(format!(
             "it holds {more} records more, which a Java client without idempotence may have sent again: that is not seen"
         ))
     } else if growth > expected_max {
-        Says::Unexplained { expected_max, growth }
+        LogAccount::Unexplained { expected_max, growth }
     } else {
-        Says::Agrees
+        LogAccount::Agrees
     })
 }
 
 /// With acks=0, records that were written and are not in the log: few of them.
-pub(super) fn few_not_appended(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn few_not_appended(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     not_appended(trial, |share| share >= APPENDED_SHARE_MIN)
 }
 
 /// So many of them that the rate is another one.
-pub(super) fn not_appended_at_all(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn not_appended_at_all(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     not_appended(trial, |share| share < APPENDED_SHARE_MIN)
 }
 
 /// Where no broker closed a connection the end offsets were read before it had taken what sockets still held.
-fn not_appended(trial: &Trial<'_>, is_told: impl Fn(f64) -> bool) -> Vec<Found> {
+fn not_appended(trial: &TrialRows<'_>, is_told: impl Fn(f64) -> bool) -> Vec<FoundCaveat> {
     let found = trial.items.iter().filter_map(|item| {
         item.plan.role.as_produce().filter(|plan| plan.client.acks == 0)?;
         let own = Subject::Item(item.name.to_owned());
@@ -136,7 +140,7 @@ fn not_appended(trial: &Trial<'_>, is_told: impl Fn(f64) -> bool) -> Vec<Found> 
         let others = trial.items.iter().filter(|other| other.plan.topic == item.plan.topic);
         let others = others.filter(|other| other.plan.role.as_produce().is_some() && other.name != item.name);
         // Markers of transactions take an offset each.
-        let of_other = |other: &Item<'_>| {
+        let of_other = |other: &ItemRows<'_>| {
             let totals = other.tally.totals.as_ref()?;
             Some(totals.acknowledged.saturating_add(totals.markers))
         };
@@ -144,14 +148,15 @@ fn not_appended(trial: &Trial<'_>, is_told: impl Fn(f64) -> bool) -> Vec<Found> 
         let written = item.tally.totals.as_ref()?.acknowledged;
         let growth = growth.saturating_sub(of_others);
         let caveat = Caveat::NotAppended { item: item.name.to_owned(), written, growth };
-        let found = || Found::of(item, caveat).concerning(Concern::Rates { item: item.name.to_owned() });
+        let found =
+            || FoundCaveat::of(item, caveat).concerning(Concern::Rates { item: item.name.to_owned() });
         (growth < written && is_told(growth as f64 / written as f64)).then(found)
     });
     found.collect()
 }
 
 /// Whether the target's own topic takes the place of the scenario's: others may write to it.
-fn was_there_before(trial: &Trial<'_>, topic: &str) -> bool {
+fn was_there_before(trial: &TrialRows<'_>, topic: &str) -> bool {
     trial.evidence.start.trial.effective.system.existing_topic(topic).is_some()
 }
 

@@ -1,5 +1,5 @@
 //! The caveats about a trial: one rule for each, with its threshold, in [`RULES`]. How heavy one is says its row
-//! ([`kdyno_model::caveat::Row`]).
+//! ([`kdyno_model::caveat::CaveatRow`]).
 
 mod cluster;
 mod duet;
@@ -13,17 +13,17 @@ mod log;
 mod relay;
 mod stood_still;
 
-use self::found::Found;
-use crate::rows::Trial;
+use self::found::FoundCaveat;
+use crate::rows::TrialRows;
 use kdyno_model::caveat::Degree::{self, Grave, Usual};
 use kdyno_model::caveat::ScopedCaveat;
 use std::cmp::Reverse;
 
 /// The caveats of one kind that a trial gives cause for.
-type Rule = fn(&Trial<'_>) -> Vec<Found>;
+type CaveatRule = fn(&TrialRows<'_>) -> Vec<FoundCaveat>;
 
 /// Every rule, with the grade of what it finds; among caveats of one severity the first is reported first.
-const RULES: &[(Rule, Degree)] = &[
+const RULES: &[(CaveatRule, Degree)] = &[
     (log::lost, Usual),
     (load::accounting_broken, Usual),
     (load::samples_missing, Usual),
@@ -95,7 +95,7 @@ const RULES: &[(Rule, Degree)] = &[
 ];
 
 /// All reasons, the heaviest first.
-pub(crate) fn of(trial: &Trial<'_>) -> Vec<ScopedCaveat> {
+pub(crate) fn of(trial: &TrialRows<'_>) -> Vec<ScopedCaveat> {
     let found = RULES
         .iter()
         .flat_map(|(rule, degree)| rule(trial).into_iter().filter_map(|found| found.scoped(trial, *degree)));

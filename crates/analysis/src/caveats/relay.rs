@@ -1,9 +1,9 @@
 //! Whether a relay between two zones was what its link is declared to be.
 
-use super::found::Found;
+use super::found::FoundCaveat;
 use crate::cpu;
 use crate::relay;
-use crate::rows::Trial;
+use crate::rows::TrialRows;
 use kdyno_model::caveat::Caveat;
 
 /// Share of the declared delay by which a relay may be late at p99.
@@ -16,7 +16,7 @@ const SLEEP_LATE_S: f64 = 100e-6;
 const BUSY_PERCENT: f64 = 75.0;
 
 /// It was late by more than matters.
-pub(super) fn late(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn late(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(zones) = trial.evidence.start.trial.effective.system.zones() else { return Vec::new() };
     let delay_s = zones.link.delay_ns as f64 / 1e9;
     let sleep_s = trial.sleep_late_ns(0.99).map_or(SLEEP_LATE_S, |late_ns| late_ns / 1e9);
@@ -29,7 +29,7 @@ pub(super) fn late(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Its thread was busy.
-pub(super) fn busy(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn busy(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let caveat = |subject| {
         let percent = relay::value(trial.probes(), &subject, trial.window, "cpu_percent");
         let cpu_percent = percent.filter(|percent| *percent > BUSY_PERCENT)?;

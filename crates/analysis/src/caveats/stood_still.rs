@@ -1,10 +1,10 @@
 //! Whether what a worker sent at once, after it had stood still, is in what the cluster is said to have taken.
 
-use super::found::Found;
+use super::found::FoundCaveat;
 use crate::error::AnalysisError;
 use crate::evidence::{is_open_loop, streams_of};
-use crate::histogram::Distribution;
-use crate::rows::{Item, Trial};
+use crate::histogram::LatencyDistribution;
+use crate::rows::{ItemRows, TrialRows};
 use kdyno_model::caveat::{Caveat, Concern, StoodStill};
 use kdyno_model::finding::Value;
 use kdyno_model::held_up::HELD_UP_NS;
@@ -22,7 +22,7 @@ const TIMINGS: [Timing; 3] = [Timing::Service, Timing::Request, Timing::WithoutG
 const STRETCH: u32 = 5;
 
 /// For each item the lowest quantile that a released backlog changes, of any item's: they share the cluster.
-pub(super) fn stood_still(trial: &Trial<'_>) -> Vec<Found> {
+pub(super) fn stood_still(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let producing =
         || trial.items.iter().filter(|item| is_open_loop(item.plan) && item.plan.driver.shows_requests());
     // A damaged histogram ended the analysis before.
@@ -42,7 +42,7 @@ pub(super) fn stood_still(trial: &Trial<'_>) -> Vec<Found> {
             with_ns: changed.with_ns,
             without_ns: changed.without_ns,
         });
-        Some(Found::of(item, caveat).concerning(concerns))
+        Some(FoundCaveat::of(item, caveat).concerning(concerns))
     });
     changed.collect()
 }
@@ -59,12 +59,12 @@ struct Backlog {
 }
 
 impl Backlog {
-    fn of(trial: &Trial<'_>, item: &Item<'_>) -> Result<Self, AnalysisError> {
+    fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Result<Self, AnalysisError> {
         let mut backlog = Self::default();
         let (mut late, mut all) = (0, 0);
         for stream in streams_of(trial.evidence, item.name) {
             for row in stages(trial, stream) {
-                let mut delays = Distribution::new();
+                let mut delays = LatencyDistribution::new();
                 let Some(bytes) = row.histograms.get(&Timing::ScheduleDelay) else { continue };
                 delays.add_histogram(bytes)?;
                 all += delays.finished();
@@ -81,19 +81,19 @@ impl Backlog {
 }
 
 /// The measured rows of a stream that have its stages.
-fn stages<'a>(trial: &Trial<'a>, stream: StreamId) -> impl Iterator<Item = &'a Sample> {
+fn stages<'a>(trial: &TrialRows<'a>, stream: StreamId) -> impl Iterator<Item = &'a Sample> {
     let rows = trial.evidence.samples.iter();
     rows.filter(move |row| row.id == stream && row.grain == Grain::FiveSeconds && row.phase == Phase::Measure)
 }
 
 /// A stretch with a backlog, and those that follow it until the last record of a second that has some of it was acknowledged.
-fn in_flight(trial: &Trial<'_>, stream: StreamId, stretch: u32) -> Result<BTreeSet<u32>, AnalysisError> {
+fn in_flight(trial: &TrialRows<'_>, stream: StreamId, stretch: u32) -> Result<BTreeSet<u32>, AnalysisError> {
     let mut last = stretch;
     let rows = trial.evidence.samples.iter();
     let own = rows.filter(|row| row.id == stream && row.grain == Grain::Second);
     for row in own.filter(|row| (stretch..stretch + STRETCH).contains(&row.t0_second)) {
         let Some(bytes) = row.histograms.get(&Timing::Response) else { continue };
-        let mut responses = Distribution::new();
+        let mut responses = LatencyDistribution::new();
         responses.add_histogram(bytes)?;
         if responses.recorded().any(|(ns, _)| ns > HELD_UP_NS) {
             last = last.max(row.written_second / STRETCH * STRETCH);
@@ -112,12 +112,13 @@ struct Changed {
 
 /// The lowest quantile that is lower without the stretches in which a backlog was in flight, if any is.
 fn changed(
-    trial: &Trial<'_>,
-    item: &Item<'_>,
+    trial: &TrialRows<'_>,
+    item: &ItemRows<'_>,
     backlog: &Backlog,
     stretches: &BTreeSet<u32>,
 ) -> Result<Option<Changed>, AnalysisError> {
-    let mut others: Vec<(Timing, Distribution)> = TIMINGS.map(|timing| (timing, Distribution::new())).into();
+    let mut others: Vec<(Timing, LatencyDistribution)> =
+        TIMINGS.map(|timing| (timing, LatencyDistribution::new())).into();
     for stream in streams_of(trial.evidence, item.name) {
         for row in stages(trial, stream).filter(|row| !stretches.contains(&row.t0_second)) {
             for (timing, other) in &mut others {
@@ -128,7 +129,7 @@ fn changed(
     if others.iter().all(|(_, other)| other.total() == 0) {
         return Ok(alone(item, backlog));
     }
-    let lower = |rank: f64, (timing, other): &(Timing, Distribution)| {
+    let lower = |rank: f64, (timing, other): &(Timing, LatencyDistribution)| {
         let (with, without) = (at(item, *timing, rank)?, value(other.quantile(rank))?);
         (1.0 - without / with > CHANGED_SHARE).then_some((*timing, with, without))
     };
@@ -140,14 +141,14 @@ fn changed(
 }
 
 /// The lowest quantile that the records of a backlog reach, where it was in flight in every stretch.
-fn alone(item: &Item<'_>, backlog: &Backlog) -> Option<Changed> {
+fn alone(item: &ItemRows<'_>, backlog: &Backlog) -> Option<Changed> {
     let is_reached = |rank: f64| backlog.late_ns.is_some() && 1.0 - rank <= backlog.share;
     let (quantile, rank) = QUANTILES.iter().find(|(_, rank)| is_reached(*rank))?;
     let with_ns = whole(at(item, Timing::Service, *rank)?);
     Some(Changed { quantile, timing: Timing::Service, with_ns, without_ns: None })
 }
 
-fn at(item: &Item<'_>, timing: Timing, rank: f64) -> Option<f64> {
+fn at(item: &ItemRows<'_>, timing: Timing, rank: f64) -> Option<f64> {
     value(item.latencies.get(&timing)?.quantile(rank))
 }
 

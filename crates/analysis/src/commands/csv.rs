@@ -1,7 +1,7 @@
 //! CSV with a header: JMeter's results, and columns of given names.
 
 use super::lines::LINE_BYTES_MAX;
-use super::told::Told;
+use super::told::CommandTotals;
 use csv::{ReaderBuilder, StringRecord};
 use kdyno_model::plan::CsvColumns;
 
@@ -18,14 +18,14 @@ pub(super) struct CsvReader {
     columns: CsvColumns,
     /// Whether the usual columns are meant where there is no header.
     is_jtl: bool,
-    at: Option<Places>,
+    at: Option<ColumnIndexes>,
     /// State of a record that has not ended yet: a line's end in quotes is none.
     held: String,
 }
 
 /// Places of the columns.
 #[derive(Debug, Clone, Copy)]
-struct Places {
+struct ColumnIndexes {
     elapsed: usize,
     time: Option<usize>,
     success: Option<usize>,
@@ -43,7 +43,7 @@ impl CsvReader {
         Self { columns: columns.clone(), is_jtl: false, at: None, held: String::new() }
     }
 
-    pub(super) fn line(&mut self, line: &str, told: &mut Told) {
+    pub(super) fn line(&mut self, line: &str, told: &mut CommandTotals) {
         if self.held.is_empty() {
             if line.trim().is_empty() {
                 return;
@@ -66,11 +66,11 @@ impl CsvReader {
     }
 
     /// What was begun and never ended is none.
-    pub(super) fn finish(self, told: &mut Told) {
+    pub(super) fn finish(self, told: &mut CommandTotals) {
         told.unparsed += u64::from(!self.held.is_empty());
     }
 
-    fn record(&mut self, line: &str, told: &mut Told) {
+    fn record(&mut self, line: &str, told: &mut CommandTotals) {
         let fields = fields(line);
         let Some(at) = self.at else {
             let names: Vec<&str> =
@@ -94,7 +94,7 @@ impl CsvReader {
         };
         let field = |at: usize| fields.get(at).map(str::trim);
         let elapsed_ms = field(at.elapsed).and_then(|text| text.parse::<f64>().ok());
-        let elapsed_ms = elapsed_ms.filter(|ms| Told::is_time(*ms / 1e3));
+        let elapsed_ms = elapsed_ms.filter(|ms| CommandTotals::is_time(*ms / 1e3));
         let success = at.success.map(|at| field(at).and_then(is_success));
         let (Some(elapsed_ms), None | Some(Some(_))) = (elapsed_ms, success) else {
             told.unparsed += 1;
@@ -110,11 +110,11 @@ impl CsvReader {
     }
 
     /// Places of the columns in a header; `None`: it is none.
-    fn places(&self, names: &[&str]) -> Option<Places> {
+    fn places(&self, names: &[&str]) -> Option<ColumnIndexes> {
         let at =
             |name: &str| names.iter().take(COLUMNS_MAX).position(|known| known.eq_ignore_ascii_case(name));
         let CsvColumns { elapsed, time, success, label } = &self.columns;
-        Some(Places { elapsed: at(elapsed)?, time: at(time), success: at(success), label: at(label) })
+        Some(ColumnIndexes { elapsed: at(elapsed)?, time: at(time), success: at(success), label: at(label) })
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_quote_that_is_never_closed_takes_no_memory() {
         let mut reader = CsvReader::jtl();
-        let mut told = Told::default();
+        let mut told = CommandTotals::default();
         reader.line("\"open", &mut told);
         let line = "x".repeat(1000);
         for _ in 0..200 {

@@ -1,6 +1,6 @@
 //! What is known of the commands of a trial, as figures.
 
-use crate::rows::Trial;
+use crate::rows::TrialRows;
 use kdyno_model::command_metrics::{
     CPU_TIME, DURATION, ERROR_SHARE, ERRORS, EXIT_CODE, MIB_PER_S, REQUESTS, REQUESTS_PER_S, SUCCEEDED,
     UNPARSED_LINES,
@@ -19,7 +19,7 @@ const NS_PER_S: f64 = 1e9;
 const ALWAYS: [&str; 3] = [DURATION, SUCCEEDED, EXIT_CODE];
 
 /// The figures of every command of the trial and of its labels: what it reported where there is something.
-pub(crate) fn findings(trial: &Trial<'_>) -> Vec<Finding> {
+pub(crate) fn findings(trial: &TrialRows<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for item in trial.evidence.start.trial.effective.commands.keys() {
         found.extend(of_subject(trial, item, SubjectKind::Command));
@@ -35,8 +35,8 @@ pub(crate) fn labels<'e>(evidence: &'e TrialEvidence, item: &str) -> impl Iterat
     command.into_iter().flat_map(CommandPlan::labels)
 }
 
-fn of_subject(trial: &Trial<'_>, subject: &str, kind: SubjectKind) -> Vec<Finding> {
-    let own = Readings::of(trial.evidence, subject);
+fn of_subject(trial: &TrialRows<'_>, subject: &str, kind: SubjectKind) -> Vec<Finding> {
+    let own = CommandReadings::of(trial.evidence, subject);
     let mut found = Vec::new();
     for name in metric::names(kind) {
         let value = own.value(&name);
@@ -64,7 +64,7 @@ pub(crate) fn failures(evidence: &TrialEvidence) -> impl Iterator<Item = (&str, 
 /// How many requests of a command failed, and which share of all; `None`: none, or not reported, or it failed as a
 /// whole.
 pub(crate) fn failed_requests(evidence: &TrialEvidence, item: &str) -> Option<(f64, f64)> {
-    let own = Readings::of(evidence, item);
+    let own = CommandReadings::of(evidence, item);
     let (errors, requests) = (own.most(series::ERRORS_TOTAL)?, own.most(series::REQUESTS_TOTAL)?);
     (!own.has_failed && errors > 0.0 && requests > 0.0).then(|| (errors, errors / requests))
 }
@@ -73,7 +73,7 @@ pub(crate) fn failed_requests(evidence: &TrialEvidence, item: &str) -> Option<(f
 pub(crate) fn users_cpu_percent(evidence: &TrialEvidence, item: &str) -> Option<f64> {
     let plan = evidence.start.trial.effective.commands.get(item)?;
     plan.http.as_ref().filter(|http| matches!(http, HttpLoad::Users(_)))?;
-    let own = Readings::of(evidence, item);
+    let own = CommandReadings::of(evidence, item);
     let took_s = own.last(series::DURATION_S).or_else(|| own.last(series::ENDED_AFTER_S))?;
     let used_s = own.last(series::CPU_S)?;
     (took_s > 0.0).then(|| 100.0 * used_s / took_s)
@@ -81,7 +81,7 @@ pub(crate) fn users_cpu_percent(evidence: &TrialEvidence, item: &str) -> Option<
 
 /// How many requests with a response time a command or label reported.
 pub(crate) fn responses(evidence: &TrialEvidence, subject: &str) -> Option<f64> {
-    Readings::of(evidence, subject).last(series::RESPONSES)
+    CommandReadings::of(evidence, subject).last(series::RESPONSES)
 }
 
 /// How many of so many lie beyond a quantile.
@@ -94,16 +94,16 @@ pub(crate) fn beyond(requests: f64, quantile: f64) -> u64 {
 /// CPU time of all commands together, s.
 pub(crate) fn cpu_s(evidence: &TrialEvidence) -> f64 {
     let commands = evidence.start.trial.effective.commands.keys();
-    commands.filter_map(|item| Readings::of(evidence, item).last(series::CPU_S)).sum()
+    commands.filter_map(|item| CommandReadings::of(evidence, item).last(series::CPU_S)).sum()
 }
 
 /// The readings of one command.
-struct Readings<'a> {
+struct CommandReadings<'a> {
     probes: Vec<&'a ProbeReading>,
     has_failed: bool,
 }
 
-impl<'a> Readings<'a> {
+impl<'a> CommandReadings<'a> {
     fn of(evidence: &'a TrialEvidence, item: &str) -> Self {
         let is_own = |reading: &&ProbeReading| matches!(&reading.subject, Subject::Item(own) if own == item);
         let has_failed = failures(evidence).any(|(failed, _)| failed == item);

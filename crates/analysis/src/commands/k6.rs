@@ -1,21 +1,21 @@
 //! k6's JSON lines (`k6 run --out json=…`): a point of `http_req_duration` is a request, one of `http_req_failed` that is not 0
 //! an error.
 
-use super::told::Told;
+use super::told::CommandTotals;
 use crate::imported::time;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct K6Line<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     #[serde(default)]
     metric: Option<&'a str>,
-    data: Option<Data>,
+    data: Option<K6Data>,
 }
 
 #[derive(Deserialize)]
-struct Data {
+struct K6Data {
     #[serde(default)]
     time: Option<String>,
     #[serde(default)]
@@ -31,11 +31,11 @@ struct Tags {
     name: Option<String>,
 }
 
-pub(super) fn line(line: &str, told: &mut Told) {
+pub(super) fn line(line: &str, told: &mut CommandTotals) {
     if line.trim().is_empty() {
         return;
     }
-    let Ok(parsed) = serde_json::from_str::<Line<'_>>(line) else {
+    let Ok(parsed) = serde_json::from_str::<K6Line<'_>>(line) else {
         told.unparsed += 1;
         return;
     };
@@ -50,7 +50,7 @@ pub(super) fn line(line: &str, told: &mut Told) {
     let ended_ns = data.as_ref().and_then(|data| time::unix_ns(data.time.as_deref()?, None).ok());
     let label = data.as_ref().and_then(|data| data.tags.name.as_deref());
     match data.as_ref().and_then(|data| data.value).filter(|value| value.is_finite() && *value >= 0.0) {
-        Some(ms) if is_duration && Told::is_time(ms / 1e3) => {
+        Some(ms) if is_duration && CommandTotals::is_time(ms / 1e3) => {
             told.request_of(
                 label,
                 ms / 1e3,
@@ -78,7 +78,7 @@ mod tests {
 {"metric":"http_req_failed","type":"Point","data":{"time":"2026-03-07T10:05:05+01:00","value":1}}
 {"metric":"http_req_duration","type":"Point","data":{"value":null}}
 {"metric":"http_req_duration","type":"Po"#;
-        let mut told = Told::default();
+        let mut told = CommandTotals::default();
         lines.lines().for_each(|one| line(one, &mut told));
         assert_eq!((told.requests, told.errors, told.unparsed), (2, 1, 2));
     }

@@ -5,14 +5,14 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Cuts what comes in pieces into lines.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineSplitter {
     /// The line that has not ended yet.
     held: Vec<u8>,
     /// It is longer than is read.
     is_too_long: bool,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Hands over each line that ends in this piece, without its end; `None` for one that was too long.
     pub fn push(&mut self, mut piece: &[u8], mut each: impl FnMut(Option<&[u8]>)) {
         while let Some(at) = piece.iter().position(|byte| *byte == b'\n') {
@@ -57,7 +57,7 @@ mod tests {
 
     fn cut(pieces: &[&[u8]]) -> Vec<Option<String>> {
         let mut found = Vec::new();
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         let mut keep =
             |line: Option<&[u8]>| found.push(line.map(|line| String::from_utf8_lossy(line).into_owned()));
         for piece in pieces {
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn of_a_line_without_end_nothing_is_kept() {
         let flood = vec![b'x'; LINE_BYTES_MAX];
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         for _ in 0..100 {
             lines.push(&flood, |line| panic!("no line has ended: {line:?}"));
             assert!(lines.held.capacity() <= 2 * LINE_BYTES_MAX);

@@ -13,35 +13,35 @@ pub(crate) use course::courses;
 pub(crate) use figures::{
     beyond, cpu_s, failed_requests, failures, findings, labels, responses, users_cpu_percent,
 };
-pub use lines::{LINE_BYTES_MAX, Lines};
-pub use told::{SECONDS_MAX, Told};
+pub use lines::{LINE_BYTES_MAX, LineSplitter};
+pub use told::{CommandTotals, SECONDS_MAX};
 
 use kdyno_model::plan::{OutputFormat, ParsePlan};
 
 /// Reads the output of a command, line by line.
 #[derive(Debug)]
-pub struct Reader {
-    format: Format,
-    told: Told,
+pub struct CommandReader {
+    format: CommandFormat,
+    told: CommandTotals,
 }
 
 #[derive(Debug)]
-enum Format {
+enum CommandFormat {
     Csv(csv::CsvReader),
     K6,
     PerfTest(perf_test::PerfTestReader),
 }
 
-impl Reader {
+impl CommandReader {
     /// A reader of a form.
     pub fn new(plan: &ParsePlan) -> Self {
         let format = match plan.format {
-            OutputFormat::Jtl => Format::Csv(csv::CsvReader::jtl()),
-            OutputFormat::Csv => Format::Csv(csv::CsvReader::new(&plan.columns)),
-            OutputFormat::K6Json => Format::K6,
-            OutputFormat::PerfTest => Format::PerfTest(perf_test::PerfTestReader::default()),
+            OutputFormat::Jtl => CommandFormat::Csv(csv::CsvReader::jtl()),
+            OutputFormat::Csv => CommandFormat::Csv(csv::CsvReader::new(&plan.columns)),
+            OutputFormat::K6Json => CommandFormat::K6,
+            OutputFormat::PerfTest => CommandFormat::PerfTest(perf_test::PerfTestReader::default()),
         };
-        Self { format, told: Told::with_labels(&plan.labels, plan.apart.as_deref()) }
+        Self { format, told: CommandTotals::with_labels(&plan.labels, plan.apart.as_deref()) }
     }
 
     /// One line without its end, read at an instant, ns since 1970.
@@ -50,9 +50,9 @@ impl Reader {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches('\r');
         match &mut self.format {
-            Format::Csv(reader) => reader.line(line, &mut self.told),
-            Format::K6 => k6::line(line, &mut self.told),
-            Format::PerfTest(reader) => reader.line(line, read_unix_ns, &mut self.told),
+            CommandFormat::Csv(reader) => reader.line(line, &mut self.told),
+            CommandFormat::K6 => k6::line(line, &mut self.told),
+            CommandFormat::PerfTest(reader) => reader.line(line, read_unix_ns, &mut self.told),
         }
     }
 
@@ -62,12 +62,12 @@ impl Reader {
     }
 
     /// All of it.
-    pub fn finish(self) -> Told {
+    pub fn finish(self) -> CommandTotals {
         let Self { format, mut told } = self;
         match format {
-            Format::Csv(reader) => reader.finish(&mut told),
-            Format::PerfTest(reader) => reader.finish(&mut told),
-            Format::K6 => {}
+            CommandFormat::Csv(reader) => reader.finish(&mut told),
+            CommandFormat::PerfTest(reader) => reader.finish(&mut told),
+            CommandFormat::K6 => {}
         }
         told.finish();
         told

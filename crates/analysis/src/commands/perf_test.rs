@@ -1,6 +1,6 @@
 //! Standard output of Kafka's own performance tools: producer, consumer, end-to-end latency.
 
-use super::told::{Stated, Told};
+use super::told::{CommandTotals, Stated};
 
 /// Reads it.
 #[derive(Debug, Default)]
@@ -10,14 +10,14 @@ pub(super) struct PerfTestReader {
     /// What was stated of all.
     whole: Option<(u64, Stated)>,
     /// The consumer's header.
-    consumer: Option<Columns>,
+    consumer: Option<ConsumerColumns>,
     /// The consumer's last row: records in all, records per second, MiB per second.
     row: Option<(u64, f64, f64)>,
 }
 
 /// Places of a consumer's columns.
 #[derive(Debug, Clone, Copy)]
-struct Columns {
+struct ConsumerColumns {
     /// Records, records per second, MiB per second.
     places: [usize; 3],
     /// Whether a row is of the whole run; with `--show-detailed-stats` its rates are of the time since the row before.
@@ -25,7 +25,7 @@ struct Columns {
 }
 
 impl PerfTestReader {
-    pub(super) fn line(&mut self, line: &str, read_unix_ns: i64, told: &mut Told) {
+    pub(super) fn line(&mut self, line: &str, read_unix_ns: i64, told: &mut CommandTotals) {
         let line = line.trim();
         if line.is_empty() {
             return;
@@ -36,7 +36,7 @@ impl PerfTestReader {
         told.unparsed += u64::from(!is_read);
     }
 
-    pub(super) fn finish(self, told: &mut Told) {
+    pub(super) fn finish(self, told: &mut CommandTotals) {
         if let Some((records, stated)) = self.whole {
             // For end-to-end latencies the tool does not say the number of records.
             told.requests = if records > 0 { records } else { self.windows };
@@ -54,7 +54,7 @@ impl PerfTestReader {
     }
 
     /// `N records sent, R records/sec (M MB/sec), A ms avg latency, X ms max latency[, P ms 50th, …].`
-    fn producer(&mut self, line: &str, read_unix_ns: i64, told: &mut Told) -> bool {
+    fn producer(&mut self, line: &str, read_unix_ns: i64, told: &mut CommandTotals) -> bool {
         let Some((records, rest)) = line.split_once(" records sent, ") else { return false };
         let Some(records) = records.parse::<u64>().ok() else { return false };
         let Some((per_s, rest)) = rest.split_once(" records/sec (") else { return false };
@@ -73,7 +73,7 @@ impl PerfTestReader {
     }
 
     /// The header, whose columns differ between releases, and the rows under it.
-    fn consumer(&mut self, line: &str, read_unix_ns: i64, told: &mut Told) -> bool {
+    fn consumer(&mut self, line: &str, read_unix_ns: i64, told: &mut CommandTotals) -> bool {
         // In some locales of the tool numbers have a comma without a space.
         let fields: Vec<&str> = line.split(", ").map(str::trim).collect();
         let at = |name: &str| fields.iter().position(|field| *field == name);
@@ -81,10 +81,10 @@ impl PerfTestReader {
             (at("data.consumed.in.nMsg"), at("nMsg.sec"), at("MB.sec"))
         {
             let is_of_all = at("end.time").is_some();
-            self.consumer = Some(Columns { places: [records, per_s, mib_per_s], is_of_all });
+            self.consumer = Some(ConsumerColumns { places: [records, per_s, mib_per_s], is_of_all });
             return true;
         }
-        let Some(Columns { places, .. }) = self.consumer else { return false };
+        let Some(ConsumerColumns { places, .. }) = self.consumer else { return false };
         let [Some(records), Some(per_s), Some(mib_per_s)] =
             places.map(|at| fields.get(at).and_then(|field| number(field)))
         else {
@@ -153,8 +153,8 @@ mod tests {
     use super::*;
     use kdyno_model::plan::command::series;
 
-    fn read(lines: &str) -> (Told, Vec<(String, f64)>) {
-        let (mut reader, mut told) = (PerfTestReader::default(), Told::default());
+    fn read(lines: &str) -> (CommandTotals, Vec<(String, f64)>) {
+        let (mut reader, mut told) = (PerfTestReader::default(), CommandTotals::default());
         lines.lines().for_each(|line| reader.line(line, 5_000_000_000, &mut told));
         reader.finish(&mut told);
         let readings = told.readings("tool", 0, 0, 10_000_000_000);

@@ -5,11 +5,11 @@ use kdyno_model::event::Subject;
 use kdyno_model::plan::CsvColumns;
 use kdyno_model::plan::command::series;
 
-fn read(format: OutputFormat, columns: CsvColumns, text: &str) -> Told {
+fn read(format: OutputFormat, columns: CsvColumns, text: &str) -> CommandTotals {
     let labels =
         [("find", "a"), ("pay", "Pay, \"now\"")].map(|(name, label)| (name.to_owned(), label.to_owned()));
     let mut reader =
-        Reader::new(&ParsePlan { format, file: None, columns, labels: labels.into(), apart: None });
+        CommandReader::new(&ParsePlan { format, file: None, columns, labels: labels.into(), apart: None });
     text.lines().for_each(|line| reader.line(line.as_bytes(), 0));
     reader.finish()
 }
@@ -51,7 +51,7 @@ fn garbage_is_counted_and_nothing_else() {
 }
 
 /// Requests and errors of a subject, as its readings have them at the end.
-fn counted(told: &Told, subject: &str) -> (Option<f64>, Option<f64>) {
+fn counted(told: &CommandTotals, subject: &str) -> (Option<f64>, Option<f64>) {
     let own = Subject::Item(subject.to_owned());
     let readings = told.readings("users", 0, 0, 1_000_000_000);
     let last = |series: &str| {

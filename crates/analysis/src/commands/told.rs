@@ -17,7 +17,7 @@ const NS_PER_S: i64 = 1_000_000_000;
 
 /// All that a command reported.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct CommandTotals {
     /// Requests that it reported.
     pub requests: u64,
     /// Requests that failed.
@@ -33,27 +33,27 @@ pub struct Told {
     /// The longest one, µs.
     longest_us: u64,
     /// What was counted of requests and errors by the second since 1970 in which they began.
-    seconds: BTreeMap<i64, Second>,
+    seconds: BTreeMap<i64, CommandSecond>,
     /// When the first one began and the last one ended, ns since 1970.
     span_ns: Option<(i64, i64)>,
     /// Figures that a tool states itself.
     pub(super) stated: Stated,
     /// Requests with a label, by that label: what they are called, and their figures.
-    labels: BTreeMap<String, (String, Told)>,
+    labels: BTreeMap<String, (String, CommandTotals)>,
     /// The label of what holds other requests, and so is none by itself.
     apart: Option<String>,
 }
 
 /// What was counted of one second.
 #[derive(Debug, Default, Clone, Copy)]
-struct Second {
+struct CommandSecond {
     requests: u64,
     errors: u64,
     /// What the requests took together, µs.
     took_us: u64,
 }
 
-impl Second {
+impl CommandSecond {
     fn add(&mut self, other: Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.errors = self.errors.saturating_add(other.errors);
@@ -70,7 +70,7 @@ pub(super) struct Stated {
     pub times_s: Vec<(&'static str, f64)>,
 }
 
-impl Told {
+impl CommandTotals {
     /// Nothing yet; requests with these labels, by what these are called, are also reported by themselves, and those
     /// with the label `apart` only so.
     pub(super) fn with_labels(named: &BTreeMap<String, String>, apart: Option<&str>) -> Self {
@@ -121,7 +121,7 @@ impl Told {
             let ended_ns = began_ns.saturating_add((took_us as i64).saturating_mul(1000));
             let (first, last) = self.span_ns.unwrap_or((began_ns, ended_ns));
             self.span_ns = Some((first.min(began_ns), last.max(ended_ns)));
-            self.count_in(began_ns, Second { requests: 1, errors: 0, took_us });
+            self.count_in(began_ns, CommandSecond { requests: 1, errors: 0, took_us });
         }
     }
 
@@ -129,16 +129,16 @@ impl Told {
     fn error(&mut self, began_unix_ns: Option<i64>) {
         self.errors += 1;
         if let Some(began_ns) = began_unix_ns {
-            self.count_in(began_ns, Second { errors: 1, ..Second::default() });
+            self.count_in(began_ns, CommandSecond { errors: 1, ..CommandSecond::default() });
         }
     }
 
     /// Requests of an instant, without the time that they took.
     pub(super) fn count(&mut self, unix_ns: i64, requests: u64) {
-        self.count_in(unix_ns, Second { requests, ..Second::default() });
+        self.count_in(unix_ns, CommandSecond { requests, ..CommandSecond::default() });
     }
 
-    fn count_in(&mut self, unix_ns: i64, of: Second) {
+    fn count_in(&mut self, unix_ns: i64, of: CommandSecond) {
         let second = unix_ns.div_euclid(NS_PER_S);
         if self.seconds.len() >= SECONDS_MAX && !self.seconds.contains_key(&second) {
             return;
@@ -220,7 +220,7 @@ impl Told {
         reading: &dyn Fn(i64, &str, f64) -> ProbeReading,
     ) -> Vec<ProbeReading> {
         let mut found = Vec::new();
-        let mut up_to = Second::default();
+        let mut up_to = CommandSecond::default();
         for (second, of) in &self.seconds {
             let at_ns = second.saturating_add(1).saturating_mul(NS_PER_S).saturating_sub(t0_unix_ns);
             // Clocks are read in ms, and a tool may count a request where it ended.
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn requests_are_counted_in_all_and_by_the_second() {
-        let mut told = Told { tells_errors: true, ..Told::default() };
+        let mut told = CommandTotals { tells_errors: true, ..CommandTotals::default() };
         for at_s in [100, 100, 101, 103] {
             told.request(0.25, Some(at_s * S));
         }
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_lies_outside_of_the_command_is_of_no_second() {
-        let mut told = Told::default();
+        let mut told = CommandTotals::default();
         told.request(1e12, Some(i64::MAX));
         told.request(-3.0, Some(i64::MIN));
         told.request(f64::NAN, Some(95 * S));
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_load_of_which_every_request_failed_is_of_no_use() {
         let failed = |requests: u64, errors: u64| {
-            let mut told = Told { tells_errors: true, ..Told::default() };
+            let mut told = CommandTotals { tells_errors: true, ..CommandTotals::default() };
             (0..requests).for_each(|_| told.request(0.001, None));
             (0..errors).for_each(|_| told.error(None));
             told.trouble(0, (0, S))
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn seconds_are_bounded() {
-        let mut told = Told::default();
+        let mut told = CommandTotals::default();
         for second in 0..(SECONDS_MAX as i64 + 10) {
             told.request(0.001, Some(second * S));
         }

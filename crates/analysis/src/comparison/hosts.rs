@@ -1,7 +1,7 @@
 //! On which hosts the evidence of a comparison was collected, and how often they were started.
 
 use crate::analysed::AnalysedTrial;
-use crate::comparison::pairs::Pairs;
+use crate::comparison::pairs::CasePairs;
 use kdyno_model::caveat::{Caveat, Degree, ScopedCaveat};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::Judgement;
@@ -34,7 +34,7 @@ pub fn hosts(
     for case in plan.case_numbers() {
         let mut pairs: BTreeMap<String, u32> = BTreeMap::new();
         let mut boots: BTreeSet<&str> = BTreeSet::new();
-        for pair in Pairs::of(plan, settings, case, trials).whole {
+        for pair in CasePairs::of(plan, settings, case, trials).whole {
             let of_pair = |session: &&Session| session.number == pair.sides[0].session;
             if let Some(session) = sessions.iter().find(of_pair) {
                 *pairs.entry(host(session)).or_default() += 1;

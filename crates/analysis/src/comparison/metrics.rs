@@ -87,13 +87,13 @@ pub(super) fn is_of_shift(of: &Address) -> bool {
 
 /// A metric that is compared.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Compared {
+pub(super) struct ComparedMetric {
     pub(super) of: Address,
     /// As the plan wants it judged; `None`: it was not named beforehand.
     pub(super) judge: Option<Judge>,
 }
 
-impl Compared {
+impl ComparedMetric {
     pub(super) fn role(&self) -> MetricRole {
         match &self.judge {
             Some(_) => MetricRole::Judged,
@@ -105,15 +105,19 @@ impl Compared {
 
 /// Every metric that is compared: CPU time per record, those to be judged, the other columns of the table, and
 /// what was imported into the trials.
-pub(super) fn compared(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Vec<Compared> {
+pub(super) fn compared(
+    plan: &Plan,
+    settings: &ComparePlan,
+    trials: &[AnalysedTrial<'_>],
+) -> Vec<ComparedMetric> {
     let efficiency = efficiency();
     let judged = settings.judge.iter().map(|judge| judge.of.clone());
-    let mut found: Vec<Compared> = Vec::new();
+    let mut found: Vec<ComparedMetric> = Vec::new();
     let imported = imported_of(trials.iter().flat_map(|trial| trial.findings));
     for of in efficiency.into_iter().chain(judged).chain(outcomes_shown(plan).cloned()).chain(imported) {
         if !found.iter().any(|known| known.of == of) {
             let judge = settings.judge.iter().find(|judge| judge.of == of).cloned();
-            found.push(Compared { of, judge });
+            found.push(ComparedMetric { of, judge });
         }
     }
     found

@@ -18,7 +18,7 @@ mod verdicts;
 pub use hosts::hosts;
 pub use metrics::{better, margin};
 pub(crate) use pace::time_units;
-pub use pairs::{Progress, progress};
+pub use pairs::{ComparisonProgress, progress};
 pub use runs::{StoredRun, of_runs};
 pub use settings::{settings, void};
 pub use stage::can_tell;

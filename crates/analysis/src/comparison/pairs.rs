@@ -14,7 +14,7 @@ const REPLACED_MIN: u32 = 2;
 
 /// Both trials of a pair that are evidence.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pair<'a> {
+pub(super) struct PairedTrials<'a> {
     pub(super) unit: u32,
     pub(super) start: u32,
     /// Trials of side A and side B.
@@ -38,9 +38,9 @@ impl std::fmt::Display for Lost {
 
 /// What became of the pairs of one case.
 #[derive(Debug, Default)]
-pub(super) struct Pairs<'a> {
+pub(super) struct CasePairs<'a> {
     /// In the order in which they ran.
-    pub(super) whole: Vec<Pair<'a>>,
+    pub(super) whole: Vec<PairedTrials<'a>>,
     /// Pairs, and starts with them, that were left out.
     pub(super) lost: Vec<Lost>,
     /// Pairs that ran, lost ones among them.
@@ -58,7 +58,7 @@ pub(super) struct Pairs<'a> {
 
 /// How far a comparison of one case has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct ComparisonProgress {
     /// Units of evidence that can be used.
     pub units: u32,
     /// No further unit is to be run: so many were lost that they are not replaced any more, or the last look is reached.
@@ -70,11 +70,16 @@ pub struct Progress {
 }
 
 /// How far the comparison of a case has come; `trials` are those of all sessions in the order in which they ran.
-pub fn progress(plan: &Plan, settings: &ComparePlan, case: u32, trials: &[AnalysedTrial<'_>]) -> Progress {
-    Pairs::of(plan, settings, case, trials).progress(settings)
+pub fn progress(
+    plan: &Plan,
+    settings: &ComparePlan,
+    case: u32,
+    trials: &[AnalysedTrial<'_>],
+) -> ComparisonProgress {
+    CasePairs::of(plan, settings, case, trials).progress(settings)
 }
 
-impl<'a> Pairs<'a> {
+impl<'a> CasePairs<'a> {
     pub(super) fn of(plan: &Plan, settings: &ComparePlan, case: u32, trials: &[AnalysedTrial<'a>]) -> Self {
         let mut by_pair: BTreeMap<u32, Vec<AnalysedTrial<'a>>> = BTreeMap::new();
         for trial in trials.iter().filter(|trial| trial.trial.case == case) {
@@ -96,19 +101,19 @@ impl<'a> Pairs<'a> {
             };
             let (ran, whole) = units.entry(unit).or_default();
             match sides(plan, settings, pair, &trials) {
-                Sides::Whole(sides) => {
+                PairState::Whole(sides) => {
                     (*ran, *whole) = (*ran + 1, *whole + 1);
-                    found.whole.push(Pair { unit, start, sides });
+                    found.whole.push(PairedTrials { unit, start, sides });
                 }
-                Sides::Lost(lost) => {
+                PairState::Lost(lost) => {
                     *ran += 1;
                     found.lost.push(lost);
                 }
-                Sides::HalfRun if Some(pair) < last_pair => {
+                PairState::HalfRun if Some(pair) < last_pair => {
                     let what = format!("pair {pair}: its second trial");
                     found.lost.push(Lost { what, why: "never ran".to_owned() });
                 }
-                Sides::HalfRun => {}
+                PairState::HalfRun => {}
             }
         }
         let pairs_wanted = match settings.unit {
@@ -149,7 +154,7 @@ impl<'a> Pairs<'a> {
         (is_short && self.progress(settings).is_exhausted).then_some(self.ran)
     }
 
-    pub(super) fn progress(&self, settings: &ComparePlan) -> Progress {
+    pub(super) fn progress(&self, settings: &ComparePlan) -> ComparisonProgress {
         let last = last_look(settings);
         let is_over = match settings.unit {
             EvidenceUnit::Cluster => self.is_spent,
@@ -157,7 +162,7 @@ impl<'a> Pairs<'a> {
                 self.attempted >= attempts_max(last)
             }
         };
-        Progress {
+        ComparisonProgress {
             units: self.units,
             is_exhausted: self.units >= last || is_over,
             is_look: settings.looks.contains(&self.units),
@@ -213,7 +218,7 @@ fn attempts_max(wanted: u32) -> u32 {
     wanted.saturating_add((wanted / REPLACED_PART).max(REPLACED_MIN))
 }
 
-enum Sides<'a> {
+enum PairState<'a> {
     Whole([AnalysedTrial<'a>; 2]),
     Lost(Lost),
     /// Its second trial is still to come.
@@ -222,22 +227,22 @@ enum Sides<'a> {
 
 /// Both trials of a pair. It is lost with one of them: what is left of it would be compared with another time, or with
 /// another start of the cluster.
-fn sides<'a>(plan: &Plan, settings: &ComparePlan, pair: u32, trials: &[AnalysedTrial<'a>]) -> Sides<'a> {
+fn sides<'a>(plan: &Plan, settings: &ComparePlan, pair: u32, trials: &[AnalysedTrial<'a>]) -> PairState<'a> {
     for trial in trials {
         if let Some(why) = unusable(plan, settings, trial) {
-            return Sides::Lost(Lost { what: format!("pair {pair}: trial {}", trial.trial.id), why });
+            return PairState::Lost(Lost { what: format!("pair {pair}: trial {}", trial.trial.id), why });
         }
     }
     let side = |name: &str| trials.iter().find(|trial| trial.trial.variant.as_deref() == Some(name)).copied();
     match (side(ComparePlan::SIDES[0]), side(ComparePlan::SIDES[1])) {
         (Some(a), Some(b)) if (a.session, a.trial.start) == (b.session, b.trial.start) => {
-            Sides::Whole([a, b])
+            PairState::Whole([a, b])
         }
-        (Some(_), Some(_)) => Sides::Lost(Lost {
+        (Some(_), Some(_)) => PairState::Lost(Lost {
             what: format!("pair {pair}: its trials"),
             why: "ran in different sessions".to_owned(),
         }),
-        _ => Sides::HalfRun,
+        _ => PairState::HalfRun,
     }
 }
 

@@ -75,7 +75,7 @@ pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
                 (_, 0) => Scope::Case(case),
                 _ => Scope::SideB { case },
             };
-            Rows { scope, sides: [a, b], reason: reason.clone() }.judge(first, &mut found);
+            CaseOfRuns { scope, sides: [a, b], reason: reason.clone() }.judge(first, &mut found);
         }
     }
     found
@@ -218,7 +218,7 @@ fn figures(run: &StoredRun<'_>, of: &CasePlan, side: usize) -> Option<Vec<Findin
 }
 
 /// One case, or one side of it, of all runs.
-struct Rows {
+struct CaseOfRuns {
     scope: Scope,
     /// For each run of each side its figures.
     sides: [Vec<Vec<Finding>>; 2],
@@ -226,7 +226,7 @@ struct Rows {
     reason: Option<String>,
 }
 
-impl Rows {
+impl CaseOfRuns {
     fn judge(&self, first: &StoredRun<'_>, found: &mut Judgement) {
         for (role, metrics) in compared_runs(&first.header.plan, self.sides.iter().flatten().flatten()) {
             self.judge_of(role, metrics, found);
@@ -270,10 +270,10 @@ impl Rows {
         let (better, margin) = (better(&of), margin(unit));
         let said = match self.logarithms(&of) {
             Ok([a, b]) => compare([&a, &b], margin, better),
-            Err(reason) => Said::nothing(Says::Invalid { reason }),
+            Err(reason) => MetricVerdict::nothing(Says::Invalid { reason }),
         };
         let said = match &self.reason {
-            Some(reason) => Said::nothing(Says::Invalid { reason: reason.clone() }),
+            Some(reason) => MetricVerdict::nothing(Says::Invalid { reason: reason.clone() }),
             None => said,
         };
         let n = self.sides.iter().map(Vec::len).min().unwrap_or(0);
@@ -337,26 +337,26 @@ impl Rows {
 }
 
 /// What the figures of one metric say.
-struct Said {
+struct MetricVerdict {
     ratio: Option<Ratio>,
     equivalence_interval: Option<Interval>,
     p: Option<f64>,
     says: Says,
 }
 
-impl Said {
+impl MetricVerdict {
     fn nothing(says: Says) -> Self {
         Self { ratio: None, equivalence_interval: None, p: None, says }
     }
 }
 
 /// By Welch's t of the logarithms' means.
-fn compare(sides: [&[f64]; 2], margin: f64, better: Better) -> Said {
+fn compare(sides: [&[f64]; 2], margin: f64, better: Better) -> MetricVerdict {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let [a, b] = sides;
     let fewest = a.len().min(b.len());
     if fewest == 0 {
-        return Said::nothing(Says::Invalid { reason: "a side has no run".to_owned() });
+        return MetricVerdict::nothing(Says::Invalid { reason: "a side has no run".to_owned() });
     }
     let estimate = mean(b) - mean(a);
     let compared = WelchMean::of_two(a, b)
@@ -369,7 +369,7 @@ fn compare(sides: [&[f64]; 2], margin: f64, better: Better) -> Said {
     };
     let bounds = compared.and_then(|compared| compared.interval);
     let worse = (estimate > 0.0) == (better == Better::Lower);
-    Said {
+    MetricVerdict {
         ratio: Some(Ratio {
             estimate: estimate.exp(),
             interval: bounds.map_or(Interval::NotResolvable(why_not), interval),

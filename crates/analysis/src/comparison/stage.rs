@@ -1,6 +1,6 @@
 //! How far a comparison has come, and what it may spend of the error.
 
-use crate::comparison::pairs::Pairs;
+use crate::comparison::pairs::CasePairs;
 use crate::statistics::{self, Look, UNITS_MIN, units_least};
 use kdyno_model::plan::{ComparePlan, Depth, Plan};
 
@@ -22,7 +22,7 @@ pub fn can_tell(settings: &ComparePlan, units: u32) -> bool {
 
 /// How far the evidence has come.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stage {
+pub(super) enum ComparisonStage {
     /// A verdict may be drawn, and may spend so much of the error.
     Look { alpha: f64 },
     /// So many more units until the next look, which may spend so much.
@@ -33,8 +33,8 @@ pub(super) enum Stage {
     Quick,
 }
 
-impl Stage {
-    pub(super) fn of(plan: &Plan, settings: &ComparePlan, pairs: &Pairs<'_>) -> Self {
+impl ComparisonStage {
+    pub(super) fn of(plan: &Plan, settings: &ComparePlan, pairs: &CasePairs<'_>) -> Self {
         if plan.depth == Depth::Quick {
             return Self::Quick;
         }

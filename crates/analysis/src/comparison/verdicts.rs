@@ -1,9 +1,9 @@
 //! The verdicts of a comparison: what the pairs so far say of each metric.
 
 use crate::analysed::AnalysedTrial;
-use crate::comparison::metrics::{Compared, FALSE_SHARE, better, compared, is_of_shift, margin};
-use crate::comparison::pairs::{Pair, Pairs};
-use crate::comparison::stage::{Stage, can_tell, together};
+use crate::comparison::metrics::{ComparedMetric, FALSE_SHARE, better, compared, is_of_shift, margin};
+use crate::comparison::pairs::{CasePairs, PairedTrials};
+use crate::comparison::stage::{ComparisonStage, can_tell, together};
 use crate::comparison::typical::starts_sd;
 use crate::median::Median;
 use crate::statistics::{
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the pairs say of each case that has a trial: CPU time per record first, then the metrics to be judged,
 /// then the other columns of the table and what was imported. `trials` are those of all sessions in the order in which they ran.
 pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
-    judged(plan, settings, trials, Stage::of)
+    judged(plan, settings, trials, ComparisonStage::of)
 }
 
 /// The verdicts where the budget lets no further trial begin: units enough are judged as at the look that was to come,
@@ -31,12 +31,13 @@ pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>
 /// them: with more time it could have its verdict too.
 pub fn verdicts_out_of_time(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
     let is_open = |case| {
-        let pairs = Pairs::of(plan, settings, case, trials);
-        !can_tell(settings, pairs.units) && matches!(Stage::of(plan, settings, &pairs), Stage::Between { .. })
+        let pairs = CasePairs::of(plan, settings, case, trials);
+        !can_tell(settings, pairs.units)
+            && matches!(ComparisonStage::of(plan, settings, &pairs), ComparisonStage::Between { .. })
     };
     let may_go_on = plan.case_numbers().any(is_open);
-    judged(plan, settings, trials, |plan, settings, pairs| match Stage::of(plan, settings, pairs) {
-        Stage::Between { alpha, .. } if !may_go_on => Stage::Look { alpha },
+    judged(plan, settings, trials, |plan, settings, pairs| match ComparisonStage::of(plan, settings, pairs) {
+        ComparisonStage::Between { alpha, .. } if !may_go_on => ComparisonStage::Look { alpha },
         stage => stage,
     })
 }
@@ -45,12 +46,12 @@ fn judged(
     plan: &Plan,
     settings: &ComparePlan,
     trials: &[AnalysedTrial<'_>],
-    stage: impl Fn(&Plan, &ComparePlan, &Pairs<'_>) -> Stage,
+    stage: impl Fn(&Plan, &ComparePlan, &CasePairs<'_>) -> ComparisonStage,
 ) -> Judgement {
     let mut found = Judgement::default();
     let metrics = compared(plan, settings, trials);
     for case in plan.case_numbers() {
-        let pairs = Pairs::of(plan, settings, case, trials);
+        let pairs = CasePairs::of(plan, settings, case, trials);
         if pairs.whole.is_empty() && pairs.lost.is_empty() {
             continue;
         }
@@ -65,13 +66,13 @@ struct Judging<'a> {
     plan: &'a Plan,
     settings: &'a ComparePlan,
     case: u32,
-    stage: Stage,
-    pairs: Pairs<'a>,
+    stage: ComparisonStage,
+    pairs: CasePairs<'a>,
 }
 
 /// One metric of all pairs.
-struct Measured<'m> {
-    metric: &'m Compared,
+struct MeasuredMetric<'m> {
+    metric: &'m ComparedMetric,
     unit: Unit,
     sides: [Vec<Value>; 2],
     marks: [BTreeSet<Mark>; 2],
@@ -81,7 +82,7 @@ struct Measured<'m> {
     ties: Vec<String>,
 }
 
-impl Measured<'_> {
+impl MeasuredMetric<'_> {
     /// Ties are of no difference.
     fn with_ties(&self) -> Option<Vec<f64>> {
         let differences = self.differences.as_ref().ok()?;
@@ -97,9 +98,10 @@ impl Judging<'_> {
         Scope::Comparison { case: self.case }
     }
 
-    fn judge(&self, metrics: &[Compared], found: &mut Judgement) {
+    fn judge(&self, metrics: &[ComparedMetric], found: &mut Judgement) {
         self.tell_caveats(found);
-        let measured: Vec<Measured<'_>> = metrics.iter().filter_map(|metric| self.measure(metric)).collect();
+        let measured: Vec<MeasuredMetric<'_>> =
+            metrics.iter().filter_map(|metric| self.measure(metric)).collect();
         let probabilities = self.probabilities(&measured);
         for (measured, p) in measured.iter().zip(probabilities) {
             self.tell_ties(measured, found);
@@ -116,11 +118,11 @@ impl Judging<'_> {
 
     /// The other quantiles that trials have. Their ratios, each with an interval of its own, show by how much a
     /// distribution is shifted; nothing is judged by them.
-    fn shifted(&self, metrics: &[Compared]) -> Vec<Compared> {
+    fn shifted(&self, metrics: &[ComparedMetric]) -> Vec<ComparedMetric> {
         let Some(first) = self.pairs.whole.first() else { return Vec::new() };
         let told = first.sides[0].findings.iter().map(|finding| &finding.of).filter(|of| is_of_shift(of));
         let others = told.filter(|of| !metrics.iter().any(|known| known.of == **of));
-        others.map(|of| Compared { of: of.clone(), judge: None }).collect()
+        others.map(|of| ComparedMetric { of: of.clone(), judge: None }).collect()
     }
 
     fn tell_caveats(&self, found: &mut Judgement) {
@@ -144,7 +146,7 @@ impl Judging<'_> {
         }
     }
 
-    fn tell_ties(&self, measured: &Measured<'_>, found: &mut Judgement) {
+    fn tell_ties(&self, measured: &MeasuredMetric<'_>, found: &mut Judgement) {
         let Some(first) = measured.ties.first() else { return };
         let caveat = Caveat::PairsTied(PairsTied {
             metric: measured.metric.of.to_string(),
@@ -155,9 +157,9 @@ impl Judging<'_> {
     }
 
     /// `None`: there is nothing to compare, and it was not requested beforehand.
-    fn measure<'m>(&self, metric: &'m Compared) -> Option<Measured<'m>> {
+    fn measure<'m>(&self, metric: &'m ComparedMetric) -> Option<MeasuredMetric<'m>> {
         let of = &metric.of;
-        let mut measured = Measured {
+        let mut measured = MeasuredMetric {
             metric,
             unit: Unit::Ratio,
             sides: [Vec::new(), Vec::new()],
@@ -199,7 +201,7 @@ impl Judging<'_> {
     }
 
     /// In the order of `measured`; `None` where there are no differences to test.
-    fn probabilities(&self, measured: &[Measured<'_>]) -> Vec<Option<Probabilities>> {
+    fn probabilities(&self, measured: &[MeasuredMetric<'_>]) -> Vec<Option<Probabilities>> {
         let mut found = vec![None; measured.len()];
         for role in [MetricRole::Judged, MetricRole::Exploratory, MetricRole::Imported] {
             let places: Vec<usize> = (0..measured.len())
@@ -229,7 +231,7 @@ impl Judging<'_> {
     /// has so few pairs that no rank test could detect a difference in one of its metrics (then starts count as alike).
     fn by_mean(&self, of: &Address) -> Option<f64> {
         let least = units_least(self.stage.alpha(), together(self.settings));
-        let is_short = matches!(self.stage, Stage::Quick) && self.pairs.units < least;
+        let is_short = matches!(self.stage, ComparisonStage::Quick) && self.pairs.units < least;
         starts_sd(of, self.plan, self.settings, self.case).or(is_short.then_some(0.0))
     }
 
@@ -240,7 +242,7 @@ impl Judging<'_> {
         }
     }
 
-    fn verdict(&self, measured: &Measured<'_>, p: Option<Probabilities>) -> Verdict {
+    fn verdict(&self, measured: &MeasuredMetric<'_>, p: Option<Probabilities>) -> Verdict {
         let of = &measured.metric.of;
         let judge = measured.metric.judge.as_ref();
         let better = judge.map_or_else(|| better(of), |judge| judge.better);
@@ -277,7 +279,7 @@ impl Judging<'_> {
     }
 
     fn too_few(&self) -> Says {
-        if let Stage::Between { more, .. } = self.stage {
+        if let ComparisonStage::Between { more, .. } = self.stage {
             return Says::Inconclusive { more_needed: Some(more) };
         }
         let lost = match self.pairs.lost.first() {
@@ -298,7 +300,7 @@ impl Judging<'_> {
     }
 
     /// Nothing yet, while further units can come.
-    fn too_few_but_ties(&self, differences: &[Option<f64>], measured: &Measured<'_>) -> Says {
+    fn too_few_but_ties(&self, differences: &[Option<f64>], measured: &MeasuredMetric<'_>) -> Says {
         if !self.pairs.progress(self.settings).is_exhausted {
             return Says::Inconclusive { more_needed: None };
         }
@@ -314,7 +316,7 @@ impl Judging<'_> {
 
     fn decide(
         &self,
-        metric: &Compared,
+        metric: &ComparedMetric,
         differences: &[Option<f64>],
         (margin, better): (f64, Better),
         p: Option<Probabilities>,
@@ -339,8 +341,8 @@ impl Judging<'_> {
             at_look(compared.equivalence_interval).map(|bounds| of_ratio(bounds, method));
         let ratio = Ratio { estimate: compared.estimate.exp(), interval };
         let says = match self.stage {
-            Stage::Between { .. } | Stage::TooFew => self.too_few(),
-            Stage::Look { .. } | Stage::Quick => {
+            ComparisonStage::Between { .. } | ComparisonStage::TooFew => self.too_few(),
+            ComparisonStage::Look { .. } | ComparisonStage::Quick => {
                 let worse = (compared.estimate > 0.0) == (better == Better::Lower);
                 let together = family.map_or(1, |family| family.together);
                 let of_start = self.on_this_start(&metric.of, differences, (compared.decision, worse));
@@ -373,7 +375,7 @@ impl Judging<'_> {
 
     fn why_no_interval(&self, is_by_mean: bool, units: usize) -> NotResolvable {
         let needed = match self.stage {
-            Stage::Between { more, .. } => self.pairs.units.saturating_add(more),
+            ComparisonStage::Between { more, .. } => self.pairs.units.saturating_add(more),
             _ if is_by_mean => MEAN_UNITS_MIN,
             _ => UNITS_MIN,
         };
@@ -381,7 +383,7 @@ impl Judging<'_> {
     }
 
     /// The ratio as a number with its scope.
-    fn finding(&self, measured: &Measured<'_>, verdict: &Verdict) -> Option<Finding> {
+    fn finding(&self, measured: &MeasuredMetric<'_>, verdict: &Verdict) -> Option<Finding> {
         let ratio = verdict.ratio?;
         let differences = measured.differences.as_ref().ok()?.iter().copied().flatten();
         let of_all = |fold: fn(f64, f64) -> f64| differences.clone().reduce(fold).map(f64::exp);
@@ -434,7 +436,7 @@ enum NoRatio {
 }
 
 /// Whether a judged figure of either side is invalid; one of a load that queued is a bound.
-fn is_tie(of: &Address, pair: &Pair<'_>) -> bool {
+fn is_tie(of: &Address, pair: &PairedTrials<'_>) -> bool {
     pair.sides.iter().any(|trial| {
         let found = trial.finding(of);
         found.is_some_and(|finding| trial.is_invalid(finding) && !trial.is_queued(of))
@@ -442,7 +444,7 @@ fn is_tie(of: &Address, pair: &Pair<'_>) -> bool {
 }
 
 /// ln(B ÷ A) of one pair.
-fn difference(of: &Address, pair: &Pair<'_>) -> Result<f64, NoRatio> {
+fn difference(of: &Address, pair: &PairedTrials<'_>) -> Result<f64, NoRatio> {
     let mut unusable = None;
     let mut logarithms = [0.0; 2];
     for (trial, logarithm) in pair.sides.iter().zip(&mut logarithms) {

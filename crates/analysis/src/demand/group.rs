@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// What one trial says of a load item.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Point<'a> {
+pub(super) struct DemandPoint<'a> {
     /// What was acknowledged, records/s.
     pub(super) per_s: f64,
     pub(super) limit: &'a Limit,
@@ -21,16 +21,16 @@ pub(super) struct Point<'a> {
 
 /// The points of trials that differ in the rate of the item alone, of one session, the lowest rate first.
 #[derive(Debug)]
-pub(super) struct Group<'a> {
+pub(super) struct RateGroup<'a> {
     pub(super) item: &'a str,
     pub(super) scope: Scope,
-    pub(super) points: Vec<Point<'a>>,
+    pub(super) points: Vec<DemandPoint<'a>>,
 }
 
 /// All of a run, in the order of their first trials.
-pub(super) fn all<'a>(plan: &Plan, trials: &[AnalysedTrial<'a>]) -> Vec<Group<'a>> {
+pub(super) fn all<'a>(plan: &Plan, trials: &[AnalysedTrial<'a>]) -> Vec<RateGroup<'a>> {
     let is_search = matches!(plan.strategy, Strategy::Find(_));
-    let mut groups: Vec<Vec<Point<'a>>> = Vec::new();
+    let mut groups: Vec<Vec<DemandPoint<'a>>> = Vec::new();
     for point in trials.iter().flat_map(points) {
         match groups.iter_mut().find(|group| is_alike(&group[0], &point, is_search)) {
             Some(group) => group.push(point),
@@ -41,8 +41,8 @@ pub(super) fn all<'a>(plan: &Plan, trials: &[AnalysedTrial<'a>]) -> Vec<Group<'a
 }
 
 /// Trials of one session, that with the most of them or the newest of several: clusters of another are not the same.
-fn group(points: Vec<Point<'_>>, is_search: bool) -> Option<Group<'_>> {
-    let mut sessions: BTreeMap<u32, Vec<Point<'_>>> = BTreeMap::new();
+fn group(points: Vec<DemandPoint<'_>>, is_search: bool) -> Option<RateGroup<'_>> {
+    let mut sessions: BTreeMap<u32, Vec<DemandPoint<'_>>> = BTreeMap::new();
     for point in points {
         sessions.entry(point.session).or_default().push(point);
     }
@@ -55,12 +55,12 @@ fn group(points: Vec<Point<'_>>, is_search: bool) -> Option<Group<'_>> {
         Some(side) if side == ComparePlan::SIDES[1] => Scope::SideB { case },
         _ => Scope::Case(case),
     };
-    Some(Group { item: &highest.limit.item, scope, points })
+    Some(RateGroup { item: &highest.limit.item, scope, points })
 }
 
 /// One point for each load item whose limit was requested and whose rate may be used. The short trials in which a
 /// search looks for where to begin run before brokers have settled.
-fn points<'a>(of: &AnalysedTrial<'a>) -> Vec<Point<'a>> {
+fn points<'a>(of: &AnalysedTrial<'a>) -> Vec<DemandPoint<'a>> {
     let trial = of.trial;
     if trial.is_conditioning() || matches!(trial.reason, TrialReason::Search { stage: SearchStage::Ramp, .. })
     {
@@ -70,12 +70,12 @@ fn points<'a>(of: &AnalysedTrial<'a>) -> Vec<Point<'a>> {
         let Conclusion::Limit(limit) = conclusion else { return None };
         let acknowledged = Address { subject: limit.item.clone(), metric: "acked_per_s".to_owned() };
         let Value::Is(per_s) = of.usable(of.finding(&acknowledged)?)? else { return None };
-        (per_s > 0.0).then_some(Point { per_s, limit, trial, session: of.session })
+        (per_s > 0.0).then_some(DemandPoint { per_s, limit, trial, session: of.session })
     };
     of.conclusions.iter().filter_map(point).collect()
 }
 
-fn is_alike(a: &Point<'_>, b: &Point<'_>, is_search: bool) -> bool {
+fn is_alike(a: &DemandPoint<'_>, b: &DemandPoint<'_>, is_search: bool) -> bool {
     let is_same_case = a.trial.case == b.trial.case;
     a.limit.item == b.limit.item
         && a.trial.variant == b.trial.variant

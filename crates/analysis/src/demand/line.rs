@@ -7,7 +7,7 @@ pub(super) const LEVEL: f64 = 0.95;
 
 /// The least-squares line through points (load, share used). What does not depend on the load is its height at no load.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct LeastSquaresLine {
     n: f64,
     mean_x: f64,
     mean_y: f64,
@@ -18,7 +18,7 @@ pub(super) struct Line {
     scatter: Option<f64>,
 }
 
-impl Line {
+impl LeastSquaresLine {
     /// `None` of fewer than two points, and where all have one load.
     pub(super) fn through(points: &[(f64, f64)]) -> Option<Self> {
         let n = points.len() as f64;
@@ -80,19 +80,26 @@ mod tests {
 
     #[test]
     fn a_line_meets_the_level_where_it_does() {
-        let line = Line::through(&[(1.0, 0.3), (2.0, 0.5), (3.0, 0.7)]).unwrap();
+        let line = LeastSquaresLine::through(&[(1.0, 0.3), (2.0, 0.5), (3.0, 0.7)]).unwrap();
         close(line.crossing().unwrap(), 4.5);
         close(line.most_at(4.5), 1.0);
-        let two = Line::through(&[(1.0, 0.3), (2.0, 0.5)]).unwrap();
+        let two = LeastSquaresLine::through(&[(1.0, 0.3), (2.0, 0.5)]).unwrap();
         assert_eq!(two.crossing_between(), None, "two points do not scatter");
-        assert!(Line::through(&[(1.0, 0.3)]).is_none() && Line::through(&[(1.0, 0.3), (1.0, 0.5)]).is_none());
-        assert_eq!(Line::through(&[(1.0, 0.5), (2.0, 0.5)]).unwrap().crossing(), None, "it is level");
+        assert!(
+            LeastSquaresLine::through(&[(1.0, 0.3)]).is_none()
+                && LeastSquaresLine::through(&[(1.0, 0.3), (1.0, 0.5)]).is_none()
+        );
+        assert_eq!(
+            LeastSquaresLine::through(&[(1.0, 0.5), (2.0, 0.5)]).unwrap().crossing(),
+            None,
+            "it is level"
+        );
     }
 
     #[test]
     fn its_bounds_are_the_loads_at_which_the_level_lies_within_the_lines_own() {
         let points = [(1.0, 0.22), (2.0, 0.41), (3.0, 0.58), (4.0, 0.82)];
-        let line = Line::through(&points).unwrap();
+        let line = LeastSquaresLine::through(&points).unwrap();
         let (low, high) = line.crossing_between().unwrap();
         close(line.most_at(low), 1.0);
         assert!(low < line.crossing().unwrap() && line.crossing().unwrap() < high, "{low} {high}");
@@ -103,7 +110,7 @@ mod tests {
 
     #[test]
     fn points_that_scatter_more_than_they_rise_have_no_upper_bound() {
-        let line = Line::through(&[(1.0, 0.30), (2.0, 0.36), (3.0, 0.28), (4.0, 0.37)]).unwrap();
+        let line = LeastSquaresLine::through(&[(1.0, 0.30), (2.0, 0.36), (3.0, 0.28), (4.0, 0.37)]).unwrap();
         let (low, high) = line.crossing_between().unwrap();
         close(line.most_at(low), 1.0);
         assert!(low > 4.0 && high == f64::INFINITY, "{low} {high}");

@@ -7,11 +7,11 @@ mod line;
 use crate::analysed::AnalysedTrial;
 use crate::limit::{FULL_SHARE, RESOURCES, SATURATED_SHARE};
 use crate::steady;
-use group::{Group, Point};
+use group::{DemandPoint, RateGroup};
 use kdyno_model::conclusion::{AtLimit, Demand, LimitEvidence, LimitKind, ResourceDemand, ShareOf};
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable};
 use kdyno_model::plan::Plan;
-use line::Line;
+use line::LeastSquaresLine;
 use std::collections::BTreeMap;
 
 /// Loads that lie closer than this, highest ÷ lowest, are one load: a line through them would show their noise.
@@ -33,12 +33,12 @@ pub(crate) fn of(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> Vec<Demand> {
 
 /// The points of a group at its highest load.
 struct Highest<'a, 'b> {
-    points: &'b [Point<'a>],
+    points: &'b [DemandPoint<'a>],
     /// The median of their rates.
     per_s: f64,
 }
 
-fn demand(group: &Group<'_>) -> Option<Demand> {
+fn demand(group: &RateGroup<'_>) -> Option<Demand> {
     let points = &group.points;
     let is_highest = |at: &usize| *at == 0 || points[*at].per_s > SAME_LOAD * points[at - 1].per_s;
     let at = &points[(0..points.len()).rev().find(is_highest)?..];
@@ -120,22 +120,26 @@ impl Highest<'_, '_> {
 
 /// What a trial used of a resource: of one thing, where the resource has several. For the host's CPUs it is the share
 /// of what other programs left, for they do not follow the load.
-fn share(point: &Point<'_>, kind: LimitKind, of: Option<ShareOf>) -> Option<f64> {
+fn share(point: &DemandPoint<'_>, kind: LimitKind, of: Option<ShareOf>) -> Option<f64> {
     let evidence = evidence(point, kind)?;
     let used = of.map_or(evidence.used, |of| evidence.shares.get(&of).copied())?;
     let others = evidence.others.filter(|others| of == Some(ShareOf::Host) && *others < 1.0);
     Some(others.map_or(used, |others| (used - others).max(0.0) / (1.0 - others)))
 }
 
-fn evidence<'a>(point: &Point<'a>, kind: LimitKind) -> Option<&'a LimitEvidence> {
+fn evidence<'a>(point: &DemandPoint<'a>, kind: LimitKind) -> Option<&'a LimitEvidence> {
     point.limit.evidence.iter().find(|one| one.kind == kind)
 }
 
 /// What records take of one resource; `None`: it was not judged at the highest load.
-fn resource(points: &[Point<'_>], highest: &Highest<'_, '_>, kind: LimitKind) -> Option<ResourceDemand> {
+fn resource(
+    points: &[DemandPoint<'_>],
+    highest: &Highest<'_, '_>,
+    kind: LimitKind,
+) -> Option<ResourceDemand> {
     let of = highest.share_of(kind);
-    let shares = |points: &[Point<'_>]| -> Vec<(f64, f64)> {
-        let share = |point: &Point<'_>| share(point, kind, of).filter(|used| *used > 0.0);
+    let shares = |points: &[DemandPoint<'_>]| -> Vec<(f64, f64)> {
+        let share = |point: &DemandPoint<'_>| share(point, kind, of).filter(|used| *used > 0.0);
         points.iter().filter_map(|point| Some((point.per_s, share(point)?))).collect()
     };
     let at_highest = shares(highest.points);
@@ -143,7 +147,7 @@ fn resource(points: &[Point<'_>], highest: &Highest<'_, '_>, kind: LimitKind) ->
     let near: Vec<(f64, f64)> =
         shares(points).into_iter().filter(|point| point.0 >= NEAR_SHARE * highest.per_s).collect();
     let is_several = near.first().is_some_and(|lowest| highest.per_s >= SPREAD_MIN * lowest.0);
-    let line = is_several.then(|| Line::through(&near)).flatten();
+    let line = is_several.then(|| LeastSquaresLine::through(&near)).flatten();
     let rests_on = if line.is_some() { &near } else { &at_highest };
     let full = if kind == LimitKind::RequestsInFlight { FULL_SHARE } else { SATURATED_SHARE };
     let at_limit = match &line {
@@ -169,7 +173,7 @@ fn loads(points: &[(f64, f64)]) -> u32 {
 }
 
 /// With several loads: what does not grow with the load is separated from what does.
-fn by_line(line: &Line, tested_per_s: f64) -> AtLimit {
+fn by_line(line: &LeastSquaresLine, tested_per_s: f64) -> AtLimit {
     let bound = Demand::FORETOLD_MAX;
     if line.most_at(bound * tested_per_s) < 1.0 {
         return AtLimit::NotWithin;

@@ -5,7 +5,9 @@ mod quotes;
 mod table;
 pub(crate) mod time;
 
-pub use table::{COLUMNS_MAX, Column, FILE_BYTES_MAX, ROWS_MAX, Reading, Table, TableError, read};
+pub use table::{
+    COLUMNS_MAX, FILE_BYTES_MAX, ImportOptions, ImportedColumn, ImportedTable, ROWS_MAX, TableError, read,
+};
 
 use crate::evidence;
 use kdyno_model::event::Subject;
@@ -22,7 +24,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const BESIDE_NS: i64 = 60_000_000_000;
 
 /// A trial's part of the columns, as readings of `subject` in order of time.
-pub fn readings(evidence: &TrialEvidence, subject: &Subject, columns: &[Column]) -> Vec<ProbeReading> {
+pub fn readings(
+    evidence: &TrialEvidence,
+    subject: &Subject,
+    columns: &[ImportedColumn],
+) -> Vec<ProbeReading> {
     let t0_ns = evidence.start.t0_unix_ns.cast_signed();
     let end_ns =
         evidence.span(Phase::Measure).map_or(0, |span| i64::try_from(span.end_ns).unwrap_or(i64::MAX));

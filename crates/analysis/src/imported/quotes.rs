@@ -3,7 +3,7 @@
 
 /// Where in a cell a byte is.
 #[derive(Clone, Copy, PartialEq)]
-enum At {
+enum CellState {
     Begin,
     Plain,
     /// Between quotation marks, the first of them in this line.
@@ -18,25 +18,25 @@ enum At {
 /// # Errors
 /// One lowercase sentence with the line of the first that does not.
 pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
-    let mut at = At::Begin;
+    let mut at = CellState::Begin;
     let mut line = 1;
     for &byte in bytes {
         at = match (at, byte) {
-            (At::Quoted(from), b'"') => At::Ended(from),
-            (At::Quoted(from), _) | (At::Ended(from), b'"') => At::Quoted(from),
-            (At::Begin, b'"') => At::Quoted(line),
-            (_, b',' | b'\n' | b'\r') => At::Begin,
-            (At::Ended(_), b' ' | b'\t') => at,
-            (At::Ended(_), _) => {
+            (CellState::Quoted(from), b'"') => CellState::Ended(from),
+            (CellState::Quoted(from), _) | (CellState::Ended(from), b'"') => CellState::Quoted(from),
+            (CellState::Begin, b'"') => CellState::Quoted(line),
+            (_, b',' | b'\n' | b'\r') => CellState::Begin,
+            (CellState::Ended(_), b' ' | b'\t') => at,
+            (CellState::Ended(_), _) => {
                 return Err(format!("line {line}: a character follows the quotation mark that ends a value"));
             }
-            (At::Begin | At::Plain, _) => At::Plain,
+            (CellState::Begin | CellState::Plain, _) => CellState::Plain,
         };
         line += u64::from(byte == b'\n');
     }
     match at {
-        At::Quoted(from) => Err(format!("line {from}: a quotation mark is not closed")),
-        At::Begin | At::Plain | At::Ended(_) => Ok(()),
+        CellState::Quoted(from) => Err(format!("line {from}: a quotation mark is not closed")),
+        CellState::Begin | CellState::Plain | CellState::Ended(_) => Ok(()),
     }
 }
 

@@ -20,7 +20,7 @@ const CHARACTERS_MAX: usize = 100;
 
 /// How a file is to be read.
 #[derive(Debug, Clone)]
-pub struct Reading {
+pub struct ImportOptions {
     /// The column with the times.
     pub time: String,
     /// The zone of times without an offset.
@@ -35,7 +35,7 @@ pub struct Reading {
 
 /// One column over time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct ImportedColumn {
     /// As the file calls it.
     pub name: String,
     /// Unit of its values.
@@ -46,9 +46,9 @@ pub struct Column {
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Table {
+pub struct ImportedTable {
     /// Its columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ImportedColumn>,
     /// Values that stood there once more, at the same instant and equal: each counts once.
     pub repeated: usize,
 }
@@ -83,7 +83,7 @@ fn shown(text: &str) -> String {
 /// # Errors
 /// The first thing that is wrong: a size beyond the limits, a column that is not there, a time or a number that is none, or
 /// two values at one instant, with line and column.
-pub fn read(bytes: &[u8], how: &Reading) -> Result<Table, TableError> {
+pub fn read(bytes: &[u8], how: &ImportOptions) -> Result<ImportedTable, TableError> {
     if bytes.len() > FILE_BYTES_MAX {
         return Err(wrong(format!("it has more than {} MiB", FILE_BYTES_MAX >> 20)));
     }
@@ -92,7 +92,7 @@ pub fn read(bytes: &[u8], how: &Reading) -> Result<Table, TableError> {
     let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(bytes);
     let head = reader.headers().map_err(|error| of_csv(&error))?.clone();
     let (time, columns) = columns(&head, how)?;
-    let mut read: Vec<Vec<Point>> = vec![Vec::new(); columns.len()];
+    let mut read: Vec<Vec<TimedValue>> = vec![Vec::new(); columns.len()];
     let mut record = StringRecord::new();
     let mut rows = 0;
     while reader.read_record(&mut record).map_err(|error| of_csv(&error))? {
@@ -118,7 +118,7 @@ pub fn read(bytes: &[u8], how: &Reading) -> Result<Table, TableError> {
     if rows == 0 {
         return Err(wrong("it has no row behind its head"));
     }
-    let mut table = Table { columns: Vec::new(), repeated: 0 };
+    let mut table = ImportedTable { columns: Vec::new(), repeated: 0 };
     for ((.., mut column), points) in columns.into_iter().zip(read) {
         let all = points.len();
         column.points = one_at_an_instant(points, &column.name)?;
@@ -129,11 +129,11 @@ pub fn read(bytes: &[u8], how: &Reading) -> Result<Table, TableError> {
 }
 
 /// A value with its instant, ns since 1970, and its line.
-type Point = (i64, f64, u64);
+type TimedValue = (i64, f64, u64);
 
 /// The values in order of time. If two differ at one instant, it is unknown which is right, or whether they are two
 /// series.
-fn one_at_an_instant(mut points: Vec<Point>, column: &str) -> Result<Vec<(i64, f64)>, TableError> {
+fn one_at_an_instant(mut points: Vec<TimedValue>, column: &str) -> Result<Vec<(i64, f64)>, TableError> {
     points.sort_by_key(|(at_ns, _, line)| (*at_ns, *line));
     for two in points.windows(2) {
         let [(before_ns, before, first), (at_ns, value, line)] = two else { continue };
@@ -154,9 +154,9 @@ fn one_at_an_instant(mut points: Vec<Point>, column: &str) -> Result<Vec<(i64, f
 }
 
 /// The place of the column of times, and of each that is taken with how many of its unit one is.
-type Places = (usize, Vec<(usize, f64, Column)>);
+type ColumnPlaces = (usize, Vec<(usize, f64, ImportedColumn)>);
 
-fn columns(head: &StringRecord, how: &Reading) -> Result<Places, TableError> {
+fn columns(head: &StringRecord, how: &ImportOptions) -> Result<ColumnPlaces, TableError> {
     if head.len() > COLUMNS_MAX {
         return Err(wrong(format!("it has {} columns, more than {COLUMNS_MAX}", head.len())));
     }
@@ -194,7 +194,7 @@ fn columns(head: &StringRecord, how: &Reading) -> Result<Places, TableError> {
             let message = format!("a column is called {}", shown(name));
             return Err(hinted(message, "name those that are to be taken, each with --column"));
         }
-        if found.iter().any(|(.., column): &(usize, f64, Column)| column.name == name) {
+        if found.iter().any(|(.., column): &(usize, f64, ImportedColumn)| column.name == name) {
             return Err(hinted(
                 format!("column {} is asked for twice", shown(name)),
                 "name each column once",
@@ -205,12 +205,16 @@ fn columns(head: &StringRecord, how: &Reading) -> Result<Places, TableError> {
             let known: Vec<&str> = imported::UNITS.iter().map(|(name, ..)| *name).collect();
             hinted(format!("{} is not a unit", shown(word)), format!("known: {}", known.join(", ")))
         })?;
-        found.push((place(name)?, factor, Column { name: name.to_owned(), unit, points: Vec::new() }));
+        found.push((
+            place(name)?,
+            factor,
+            ImportedColumn { name: name.to_owned(), unit, points: Vec::new() },
+        ));
     }
     Ok((time, found))
 }
 
-fn instant(text: &str, line: u64, how: &Reading) -> Result<i64, TableError> {
+fn instant(text: &str, line: u64, how: &ImportOptions) -> Result<i64, TableError> {
     unix_ns(text, how.zone.as_ref()).map_err(|why| {
         let cell = format!("line {line}, column {}: {}", shown(&how.time), shown(text));
         match why {
@@ -261,8 +265,8 @@ fn of_csv(error: &csv::Error) -> TableError {
 mod tests {
     use super::*;
 
-    fn how() -> Reading {
-        Reading {
+    fn how() -> ImportOptions {
+        ImportOptions {
             time: "time".to_owned(),
             zone: None,
             unit: "count".to_owned(),
@@ -282,7 +286,7 @@ mod tests {
         let mut how = how();
         how.units.insert("CPU".to_owned(), "percent".to_owned());
         let found = read(text.as_bytes(), &how).expect("read");
-        let column = |name: &str, unit, points: &[(i64, f64)]| Column {
+        let column = |name: &str, unit, points: &[(i64, f64)]| ImportedColumn {
             name: name.to_owned(),
             unit,
             points: points.iter().map(|(s, value)| (s * 1_000_000_000, *value)).collect(),

@@ -6,7 +6,7 @@ use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
 use crate::evidence::Window;
 use crate::java;
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use kdyno_model::conclusion::{LimitEvidence, LimitKind, ShareOf};
 use kdyno_model::declared::bytes_per_s;
 use kdyno_model::event::Subject;
@@ -26,9 +26,9 @@ const BROKERS_SHARE_MIN: f64 = 0.1;
 pub(super) const IDLE_SHARE: f64 = 0.5;
 
 /// Every candidate but the schedule, judged or not.
-pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<LimitEvidence> {
+pub(super) fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> Vec<LimitEvidence> {
     let Some(plan) = item.plan.role.as_produce() else { return Vec::new() };
-    let asked = Asked { trial, item, plan, window };
+    let asked = ProducingItem { trial, item, plan, window };
     let mut all = vec![
         asked.generator(),
         asked.broker_processors(),
@@ -59,9 +59,9 @@ impl HostUse {
 }
 
 /// An item that produces, in its trial.
-pub(super) struct Asked<'a> {
-    pub(super) trial: &'a Trial<'a>,
-    pub(super) item: &'a Item<'a>,
+pub(super) struct ProducingItem<'a> {
+    pub(super) trial: &'a TrialRows<'a>,
+    pub(super) item: &'a ItemRows<'a>,
     pub(super) plan: &'a ProducePlan,
     pub(super) window: Window,
 }
@@ -91,7 +91,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{} %", units::significant(100.0 * share))
 }
 
-impl Asked<'_> {
+impl ProducingItem<'_> {
     fn generator(&self) -> LimitEvidence {
         let (mut parts, mut shares) = (Vec::new(), BTreeMap::new());
         if let Some(share) = self.busiest_thread_share() {

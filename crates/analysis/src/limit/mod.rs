@@ -7,8 +7,8 @@ mod pinned;
 mod pipeline;
 
 use crate::evidence::{Window, is_open_loop};
-use crate::queue::Queue;
-use crate::rows::{Item, Trial};
+use crate::queue::OpenLoopQueue;
+use crate::rows::{ItemRows, TrialRows};
 use crate::stall::{self, Stall};
 use crate::tally::{ratio, unfinished};
 use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind};
@@ -36,15 +36,16 @@ pub(crate) const RESOURCES: [LimitKind; 6] = [
 ];
 
 /// The limit of each item that produces, which a probe is not for; load that conditions a cluster has no such question.
-pub(crate) fn of(trial: &Trial<'_>) -> Vec<Limit> {
+pub(crate) fn of(trial: &TrialRows<'_>) -> Vec<Limit> {
     let is_asked = !trial.evidence.start.trial.is_conditioning();
-    let has_acknowledged =
-        |item: &&Item<'_>| item.plan.role.kind() == RoleKind::Produce && item.tally.windowed.acknowledged > 0;
+    let has_acknowledged = |item: &&ItemRows<'_>| {
+        item.plan.role.kind() == RoleKind::Produce && item.tally.windowed.acknowledged > 0
+    };
     let asked = trial.items.iter().filter(|_| is_asked).filter(has_acknowledged);
     asked.filter_map(|item| Some(of_item(trial, item, item.window?))).collect()
 }
 
-fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Limit {
+fn of_item(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> Limit {
     let mut evidence = candidates::of(trial, item, window);
     if is_open_loop(item.plan) {
         evidence.insert(0, schedule(trial, item, window));
@@ -55,8 +56,8 @@ fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Limit {
 }
 
 /// Whether everything that was offered was carried in time.
-fn schedule(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> LimitEvidence {
-    let waits = Queue::of(item, window).is_some_and(|queue| queue.is_long());
+fn schedule(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> LimitEvidence {
+    let waits = OpenLoopQueue::of(item, window).is_some_and(|queue| queue.is_long());
     let share = ratio(unfinished(&item.tally.measured), item.tally.measured.offered);
     let fails = share.is_some_and(|share| share > UNFINISHED_SHARE_MAX);
     let stalled = stall::longest(trial.evidence, item, window);

@@ -1,15 +1,15 @@
 //! Networks whose bandwidth somebody declares: that of each broker, and of the links between zones.
 
-use super::candidates::{Asked, BYTES_UNSEEN, evidence, not_judged};
+use super::candidates::{BYTES_UNSEEN, ProducingItem, evidence, not_judged};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
 use crate::relay;
-use crate::rows::Item;
+use crate::rows::ItemRows;
 use kdyno_model::conclusion::{LimitEvidence, LimitKind};
 use kdyno_model::plan::ZonesPlan;
 use kdyno_model::units;
 
-impl<'a> Asked<'a> {
+impl<'a> ProducingItem<'a> {
     /// A broker receives what it stores; it sends that to followers, once less than there are replicas, and to
     /// consumers.
     pub(super) fn network(&self) -> LimitEvidence {
@@ -19,7 +19,7 @@ impl<'a> Asked<'a> {
             return not_judged(LimitKind::Network, detail);
         };
         let per_s = |bytes: u64| bytes as f64 / self.window.seconds();
-        let consumes = |item: &Item<'_>| item.plan.role.as_produce().is_none();
+        let consumes = |item: &ItemRows<'_>| item.plan.role.as_produce().is_none();
         let is_unseen =
             self.trial.items.iter().any(|item| !item.plan.driver.shows_requests() && consumes(item));
         let Some(given) = given_bytes_per_s(self.trial, self.window).filter(|_| !is_unseen) else {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// Processors that brokers are pinned to, and all brokers that may run on one of them.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Group {
+pub(super) struct PinnedBrokers {
     pub(super) processors: BTreeSet<u32>,
     pub(super) brokers: usize,
     /// CPU time of these brokers together, in processors.
@@ -13,12 +13,12 @@ pub(super) struct Group {
 
 /// The groups of some brokers, each with its processors and how many processors it used. Brokers whose processors
 /// overlap, if only by way of a third one's, are one group; one that is not pinned is in none.
-pub(super) fn groups<'a>(brokers: impl Iterator<Item = (&'a [u32], f64)>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+pub(super) fn groups<'a>(brokers: impl Iterator<Item = (&'a [u32], f64)>) -> Vec<PinnedBrokers> {
+    let mut groups: Vec<PinnedBrokers> = Vec::new();
     for (processors, used) in brokers.filter(|(processors, _)| !processors.is_empty()) {
-        let mut own = Group { processors: processors.iter().copied().collect(), brokers: 1, used };
+        let mut own = PinnedBrokers { processors: processors.iter().copied().collect(), brokers: 1, used };
         let overlapping = groups.extract_if(.., |group| !group.processors.is_disjoint(&own.processors));
-        let overlapping: Vec<Group> = overlapping.collect();
+        let overlapping: Vec<PinnedBrokers> = overlapping.collect();
         for group in overlapping {
             own.processors.extend(group.processors);
             own.brokers += group.brokers;
@@ -29,7 +29,7 @@ pub(super) fn groups<'a>(brokers: impl Iterator<Item = (&'a [u32], f64)>) -> Vec
     groups
 }
 
-impl Group {
+impl PinnedBrokers {
     /// How busy its processors were, at least: with its brokers, and with what the host's programs did beyond what the
     /// other processors can hold (`host_used` of `host_processors`, where that is known).
     pub(super) fn busy_share(&self, host: Option<(f64, f64)>) -> f64 {
@@ -45,7 +45,7 @@ mod tests {
 
     fn of(brokers: &[(&[u32], f64)]) -> Vec<(Vec<u32>, usize, f64)> {
         let groups = groups(brokers.iter().copied());
-        let told = |group: Group| (group.processors.into_iter().collect(), group.brokers, group.used);
+        let told = |group: PinnedBrokers| (group.processors.into_iter().collect(), group.brokers, group.used);
         groups.into_iter().map(told).collect()
     }
 

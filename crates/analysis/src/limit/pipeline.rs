@@ -1,14 +1,14 @@
 //! What a client has under way at once: requests in flight, records that linger, batches that hold its buffer. All by
 //! Little's law: the sum of the times for which each was there, of all the time that there was.
 
-use super::candidates::{Asked, REQUESTS_UNSEEN, evidence, not_judged, percent};
+use super::candidates::{ProducingItem, REQUESTS_UNSEEN, evidence, not_judged, percent};
 use crate::evidence::NS_PER_S;
 use crate::tally::ratio;
 use kdyno_model::conclusion::{LimitEvidence, LimitKind};
 use kdyno_model::sample::Timing;
 use kdyno_model::units;
 
-impl Asked<'_> {
+impl ProducingItem<'_> {
     /// How many of something there were on average, if they were there for so long in the window, each for itself and all
     /// together; `None`: that time was not counted.
     fn on_average(&self, all_ns: u64) -> Option<f64> {

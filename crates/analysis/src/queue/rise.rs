@@ -51,9 +51,9 @@ mod tests {
     use kdyno_model::seed::mix;
 
     /// Numbers of one seed.
-    struct Random(u64, u64);
+    struct SeededNumbers(u64, u64);
 
-    impl Random {
+    impl SeededNumbers {
         fn uniform(&mut self) -> f64 {
             self.1 += 1;
             ((mix(self.0, self.1) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
@@ -74,7 +74,7 @@ mod tests {
 
     /// How a load is offered, and what varies.
     #[derive(Clone, Copy, Default)]
-    struct World {
+    struct SimulatedLoad {
         /// Share of what the link can do.
         load: f64,
         is_poisson: bool,
@@ -86,10 +86,10 @@ mod tests {
         wanders: f64,
     }
 
-    impl World {
+    impl SimulatedLoad {
         /// Open records at the end of each second of a window.
         fn course(self, seconds: u32, seed: u64) -> Vec<u64> {
-            let mut random = Random(seed, 0);
+            let mut random = SeededNumbers(seed, 0);
             let end_s = f64::from(WARMUP_S + seconds);
             let (mut arrives_s, mut free_s, mut wander, mut second) = (0.0_f64, 0.0_f64, 0.0, -1.0);
             let mut records: Vec<(f64, f64)> = Vec::new();
@@ -135,13 +135,13 @@ mod tests {
 
     #[test]
     fn an_overload_of_one_percent_is_seen() {
-        let even = World { load: 1.01, ..World::default() };
-        let with_pauses = World { load: 0.99, pause_s: 0.1, ..even };
+        let even = SimulatedLoad { load: 1.01, ..SimulatedLoad::default() };
+        let with_pauses = SimulatedLoad { load: 0.99, pause_s: 0.1, ..even };
         for seconds in [20, 40, 120] {
             assert_eq!(even.seen(seconds, 20), 20, "{seconds} s");
         }
         assert_eq!(with_pauses.seen(40, 20), 20, "it stands still for 2 % of the time");
-        let poisson = World { load: 1.05, is_poisson: true, ..World::default() };
+        let poisson = SimulatedLoad { load: 1.05, is_poisson: true, ..SimulatedLoad::default() };
         let found = poisson.seen(40, 100);
         assert!(found >= 85, "5 % more than is carried is seen through the noise of arrivals: {found}");
     }
@@ -149,26 +149,26 @@ mod tests {
     /// Near what is carried a queue comes and goes, for seconds: the more of it there is, the longer.
     #[test]
     fn a_load_below_what_is_carried_is_no_overload() {
-        let poisson = World { load: 0.95, is_poisson: true, ..World::default() };
+        let poisson = SimulatedLoad { load: 0.95, is_poisson: true, ..SimulatedLoad::default() };
         let worlds = [
-            ("even, 95 %", World { load: 0.95, ..World::default() }, 0),
-            ("even, 99 %", World { load: 0.99, ..World::default() }, 0),
-            ("Poisson, 80 %", World { load: 0.8, ..poisson }, 0),
+            ("even, 95 %", SimulatedLoad { load: 0.95, ..SimulatedLoad::default() }, 0),
+            ("even, 99 %", SimulatedLoad { load: 0.99, ..SimulatedLoad::default() }, 0),
+            ("Poisson, 80 %", SimulatedLoad { load: 0.8, ..poisson }, 0),
             ("Poisson, 95 %", poisson, 2),
-            ("Poisson, 95 %, exponential", World { is_exponential: true, ..poisson }, 2),
-            ("Poisson, 93 %, pauses", World { load: 0.93, pause_s: 0.1, ..poisson }, 2),
+            ("Poisson, 95 %, exponential", SimulatedLoad { is_exponential: true, ..poisson }, 2),
+            ("Poisson, 93 %, pauses", SimulatedLoad { load: 0.93, pause_s: 0.1, ..poisson }, 2),
             (
                 "even, 85 %, capacity wanders by 5 %",
-                World { load: 0.85, wanders: 0.05, ..World::default() },
+                SimulatedLoad { load: 0.85, wanders: 0.05, ..SimulatedLoad::default() },
                 0,
             ),
             // Here it carries less than is offered for seconds on end, and a queue does grow.
             (
                 "even, 95 %, capacity wanders by 5 %",
-                World { load: 0.95, wanders: 0.05, ..World::default() },
+                SimulatedLoad { load: 0.95, wanders: 0.05, ..SimulatedLoad::default() },
                 6,
             ),
-            ("Poisson, 100 %", World { load: 1.0, ..poisson }, 6),
+            ("Poisson, 100 %", SimulatedLoad { load: 1.0, ..poisson }, 6),
         ];
         for (name, world, seen_max) in worlds {
             for (seconds, windows) in [(10, 100), (20, 100), (40, 100), (120, 40)] {

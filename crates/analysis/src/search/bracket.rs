@@ -1,7 +1,7 @@
 //! What the trials so far say of each load: passed, failed, or disputed.
 
-use super::line::{At, Line};
-use super::question::{PointSoFar, RAMP_FACTOR, Reading, Settings};
+use super::line::{FitPoint, SearchLine};
+use super::question::{PointSoFar, RAMP_FACTOR, SearchSettings, TrialAnswer};
 use kdyno_model::trial::SearchStage;
 
 /// Trials that must agree on a load that is disputed: two of at most three.
@@ -9,7 +9,7 @@ const AGREE: usize = 2;
 
 /// All trials of one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Load {
+pub(super) struct TestedLoad {
     pub(super) per_s: f64,
     /// Whole trials that passed, of any stage but the ramp: a short trial that passes proves nothing.
     passes: usize,
@@ -21,7 +21,7 @@ pub(super) struct Load {
     pub(super) mildest_fail: f64,
 }
 
-impl Load {
+impl TestedLoad {
     /// What it looks like; a tie has not passed.
     pub(super) fn passed(&self) -> bool {
         self.passes > self.fails || (self.passes + self.fails == 0 && self.ramp_passed)
@@ -43,12 +43,12 @@ impl Load {
 }
 
 /// The loads that were judged, lowest first.
-pub(super) fn loads(points: &[PointSoFar]) -> Vec<Load> {
-    let mut found: Vec<Load> = Vec::new();
+pub(super) fn loads(points: &[PointSoFar]) -> Vec<TestedLoad> {
+    let mut found: Vec<TestedLoad> = Vec::new();
     for point in points {
         let Some(passed) = point.passed() else { continue };
         let at = found.iter().position(|load| same(load.per_s, point.load_per_s)).unwrap_or_else(|| {
-            found.push(Load {
+            found.push(TestedLoad {
                 per_s: point.load_per_s,
                 passes: 0,
                 fails: 0,
@@ -66,7 +66,7 @@ pub(super) fn loads(points: &[PointSoFar]) -> Vec<Load> {
             (true, false) => load.passes += if is_clear(point.reading) { 2 } else { 1 },
             (false, _) => load.fails += 1,
         }
-        if let (false, Reading::Complete { excess, .. }) = (passed, point.reading) {
+        if let (false, TrialAnswer::Complete { excess, .. }) = (passed, point.reading) {
             load.mildest_fail = load.mildest_fail.min(excess);
         }
     }
@@ -75,8 +75,8 @@ pub(super) fn loads(points: &[PointSoFar]) -> Vec<Load> {
 }
 
 /// Whether the metric is below half its limit. What disturbs a trial makes it worse, so such a pass counts twice.
-fn is_clear(reading: Reading) -> bool {
-    matches!(reading, Reading::Complete { passed: true, excess } if excess < -std::f64::consts::LN_2)
+fn is_clear(reading: TrialAnswer) -> bool {
+    matches!(reading, TrialAnswer::Complete { passed: true, excess } if excess < -std::f64::consts::LN_2)
 }
 
 /// Loads are the same up to what rounding does.
@@ -86,10 +86,10 @@ pub(super) fn same(a: f64, b: f64) -> bool {
 
 /// The lowest load that failed though one above it, farther off than the noise explains, passed.
 pub(super) fn inverted<'a>(
-    loads: &'a [Load],
-    settings: &Settings,
-    line: Option<&Line>,
-) -> impl Iterator<Item = (&'a Load, f64)> {
+    loads: &'a [TestedLoad],
+    settings: &SearchSettings,
+    line: Option<&SearchLine>,
+) -> impl Iterator<Item = (&'a TestedLoad, f64)> {
     // Near the crossing every second trial fails. Three standard deviations of a trial are no such chance.
     let noise = line.map_or(0.0, |line| 3.0 * line.scatter / line.slope);
     let apart = settings.within.max(noise).exp();
@@ -103,9 +103,9 @@ pub(super) fn inverted<'a>(
 /// What a fit may use: trials that ran as planned, near the lowest load that failed, for far below it a curve is as good as
 /// flat. From the ramp only those next to its own first failure, and only where no whole trial has said more. A trial
 /// that failed is left out where another one of the same load was far below the limit: it was disturbed.
-pub fn fit_points(points: &[PointSoFar]) -> Vec<At> {
-    let failing: Vec<Load> = loads(points).into_iter().filter(|load| !load.passed()).collect();
-    let below = |load: &Load| load.per_s / (RAMP_FACTOR * 1.1);
+pub fn fit_points(points: &[PointSoFar]) -> Vec<FitPoint> {
+    let failing: Vec<TestedLoad> = loads(points).into_iter().filter(|load| !load.passed()).collect();
+    let below = |load: &TestedLoad| load.per_s / (RAMP_FACTOR * 1.1);
     let least = failing.first().map_or(0.0, below);
     let least_of_ramp = failing.iter().find(|load| load.in_ramp).map_or(f64::INFINITY, below);
     let fits = |point: &&PointSoFar| {
@@ -121,9 +121,9 @@ pub fn fit_points(points: &[PointSoFar]) -> Vec<At> {
         .iter()
         .filter(fits)
         .filter_map(|point| match point.reading {
-            Reading::Complete { excess, .. } => {
+            TrialAnswer::Complete { excess, .. } => {
                 let is_whole = point.stage != SearchStage::Ramp;
-                Some(At { ln_load: point.load_per_s.ln(), excess, is_whole })
+                Some(FitPoint { ln_load: point.load_per_s.ln(), excess, is_whole })
             }
             _ => None,
         })

@@ -1,8 +1,8 @@
 //! Long trials just below the estimate, all of which must pass; after a failure the load goes down until one holds.
 
-use super::bracket::{Load, fit_points, same};
-use super::line::Line;
-use super::question::{PointSoFar, Reading, Settings};
+use super::bracket::{TestedLoad, fit_points, same};
+use super::line::SearchLine;
+use super::question::{PointSoFar, SearchSettings, TrialAnswer};
 use super::step::{Choice, Search};
 use super::wander;
 use kdyno_model::conclusion::SearchOutcome;
@@ -33,7 +33,7 @@ impl Search<'_> {
         let here = self.trials(SearchStage::Confirm).filter(|point| same(point.load_per_s, last.load_per_s));
         let passed = here.filter(|point| point.passed() == Some(true)).count();
         // A load that failed is left at once, and so is one that the generator twice could not offer.
-        if last.passed() == Some(false) || last.reading == Reading::GeneratorLimit {
+        if last.passed() == Some(false) || last.reading == TrialAnswer::GeneratorLimit {
             return self.confirm_at(self.lower(last, top), 0);
         }
         match passed >= needed {
@@ -57,7 +57,7 @@ impl Search<'_> {
     fn confirming_left(&self) -> usize {
         let run = self.trials(SearchStage::Confirm).count();
         let kept = (self.settings.confirm_trials_max() as usize).saturating_sub(run);
-        let counted = Settings::counted(self.points.iter().map(|point| point.stage));
+        let counted = SearchSettings::counted(self.points.iter().map(|point| point.stage));
         kept.min(self.settings.trials_max.saturating_sub(counted) as usize)
     }
 
@@ -75,7 +75,7 @@ impl Search<'_> {
 
     /// Whether the end of the range was tried by whole trials and nothing failed.
     fn all_passed_up_to(&self, top: f64) -> bool {
-        self.loads.iter().all(Load::passed)
+        self.loads.iter().all(TestedLoad::passed)
             && self.loads.iter().any(|load| same(load.per_s, top) && load.passed_whole())
     }
 
@@ -93,7 +93,7 @@ impl Search<'_> {
 
     /// A share of the load: the first, or the second in standard deviations of a trial, whichever is more.
     fn scaled(&self, (least, deviations): (f64, f64)) -> f64 {
-        let noise = |line: &Line| deviations * line.scatter.max(SCATTER_MIN) / line.slope;
+        let noise = |line: &SearchLine| deviations * line.scatter.max(SCATTER_MIN) / line.slope;
         least.max(self.line.as_ref().map_or(0.0, noise)).min(MARGIN_MAX)
     }
 }

@@ -1,6 +1,6 @@
 //! How sure the crossing of a fitted line is.
 
-use super::line::{At, LINE_MIN, Line, fit};
+use super::line::{FitPoint, LINE_MIN, SearchLine, fit};
 use super::wander;
 use kdyno_model::seed::mix;
 
@@ -13,7 +13,7 @@ pub const LEVEL: f64 = 0.95;
 /// and each drawing gives a crossing. Few trials scatter too little about their own line, so the interval is widened by
 /// Student's t for so many trials against the normal law, and by what the order of the trials says of capacity that changes
 /// ([`super::wander`]): `trials` in their order. `None` of fewer than [`LINE_MIN`] + 1 trials.
-pub fn interval(trials: &[At], line: &Line, seed: u64) -> Option<(f64, f64)> {
+pub fn interval(trials: &[FitPoint], line: &SearchLine, seed: u64) -> Option<(f64, f64)> {
     let n = trials.len();
     if line.near <= LINE_MIN {
         return None;

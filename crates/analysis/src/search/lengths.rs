@@ -60,11 +60,11 @@ pub fn settle_ns(window_ns: u64) -> u64 {
 mod tests {
     use super::*;
     use kdyno_model::metric::Address;
-    use kdyno_model::plan::Threshold;
+    use kdyno_model::plan::LimitSide;
 
     fn p(quantile: &str) -> Condition {
         let of = Address::parse(&format!("writers.response.{quantile}")).unwrap();
-        Condition { of, must_be: Threshold::AtMost, limit: 2e7, text: String::new() }
+        Condition { of, must_be: LimitSide::AtMost, limit: 2e7, text: String::new() }
     }
 
     /// Seconds of the longest search: two ramp trials, all others as long as they get; 5 s around each trial

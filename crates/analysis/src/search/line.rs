@@ -24,7 +24,7 @@ pub const LINE_MIN: usize = 3;
 
 /// A trial as the fit sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct At {
+pub struct FitPoint {
     /// ln(records/s).
     pub ln_load: f64,
     /// ln(metric ÷ limit).
@@ -35,7 +35,7 @@ pub struct At {
 
 /// The line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct SearchLine {
     /// d ln(metric) / d ln(load).
     pub slope: f64,
     /// ln(load) where the excess is zero.
@@ -46,7 +46,7 @@ pub struct Line {
     pub near: usize,
 }
 
-impl Line {
+impl SearchLine {
     /// How far from the crossing trials still count for the height, ln(load).
     pub fn window(&self) -> f64 {
         window(NEAR_EXCESS, self.slope)
@@ -59,9 +59,9 @@ fn window(excess: f64, slope: f64) -> f64 {
 
 /// The line through trials at two or more loads; `None` of fewer than [`LINE_MIN`] whole ones, when it does not rise,
 /// and when it crosses zero far from every load that was tried.
-pub fn fit(trials: &[At]) -> Option<Line> {
-    let usable: Vec<At> = trials.iter().copied().filter(|at| at.excess.abs() < EXCESS_MAX).collect();
-    let whole: Vec<At> = usable.iter().copied().filter(|at| at.is_whole).collect();
+pub fn fit(trials: &[FitPoint]) -> Option<SearchLine> {
+    let usable: Vec<FitPoint> = trials.iter().copied().filter(|at| at.excess.abs() < EXCESS_MAX).collect();
+    let whole: Vec<FitPoint> = usable.iter().copied().filter(|at| at.is_whole).collect();
     if whole.len() < LINE_MIN {
         return None;
     }
@@ -84,11 +84,11 @@ pub fn fit(trials: &[At]) -> Option<Line> {
         near.iter().map(|at| (at.excess - slope * (at.ln_load - crossing)).abs()).collect();
     // 1.4826: a normal law's standard deviation by its median deviation.
     let scatter = 1.4826 * median(&mut deviations);
-    Some(Line { slope, crossing, scatter, near: near.len() })
+    Some(SearchLine { slope, crossing, scatter, near: near.len() })
 }
 
 /// Points within `window` of `centre`, but at least the nearest [`LINE_MIN`].
-fn nearest(trials: &[At], centre: f64, window: f64) -> Vec<At> {
+fn nearest(trials: &[FitPoint], centre: f64, window: f64) -> Vec<FitPoint> {
     let mut sorted = trials.to_vec();
     sorted.sort_by(|a, b| (a.ln_load - centre).abs().total_cmp(&(b.ln_load - centre).abs()));
     let inside = sorted.iter().filter(|at| (at.ln_load - centre).abs() <= window).count();
@@ -97,7 +97,7 @@ fn nearest(trials: &[At], centre: f64, window: f64) -> Vec<At> {
 }
 
 /// Weighted median of the slopes between pairs, if it rises.
-fn rising(trials: &[At]) -> Option<f64> {
+fn rising(trials: &[FitPoint]) -> Option<f64> {
     if trials.len() < LINE_MIN {
         return None;
     }
@@ -121,7 +121,7 @@ fn rising(trials: &[At]) -> Option<f64> {
 }
 
 /// Where a line of this slope crosses zero: each trial names a place, and theirs is the median of the averages of two.
-fn crossing(trials: &[At], slope: f64) -> f64 {
+fn crossing(trials: &[FitPoint], slope: f64) -> f64 {
     let mut places: Vec<f64> = trials.iter().map(|at| at.ln_load - at.excess / slope).collect();
     let middle = median(&mut places.clone());
     let mut apart: Vec<f64> = places.iter().map(|place| (place - middle).abs()).collect();

@@ -7,7 +7,7 @@ pub const RAMP_FACTOR: f64 = 1.6;
 
 /// What a search is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct SearchSettings {
     /// First load that is tried, records/s.
     pub from_per_s: f64,
     /// Highest load that may be tried, records/s.
@@ -30,12 +30,12 @@ pub struct PointSoFar {
     /// Its load, records/s.
     pub load_per_s: f64,
     /// What it said.
-    pub reading: Reading,
+    pub reading: TrialAnswer,
 }
 
 /// What a trial says about its load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Reading {
+pub enum TrialAnswer {
     /// It ran as planned.
     Complete {
         /// All conditions held.
@@ -56,9 +56,9 @@ impl PointSoFar {
     /// Whether all conditions held; `None`: inconclusive.
     pub fn passed(&self) -> Option<bool> {
         match self.reading {
-            Reading::Complete { passed, .. } => Some(passed),
-            Reading::Failed => Some(false),
-            Reading::Nothing | Reading::GeneratorLimit => None,
+            TrialAnswer::Complete { passed, .. } => Some(passed),
+            TrialAnswer::Failed => Some(false),
+            TrialAnswer::Nothing | TrialAnswer::GeneratorLimit => None,
         }
     }
 }
@@ -105,7 +105,7 @@ pub enum SettingsError {
     },
 }
 
-impl Settings {
+impl SearchSettings {
     /// Whether a search can be made of them.
     ///
     /// # Errors

@@ -2,9 +2,9 @@
 
 use super::bracket::{fit_points, same};
 use super::interval::{LEVEL, interval};
-use super::line::{LINE_MIN, Line};
-use super::question::{PointSoFar, Reading};
-use super::step::{Found, found_so_far};
+use super::line::{LINE_MIN, SearchLine};
+use super::question::{PointSoFar, TrialAnswer};
+use super::step::{SearchEnd, found_so_far};
 use super::trials::{JudgedTrial, judge, settings};
 use crate::analysed::AnalysedTrial;
 use kdyno_model::conclusion::{Conclusion, Ratio, SearchOutcome, SearchPoint, SearchResult};
@@ -72,7 +72,7 @@ struct CaseSearch<'a> {
     case: u32,
     find: &'a FindPlan,
     judged: &'a [(AnalysedTrial<'a>, JudgedTrial)],
-    found: Found,
+    found: SearchEnd,
     estimate: Option<Ratio>,
 }
 
@@ -123,12 +123,14 @@ impl<'a> CaseSearch<'a> {
     /// The condition that binds in most of the trials that fail or lie near the crossing; of equals the first.
     fn binds(&self) -> Option<u32> {
         let is_near = |judged: &JudgedTrial| match &self.found.line {
-            Some(Line { crossing, .. }) => (judged.point.load_per_s.ln() - crossing).abs() <= self.window(),
+            Some(SearchLine { crossing, .. }) => {
+                (judged.point.load_per_s.ln() - crossing).abs() <= self.window()
+            }
             None => judged.point.passed() == Some(false),
         };
         let mut counts = vec![0_u32; self.find.conditions.len()];
         for (_, judged) in self.judged {
-            let is_complete = matches!(judged.point.reading, Reading::Complete { .. });
+            let is_complete = matches!(judged.point.reading, TrialAnswer::Complete { .. });
             if let Some(binds) = judged.binds.filter(|_| is_complete && is_near(judged)) {
                 counts[binds as usize] += 1;
             }
@@ -138,7 +140,7 @@ impl<'a> CaseSearch<'a> {
     }
 
     fn window(&self) -> f64 {
-        self.found.line.as_ref().map_or(0.0, Line::window)
+        self.found.line.as_ref().map_or(0.0, SearchLine::window)
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -1,8 +1,8 @@
 //! Which trial of a search comes next.
 
-use super::bracket::{Load, fit_points, inverted, loads, same};
-use super::line::{Line, fit};
-use super::question::{PointSoFar, RAMP_FACTOR, Reading, Settings};
+use super::bracket::{TestedLoad, fit_points, inverted, loads, same};
+use super::line::{SearchLine, fit};
+use super::question::{PointSoFar, RAMP_FACTOR, SearchSettings, TrialAnswer};
 use kdyno_model::conclusion::{Inversion, SearchOutcome};
 use kdyno_model::trial::SearchStage;
 
@@ -23,7 +23,7 @@ const BEYOND: f64 = 1.25;
 
 /// What a search wants.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum SearchStep {
     /// One more trial.
     Trial {
         /// What for.
@@ -32,27 +32,27 @@ pub enum Step {
         load_per_s: f64,
     },
     /// It is over.
-    Done(Box<Found>),
+    Done(Box<SearchEnd>),
 }
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SearchEnd {
     /// How it ended.
     pub outcome: SearchOutcome,
     /// The fitted line; its crossing is the estimate. `None`: no line, or the end of the range was reached before it.
-    pub line: Option<Line>,
+    pub line: Option<SearchLine>,
     /// Lowest load that failed, as the majority of its trials says; records/s.
     pub first_failing_per_s: Option<f64>,
     /// Loads that failed by two trials though a higher one passed: the curve is not monotone.
     pub inversions: Vec<Inversion>,
 }
 
-/// The next trial, or the end, given all trials so far in order. Settings that [`Settings::check`] refuses end at once.
-pub fn next_step(settings: &Settings, points: &[PointSoFar]) -> Step {
+/// The next trial, or the end, given all trials so far in order. Settings that [`SearchSettings::check`] refuses end at once.
+pub fn next_step(settings: &SearchSettings, points: &[PointSoFar]) -> SearchStep {
     if settings.check().is_err() {
         let outcome = SearchOutcome::Unfinished;
-        return Step::Done(Box::new(Found {
+        return SearchStep::Done(Box::new(SearchEnd {
             outcome,
             line: None,
             first_failing_per_s: None,
@@ -62,18 +62,18 @@ pub fn next_step(settings: &Settings, points: &[PointSoFar]) -> Step {
     let search = Search::new(settings, points);
     match search.choose() {
         Choice::Trial(stage, load_per_s) if search.has_room_for(stage) => {
-            Step::Trial { stage, load_per_s: settings.offered(load_per_s) }
+            SearchStep::Trial { stage, load_per_s: settings.offered(load_per_s) }
         }
-        Choice::Trial(..) => Step::Done(Box::new(search.found(search.end_early()))),
-        Choice::End(end) => Step::Done(Box::new(search.found(end))),
+        Choice::Trial(..) => SearchStep::Done(Box::new(search.found(search.end_early()))),
+        Choice::End(end) => SearchStep::Done(Box::new(search.found(end))),
     }
 }
 
 /// What trials show of a search that has not ended.
-pub fn found_so_far(settings: &Settings, points: &[PointSoFar]) -> Found {
+pub fn found_so_far(settings: &SearchSettings, points: &[PointSoFar]) -> SearchEnd {
     match next_step(settings, points) {
-        Step::Done(found) => *found,
-        Step::Trial { .. } => Search::new(settings, points).found(SearchOutcome::Unfinished),
+        SearchStep::Done(found) => *found,
+        SearchStep::Trial { .. } => Search::new(settings, points).found(SearchOutcome::Unfinished),
     }
 }
 
@@ -85,16 +85,16 @@ pub(super) enum Choice {
 
 /// The trials so far, put in order.
 pub(super) struct Search<'a> {
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a SearchSettings,
     pub(super) points: &'a [PointSoFar],
-    pub(super) loads: Vec<Load>,
-    pub(super) line: Option<Line>,
+    pub(super) loads: Vec<TestedLoad>,
+    pub(super) line: Option<SearchLine>,
     /// Highest load that the generator can offer as far as is known; `None`: not even the first.
     top: Option<f64>,
 }
 
 impl<'a> Search<'a> {
-    fn new(settings: &'a Settings, points: &'a [PointSoFar]) -> Self {
+    fn new(settings: &'a SearchSettings, points: &'a [PointSoFar]) -> Self {
         let loads = loads(points);
         let line = fit(&fit_points(points));
         let top = top(settings, points, &loads);
@@ -145,7 +145,7 @@ impl<'a> Search<'a> {
     /// Whether one more trial of a stage is among the first so many.
     fn fits(&self, stage: SearchStage, trials_max: u32) -> bool {
         let stages = self.points.iter().map(|point| point.stage).chain([stage]);
-        Settings::counted(stages) <= trials_max
+        SearchSettings::counted(stages) <= trials_max
     }
 
     /// Whether one more trial of a stage may be run at all.
@@ -163,10 +163,10 @@ impl<'a> Search<'a> {
         let is_repeated = before
             .is_some_and(|before| before.reading == last.reading && same(before.load_per_s, last.load_per_s));
         match (last.reading, is_repeated) {
-            (Reading::Nothing | Reading::GeneratorLimit, false) => {
+            (TrialAnswer::Nothing | TrialAnswer::GeneratorLimit, false) => {
                 Some(Choice::Trial(last.stage, last.load_per_s))
             }
-            (Reading::Nothing, true) => Some(Choice::End(SearchOutcome::NoFigures {
+            (TrialAnswer::Nothing, true) => Some(Choice::End(SearchOutcome::NoFigures {
                 load_per_s: last.load_per_s,
                 highest_passed_per_s: self.held(),
             })),
@@ -181,7 +181,7 @@ impl<'a> Search<'a> {
     }
 
     fn ramp(&self, top: f64) -> Option<f64> {
-        let ramp: Vec<&Load> = self.loads.iter().filter(|load| load.in_ramp).collect();
+        let ramp: Vec<&TestedLoad> = self.loads.iter().filter(|load| load.in_ramp).collect();
         let Some(highest) = ramp.last() else { return Some(self.settings.from_per_s.min(top)) };
         let is_settled = self.loads.iter().any(|load| load.settled() == Some(false));
         if highest.per_s >= top || is_settled {
@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
 
     fn all_passed(&self, top: f64) -> Option<Choice> {
         let at_top = self.loads.iter().find(|load| same(load.per_s, top));
-        match at_top.and_then(Load::settled) {
+        match at_top.and_then(TestedLoad::settled) {
             None => Some(Choice::Trial(SearchStage::Bisect, top)),
             Some(_) if self.is_end(top) => None,
             Some(_) => Some(Choice::End(self.end_at(top))),
@@ -214,15 +214,15 @@ impl<'a> Search<'a> {
     }
 
     /// The next load between those that pass and those that fail, or around the crossing of the line.
-    fn narrow(&self, low: &Load, high: &Load, top: f64) -> Option<f64> {
+    fn narrow(&self, low: &TestedLoad, high: &TestedLoad, top: f64) -> Option<f64> {
         // Something else may have disturbed the one trial that failed: two whole ones just below it say so.
-        let passed = |load: &&Load| load.passed_whole() && load.per_s < high.per_s;
+        let passed = |load: &&TestedLoad| load.passed_whole() && load.per_s < high.per_s;
         let below = self.loads.iter().filter(passed).filter(|load| load.per_s * RAMP_FACTOR > high.per_s);
         if high.settled().is_none() && below.count() >= DISPUTED_BY {
             return Some(high.per_s);
         }
         // And a short trial that passed proves nothing, least of all when two whole ones just above it fail.
-        let failed = |load: &&Load| !load.passed() && load.per_s < low.per_s * RAMP_FACTOR;
+        let failed = |load: &&TestedLoad| !load.passed() && load.per_s < low.per_s * RAMP_FACTOR;
         if !low.passed_whole()
             && self.loads.iter().filter(failed).filter(|load| load.per_s > low.per_s).count() > DISPUTED_BY
         {
@@ -300,7 +300,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn found(&self, outcome: SearchOutcome) -> Found {
+    fn found(&self, outcome: SearchOutcome) -> SearchEnd {
         let inversions = inverted(&self.loads, self.settings, self.line.as_ref())
             .filter(|(load, _)| load.settled() == Some(false))
             .map(|(load, passed_per_s)| Inversion { passed_per_s, failed_per_s: load.per_s })
@@ -312,7 +312,7 @@ impl<'a> Search<'a> {
                 | SearchOutcome::NoFigures { .. }
                 | SearchOutcome::Unfinished
         );
-        Found {
+        SearchEnd {
             outcome,
             line: self.line.clone().filter(|_| has_crossed),
             first_failing_per_s: self.first_failing(),
@@ -323,10 +323,10 @@ impl<'a> Search<'a> {
 
 /// The highest load that can be offered: the end of the range, or the highest judged one below a load that the
 /// generator twice could not offer.
-fn top(settings: &Settings, points: &[PointSoFar], loads: &[Load]) -> Option<f64> {
+fn top(settings: &SearchSettings, points: &[PointSoFar], loads: &[TestedLoad]) -> Option<f64> {
     let limited = |load: f64| {
         let at = points.iter().filter(|point| same(point.load_per_s, load));
-        at.filter(|point| point.reading == Reading::GeneratorLimit).count() > 1
+        at.filter(|point| point.reading == TrialAnswer::GeneratorLimit).count() > 1
     };
     let lowest = points.iter().map(|point| point.load_per_s).filter(|load| limited(*load)).reduce(f64::min);
     match lowest {

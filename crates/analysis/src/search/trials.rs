@@ -1,11 +1,11 @@
 //! From a run's trials to the numbers of a search: whether conditions held, and by how much.
 
-use super::question::{PointSoFar, Reading, Settings};
+use super::question::{PointSoFar, SearchSettings, TrialAnswer};
 use crate::analysed::{AnalysedTrial, is_of_generator, is_queue};
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, Level, SteadyState};
 use kdyno_model::finding::{Finding, Mark, Quantity, Value};
-use kdyno_model::plan::{Condition, FindPlan, Threshold, Vary};
+use kdyno_model::plan::{Condition, FindPlan, LimitSide, Vary};
 use kdyno_model::trial::TrialReason;
 use std::collections::BTreeSet;
 
@@ -23,8 +23,8 @@ pub struct JudgedTrial {
 }
 
 /// The search of a plan, in plain numbers.
-pub fn settings(find: &FindPlan) -> Settings {
-    Settings {
+pub fn settings(find: &FindPlan) -> SearchSettings {
+    SearchSettings {
         from_per_s: find.from_per_s,
         to_per_s: find.to_per_s,
         within: find.within,
@@ -86,9 +86,9 @@ fn excess(condition: &Condition, value: Value) -> Option<f64> {
     match (condition.must_be, value) {
         (_, Value::None) => None,
         // The quantile falls among records that were never acknowledged: how late they would be is unknown.
-        (Threshold::AtMost, Value::AtLeast(_)) => Some(f64::INFINITY),
-        (Threshold::AtMost, Value::Is(number)) => Some(ln_ratio(number, limit)),
-        (Threshold::AtLeast, Value::Is(number) | Value::AtLeast(number)) => Some(ln_ratio(limit, number)),
+        (LimitSide::AtMost, Value::AtLeast(_)) => Some(f64::INFINITY),
+        (LimitSide::AtMost, Value::Is(number)) => Some(ln_ratio(number, limit)),
+        (LimitSide::AtLeast, Value::Is(number) | Value::AtLeast(number)) => Some(ln_ratio(limit, number)),
     }
 }
 
@@ -103,7 +103,7 @@ fn ln_ratio(part: f64, whole: f64) -> f64 {
     }
 }
 
-fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) -> Reading {
+fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) -> TrialAnswer {
     let invalid = || said.caveats.iter().filter(|scoped| scoped.severity == Severity::Invalid);
     // A caveat of another item, or of quantiles beyond those of the conditions, says nothing of whether they hold.
     let concerns =
@@ -128,25 +128,25 @@ fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) ->
     let is_else = |caveat: &Caveat| !is_of_generator(caveat) && !is_queue(caveat);
     let of_else = invalid().any(|scoped| is_else(&scoped.caveat) && concerns(scoped));
     if of_else || (is_invalid && !of_generator && !of_queue) {
-        return Reading::Nothing;
+        return TrialAnswer::Nothing;
     }
     // Lateness of the generator makes latencies longer: what meets the conditions with it meets them without it.
     if of_generator && (of_queue || met.all != Some(true)) {
-        return Reading::GeneratorLimit;
+        return TrialAnswer::GeneratorLimit;
     }
     if let Some((measured_s, planned_s)) = cut_short(said.caveats) {
         // A part of the window that failed is a failure if it is most of it; a part that passed proves nothing.
         let fails = of_queue || met.all == Some(false);
         let is_most = measured_s.saturating_mul(2) >= planned_s;
-        return if fails && is_most { Reading::Failed } else { Reading::Nothing };
+        return if fails && is_most { TrialAnswer::Failed } else { TrialAnswer::Nothing };
     }
     if of_queue {
-        return Reading::Failed;
+        return TrialAnswer::Failed;
     }
     match met.all {
-        None => Reading::Nothing,
-        Some(true) if is_rising(find, said.conclusions) => Reading::Failed,
-        Some(passed) => Reading::Complete { passed, excess: met.excess },
+        None => TrialAnswer::Nothing,
+        Some(true) if is_rising(find, said.conclusions) => TrialAnswer::Failed,
+        Some(passed) => TrialAnswer::Complete { passed, excess: met.excess },
     }
 }
 

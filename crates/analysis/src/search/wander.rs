@@ -5,7 +5,7 @@
 //! [`WANDERS`]; how likely each is afterwards, what the places say ([`Fit::of`]). Few trials cannot separate chance
 //! from wandering for certain, so what is left of its likelihood widens the interval.
 
-use super::line::{At, EXCESS_MAX, LINE_MIN, Line};
+use super::line::{EXCESS_MAX, FitPoint, LINE_MIN, SearchLine};
 
 /// Standard deviations of capacity about its mean, ln(load), with their probabilities before the search.
 const WANDERS: [(f64, f64); 3] = [(0.0, 0.4), (0.05, 0.3), (0.1, 0.3)];
@@ -22,7 +22,7 @@ const EXCESS_SD_MIN: f64 = 0.1;
 
 /// By how much the half-width of the crossing's interval of this level grows, ln(load): √(½-width² + this²). 0 where there are
 /// too few trials for a line. `trials` in their order.
-pub(super) fn widening(trials: &[At], line: &Line, level: f64) -> f64 {
+pub(super) fn widening(trials: &[FitPoint], line: &SearchLine, level: f64) -> f64 {
     let places = places(trials, line);
     if places.len() < LINE_MIN {
         return 0.0;
@@ -34,15 +34,15 @@ pub(super) fn widening(trials: &[At], line: &Line, level: f64) -> f64 {
 }
 
 /// Where each whole trial near the crossing says that it lies, with the trial's number in their order.
-fn places(trials: &[At], line: &Line) -> Vec<(f64, f64)> {
-    let whole = |(_, at): &(usize, &At)| at.is_whole && at.excess.abs() < EXCESS_MAX;
-    let mut near: Vec<(usize, &At)> = trials.iter().enumerate().filter(whole).collect();
-    let apart = |at: &At| (at.ln_load - line.crossing).abs();
+fn places(trials: &[FitPoint], line: &SearchLine) -> Vec<(f64, f64)> {
+    let whole = |(_, at): &(usize, &FitPoint)| at.is_whole && at.excess.abs() < EXCESS_MAX;
+    let mut near: Vec<(usize, &FitPoint)> = trials.iter().enumerate().filter(whole).collect();
+    let apart = |at: &FitPoint| (at.ln_load - line.crossing).abs();
     near.sort_by(|a, b| apart(a.1).total_cmp(&apart(b.1)));
     let inside = near.iter().filter(|(_, at)| apart(at) <= line.window()).count();
     near.truncate(inside.max(LINE_MIN));
     near.sort_by_key(|(number, _)| *number);
-    let place = |(number, at): (usize, &At)| (number as f64, at.ln_load - at.excess / line.slope);
+    let place = |(number, at): (usize, &FitPoint)| (number as f64, at.ln_load - at.excess / line.slope);
     let mut places: Vec<(f64, f64)> = near.into_iter().map(place).collect();
     let median = |mut values: Vec<f64>| crate::steady::median(&mut values).unwrap_or(0.0);
     let middle = median(places.iter().map(|place| place.1).collect());
@@ -149,13 +149,13 @@ mod tests {
     }
 
     /// Trials at one load whose places are these.
-    fn at(places: &[f64]) -> Vec<At> {
-        places.iter().map(|place| At { ln_load: 0.0, excess: -10.0 * place, is_whole: true }).collect()
+    fn at(places: &[f64]) -> Vec<FitPoint> {
+        places.iter().map(|place| FitPoint { ln_load: 0.0, excess: -10.0 * place, is_whole: true }).collect()
     }
 
     #[test]
     fn places_that_go_one_way_widen_more_than_the_same_in_another_order() {
-        let line = Line { slope: 10.0, crossing: 0.0, scatter: 0.3, near: 9 };
+        let line = SearchLine { slope: 10.0, crossing: 0.0, scatter: 0.3, near: 9 };
         let of = |places: &[f64]| widening(&at(places), &line, 0.95);
         let rising: Vec<f64> = (0..16).map(|place| 0.005 * (f64::from(place) - 7.5)).collect();
         let shuffled: Vec<f64> = (0..16).map(|place| rising[place * 7 % 16]).collect();

@@ -94,7 +94,7 @@ fn enumerate(scores: &mut [Scores], units: usize, reached: &mut [u64]) -> u64 {
 
 fn draw(scores: &[Scores], units: usize, seed: u64, reached: &mut [u64]) -> u64 {
     let words = units.div_ceil(64) as u64;
-    let parts: Vec<Parts> = scores.iter().map(|scores| Parts::of(&scores.ranks)).collect();
+    let parts: Vec<FlipSums> = scores.iter().map(|scores| FlipSums::of(&scores.ranks)).collect();
     // The observed signs are one of the draws, else p could be 0.
     count(scores, |_, scores| scores.sum, reached);
     let mut signs = Vec::new();
@@ -107,9 +107,9 @@ fn draw(scores: &[Scores], units: usize, seed: u64, reached: &mut [u64]) -> u64 
 }
 
 /// Sums of every eight signed ranks under each of their 256 flips.
-struct Parts(Vec<Vec<f64>>);
+struct FlipSums(Vec<Vec<f64>>);
 
-impl Parts {
+impl FlipSums {
     fn of(ranks: &[f64]) -> Self {
         let signed =
             |flip: usize, (at, rank): (usize, &f64)| if (flip >> at) & 1 == 1 { -rank } else { *rank };

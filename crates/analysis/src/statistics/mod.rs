@@ -20,10 +20,10 @@ pub use clustered_quantile::{ClusteredQuantile, clustered_quantile};
 pub use family::{benjamini_hochberg, family_wise, holm};
 pub use hodges_lehmann::WalshAverages;
 pub use looks::{Look, MEAN_UNITS_MIN, UNITS_MIN, look_least, looks, units_least};
-pub use power::{Spread, smallest_visible};
+pub use power::{UnitSpread, smallest_visible};
 pub use sen::{SEN_LEVEL, SEN_MIN, SenSlope, sen_slope};
 pub use signed_rank::{critical, p_value, signed_ranks};
 pub use student::{PairedMean, WelchMean, quantile as student_quantile};
 pub use verdict::{
-    Compared, Decision, Family, Margin, compare, compare_by_mean, compare_unpaired, compare_with_ties,
+    Decision, Family, LookOutcome, Margin, compare, compare_by_mean, compare_unpaired, compare_with_ties,
 };

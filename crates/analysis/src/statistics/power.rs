@@ -24,7 +24,7 @@ const RANKS_EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
 
 /// What the units of one judged metric differ by without any cause, and what matters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub struct UnitSpread {
     /// Standard deviation of ln(B ÷ A).
     pub sd: f64,
     /// The same between starts, for a quick look that sees one of them; else 0.
@@ -33,7 +33,7 @@ pub struct Spread {
     pub margin: f64,
 }
 
-impl Spread {
+impl UnitSpread {
     /// What starts differ by, in spreads of the pairs on one of them.
     fn starts(&self) -> f64 {
         if self.starts_sd > 0.0 { self.starts_sd / self.sd } else { 0.0 }
@@ -43,11 +43,11 @@ impl Spread {
 /// For each metric judged the smallest change, as a share, that a comparison with these looks reports in four cases of
 /// five: where it is the only one that differs, each moves by itself and nothing disturbs them. `None` when the looks
 /// cannot find any. A comparison that ends since everything is clear, this metric as equivalent, has not found it.
-pub fn smallest_visible(units: &[u32], judged: &[Spread]) -> Vec<Option<f64>> {
+pub fn smallest_visible(units: &[u32], judged: &[UnitSpread]) -> Vec<Option<f64>> {
     let together = u32::try_from(judged.len()).unwrap_or(u32::MAX);
     let looks = looks(units, together);
-    let rules: Vec<Rule> = looks.iter().filter_map(|look| Rule::of(*look, together)).collect();
-    let drawn: Vec<Vec<Vec<Seen>>> = (0..DRAWN)
+    let rules: Vec<LookRule> = looks.iter().filter_map(|look| LookRule::of(*look, together)).collect();
+    let drawn: Vec<Vec<Vec<NullBounds>>> = (0..DRAWN)
         .map(|draw| {
             let of_metric = |at: usize| {
                 let last = rules.iter().map(|rule| rule.units).max().unwrap_or(0);
@@ -82,7 +82,7 @@ pub fn smallest_visible(units: &[u32], judged: &[Spread]) -> Vec<Option<f64>> {
 
 /// Whether a comparison says that a metric differs when it is the only one that does, by so many spreads. It ends at the
 /// first look at which every metric is clear.
-fn is_found(metrics: &[Vec<Seen>], judged: &[Spread], at: usize, spreads: f64) -> bool {
+fn is_found(metrics: &[Vec<NullBounds>], judged: &[UnitSpread], at: usize, spreads: f64) -> bool {
     let looks = metrics[at].len();
     let said = |metric: usize, look: usize| {
         let effect = if metric == at { spreads } else { 0.0 };
@@ -94,7 +94,7 @@ fn is_found(metrics: &[Vec<Seen>], judged: &[Spread], at: usize, spreads: f64) -
 
 /// How a look judges.
 #[derive(Debug, Clone, Copy)]
-struct Rule {
+struct LookRule {
     units: usize,
     /// The bounds that must exclude 0 for the whole family's sake, of those of the look and of those at twice its
     /// error.
@@ -104,7 +104,7 @@ struct Rule {
     reach: [Option<f64>; 3],
 }
 
-impl Rule {
+impl LookRule {
     /// `None`: no difference can be found at such a look. Fewer units than the ranks of so many metrics need are judged by
     /// Student's t, as a quick look judges them.
     fn of(look: Look, together: u32) -> Option<Self> {
@@ -124,41 +124,41 @@ impl Rule {
         Some(Self { units, alphas, is_by_ranks: true, reach })
     }
 
-    /// `starts`: see [`Spread::starts`].
-    fn seen(&self, noise: &[f64], starts: f64) -> Seen {
+    /// `starts`: see [`UnitSpread::starts`].
+    fn seen(&self, noise: &[f64], starts: f64) -> NullBounds {
         if starts > 0.0 {
             let mean =
                 WelchMean::on_one_start(noise, starts).filter(|mean| mean.n >= MEAN_UNITS_MIN as usize);
-            return Seen(self.alphas.map(|alpha| Some(mean?.interval(alpha))));
+            return NullBounds(self.alphas.map(|alpha| Some(mean?.interval(alpha))));
         }
         let bounds = |low: f64, high: f64| Bounds { low, high, level: 0.0 };
         if self.is_by_ranks {
             let walsh = WalshAverages::of(noise);
             let between = |rank: f64| walsh.as_ref().map(|walsh| walsh.between(rank as usize, 0.0));
-            return Seen(self.reach.map(|rank| rank.and_then(between)));
+            return NullBounds(self.reach.map(|rank| rank.and_then(between)));
         }
         let mean = PairedMean::of(noise);
         let around = |mean: PairedMean, reach: f64| {
             bounds(mean.estimate - reach * mean.standard_error, mean.estimate + reach * mean.standard_error)
         };
-        Seen(self.reach.map(|reach| Some(around(mean?, reach?))))
+        NullBounds(self.reach.map(|reach| Some(around(mean?, reach?))))
     }
 }
 
-/// Bounds that a metric without any difference has at a look, in spreads: as in [`Rule`].
+/// Bounds that a metric without any difference has at a look, in spreads: as in [`LookRule`].
 #[derive(Debug, Clone, Copy)]
-struct Seen([Option<Bounds>; 3]);
+struct NullBounds([Option<Bounds>; 3]);
 
 /// What is said of a metric at a look.
 #[derive(Debug, Clone, Copy)]
-struct Said {
+struct LookDecision {
     differs: bool,
     /// More units would change nothing that matters.
     is_clear: bool,
 }
 
-impl Seen {
-    fn says(&self, effect: f64, Spread { sd, margin, .. }: Spread) -> Said {
+impl NullBounds {
+    fn says(&self, effect: f64, UnitSpread { sd, margin, .. }: UnitSpread) -> LookDecision {
         let margin = Margin::of(margin);
         let moved = |bounds: Bounds| Bounds {
             low: (bounds.low + effect) * sd,
@@ -169,7 +169,7 @@ impl Seen {
         let differs = family.is_some_and(|bounds| bounds.low > 0.0 || bounds.high < 0.0);
         let is_within = narrower.is_some_and(|bounds| margin.holds(bounds));
         let is_beside = own.is_some_and(|bounds| margin.lies_beside(bounds));
-        Said { differs, is_clear: is_within || (differs && is_beside) }
+        LookDecision { differs, is_clear: is_within || (differs && is_beside) }
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
     /// In spreads, for several metrics none of which ends as equivalent.
     fn spreads(units: &[u32], together: usize) -> Option<f64> {
         let smallest =
-            smallest_visible(units, &vec![Spread { sd: 0.001, starts_sd: 0.0, margin: 0.0 }; together]);
+            smallest_visible(units, &vec![UnitSpread { sd: 0.001, starts_sd: 0.0, margin: 0.0 }; together]);
         assert_eq!(smallest.len(), together);
         smallest[0].map(|share| share.ln_1p() / 0.001)
     }
@@ -234,7 +234,7 @@ mod tests {
         let of_61 = visible(&[61], 1) * (61.0_f64 / 60.0).sqrt();
         assert!((of_61 / visible(&[60], 1) - 1.0).abs() < 0.05, "by t or by ranks: {of_61}");
         let of = |sd: f64, starts_sd: f64| {
-            smallest_visible(&[8, 16, 24], &[Spread { sd, starts_sd, margin: 0.0 }])[0].unwrap().ln_1p()
+            smallest_visible(&[8, 16, 24], &[UnitSpread { sd, starts_sd, margin: 0.0 }])[0].unwrap().ln_1p()
         };
         let of_sd = |sd: f64| of(sd, 0.0);
         assert!((of_sd(0.01) * 10.0 - of_sd(0.1)).abs() < 1e-9);
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn on_one_start_no_number_of_pairs_sees_less_than_starts_differ_by() {
         let of = |pairs: u32, starts_sd: f64| {
-            smallest_visible(&[pairs], &[Spread { sd: 0.01, starts_sd, margin: 0.0 }])[0].unwrap().ln_1p()
+            smallest_visible(&[pairs], &[UnitSpread { sd: 0.01, starts_sd, margin: 0.0 }])[0].unwrap().ln_1p()
         };
         // For starts that are known to differ by σ: (1.98 + 0.84) σ, and 5 standard errors of a rise by 0.28 ÷ σ.
         for pairs in [3, 8, 50] {
@@ -256,10 +256,11 @@ mod tests {
     #[test]
     fn what_may_end_as_equivalent_is_not_seen() {
         let of = |margin| {
-            smallest_visible(&[8, 16, 24], &[Spread { sd: 0.02, starts_sd: 0.0, margin }])[0].unwrap()
+            smallest_visible(&[8, 16, 24], &[UnitSpread { sd: 0.02, starts_sd: 0.0, margin }])[0].unwrap()
         };
         // Far below the margin the first look ends it, so that only what that one finds is seen.
-        let first = smallest_visible(&[8], &[Spread { sd: 0.02, starts_sd: 0.0, margin: 0.0 }])[0].unwrap();
+        let first =
+            smallest_visible(&[8], &[UnitSpread { sd: 0.02, starts_sd: 0.0, margin: 0.0 }])[0].unwrap();
         assert!(of(0.2) > first, "{} {first}", of(0.2));
         assert!(of(0.001) < 0.5 * of(0.2));
     }

@@ -80,7 +80,7 @@ pub enum Decision {
 
 /// What the differences of one metric say at one look.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Compared {
+pub struct LookOutcome {
     /// ln(B ÷ A): the Hodges–Lehmann estimate, or the mean.
     pub estimate: f64,
     /// Its interval at the look's level; `None` when there are too few differences for one.
@@ -97,7 +97,12 @@ pub struct Compared {
 /// equivalent that lie a margin apart (two one-sided tests, each of `alpha`).
 ///
 /// A metric without a family is judged alone. `None` when there is no difference, or one that is not finite.
-pub fn compare(differences: &[f64], margin: Margin, alpha: f64, family: Option<Family>) -> Option<Compared> {
+pub fn compare(
+    differences: &[f64],
+    margin: Margin,
+    alpha: f64,
+    family: Option<Family>,
+) -> Option<LookOutcome> {
     let known: Vec<Option<f64>> = differences.iter().copied().map(Some).collect();
     compare_with_ties(&known, margin, alpha, family)
 }
@@ -109,7 +114,7 @@ pub fn compare_with_ties(
     margin: Margin,
     alpha: f64,
     family: Option<Family>,
-) -> Option<Compared> {
+) -> Option<LookOutcome> {
     let with = |tie: f64| -> Vec<f64> { differences.iter().map(|known| known.unwrap_or(tie)).collect() };
     let even = with(0.0);
     let walsh = WalshAverages::of(&even)?;
@@ -120,7 +125,7 @@ pub fn compare_with_ties(
     } else {
         walsh.interval(2.0 * alpha)
     };
-    let evidence = Evidence {
+    let evidence = LookEvidence {
         units: differences.len(),
         estimate: walsh.estimate(),
         p,
@@ -140,7 +145,7 @@ pub fn compare_by_mean(
     margin: Margin,
     alpha: f64,
     family: Option<Family>,
-) -> Option<Compared> {
+) -> Option<LookOutcome> {
     let has_ties = differences.contains(&None);
     let differences: Vec<f64> = differences.iter().map(|known| known.unwrap_or(0.0)).collect();
     if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
@@ -149,7 +154,7 @@ pub fn compare_by_mean(
     let mean = WelchMean::on_one_start(&differences, starts_sd);
     let mean = mean.filter(|_| differences.len() >= MEAN_UNITS_MIN as usize);
     let p = mean.map_or(1.0, |mean| mean.p_value());
-    let evidence = Evidence {
+    let evidence = LookEvidence {
         units: differences.len(),
         estimate: differences.iter().sum::<f64>() / differences.len() as f64,
         p,
@@ -161,9 +166,9 @@ pub fn compare_by_mean(
 }
 
 /// The test of two sides that are not paired.
-pub fn compare_unpaired(means: &WelchMean, margin: Margin, alpha: f64) -> Compared {
+pub fn compare_unpaired(means: &WelchMean, margin: Margin, alpha: f64) -> LookOutcome {
     let p = means.p_value();
-    let evidence = Evidence {
+    let evidence = LookEvidence {
         units: means.n,
         estimate: means.estimate,
         p,
@@ -174,7 +179,7 @@ pub fn compare_unpaired(means: &WelchMean, margin: Margin, alpha: f64) -> Compar
     evidence.judge(margin, alpha)
 }
 
-struct Evidence {
+struct LookEvidence {
     units: usize,
     estimate: f64,
     p: f64,
@@ -184,8 +189,8 @@ struct Evidence {
     narrower: Option<Bounds>,
 }
 
-impl Evidence {
-    fn judge(self, margin: Margin, alpha: f64) -> Compared {
+impl LookEvidence {
+    fn judge(self, margin: Margin, alpha: f64) -> LookOutcome {
         let Self { units, estimate, p, family, interval, narrower } = self;
         let excludes_none = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
         let differs = interval.filter(excludes_none);
@@ -207,7 +212,7 @@ impl Evidence {
             // Until the half-width is shorter than the way to 0 or out of the margin, whichever is longer.
             None => Decision::Inconclusive { units_needed: needed(estimate.abs().max(room)) },
         };
-        Compared { estimate, interval, equivalence_interval: narrower, p, decision }
+        LookOutcome { estimate, interval, equivalence_interval: narrower, p, decision }
     }
 }
 
@@ -303,7 +308,7 @@ mod tests {
         let judged = |estimate: f64, bounds: Bounds, side: f64, p: f64| {
             let (interval, narrower) = (Some(bounds), Some(bounds));
             let family = Family { p, together: 1 };
-            let evidence = Evidence { units: 8, estimate, p, family, interval, narrower };
+            let evidence = LookEvidence { units: 8, estimate, p, family, interval, narrower };
             evidence.judge(Margin { low: -side, high: side }, 0.05).decision
         };
         let needed = |estimate, side| judged(estimate, bounds, side, 0.5);

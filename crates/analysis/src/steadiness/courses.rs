@@ -3,7 +3,7 @@
 use crate::cpu;
 use crate::error::AnalysisError;
 use crate::evidence::{items, streams_of};
-use crate::histogram::Distribution;
+use crate::histogram::LatencyDistribution;
 use crate::tally::{failed, unfinished, waited_ns};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -78,7 +78,7 @@ pub(crate) fn response_p50(
         }
     }
     let median = |second: u32| {
-        let mut response = Distribution::new();
+        let mut response = LatencyDistribution::new();
         for row in held.get(&second).into_iter().flatten() {
             if let Some(bytes) = row.histograms.get(&Timing::Response) {
                 response.add_histogram(bytes)?;

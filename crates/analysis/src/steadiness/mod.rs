@@ -3,11 +3,11 @@
 pub(crate) mod courses;
 mod short_term;
 
-use crate::caveats::found::Found;
+use crate::caveats::found::FoundCaveat;
 use crate::error::AnalysisError;
 use crate::evidence::{Window, is_open_loop};
-use crate::rows::{Item, Trial};
-use crate::steady::{Course, Figure, Penalties, Shape, course};
+use crate::rows::{ItemRows, TrialRows};
+use crate::steady::{FigureKind, Penalties, SeriesShape, SeriesSteadiness, course};
 use courses::SecondOf;
 use kdyno_model::caveat::{Caveat, Degree, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState};
@@ -26,14 +26,14 @@ const BROKERS: &str = "brokers";
 
 /// What is said of a trial's window.
 #[derive(Debug, Default)]
-pub(crate) struct Judged {
+pub(crate) struct WindowJudgement {
     pub(crate) conclusions: Vec<Conclusion>,
     pub(crate) caveats: Vec<ScopedCaveat>,
     /// A series is not steady, or too short to determine.
     has_doubtful: bool,
 }
 
-impl Judged {
+impl WindowJudgement {
     /// Whether every series that was tested is steady, and there was one.
     pub(crate) fn is_steady(&self) -> bool {
         !self.conclusions.is_empty() && !self.has_doubtful
@@ -46,11 +46,11 @@ impl Judged {
 /// # Errors
 /// When a stored histogram is damaged.
 pub(crate) fn judge(
-    trial: &Trial<'_>,
+    trial: &TrialRows<'_>,
     brokers: &[Subject],
     findings: &mut [Finding],
-) -> Result<Judged, AnalysisError> {
-    let mut judged = Judged::default();
+) -> Result<WindowJudgement, AnalysisError> {
+    let mut judged = WindowJudgement::default();
     let is_judged = courses::is_constant(trial.evidence) && !trial.evidence.start.trial.is_conditioning();
     let Some(window) = trial.window.filter(|_| is_judged) else { return Ok(judged) };
     for item in &trial.items {
@@ -71,7 +71,7 @@ pub(crate) fn judge(
     let seconds = window.first_second..window.end_second;
     let efficiency = courses::brokers_cpu_us_per_record(trial.evidence, brokers, seconds);
     if let Some(points) = courses::filled(&efficiency) {
-        let tested = Tested::of(BROKERS, EFFICIENCIES[0], Figure::Rate, &points, window);
+        let tested = Tested::of(BROKERS, EFFICIENCIES[0], FigureKind::Rate, &points, window);
         let tested: Vec<Tested> = tested.into_iter().collect();
         for mark in tested.iter().filter_map(Tested::mark) {
             put(mark, findings, |of| is_of_brokers(of) && EFFICIENCIES.contains(&of.metric.as_str()));
@@ -84,12 +84,12 @@ pub(crate) fn judge(
 /// One tested series.
 struct Tested {
     of: Address,
-    course: Course,
+    course: SeriesSteadiness,
     window: Window,
 }
 
 impl Tested {
-    fn of(subject: &str, metric: &str, figure: Figure, points: &[f64], window: Window) -> Option<Self> {
+    fn of(subject: &str, metric: &str, figure: FigureKind, points: &[f64], window: Window) -> Option<Self> {
         let course = course(points, figure, Penalties::MARK)?;
         let of = Address { subject: subject.to_owned(), metric: metric.to_owned() };
         Some(Self { of, course, window })
@@ -97,10 +97,10 @@ impl Tested {
 
     fn mark(&self) -> Option<Mark> {
         match self.course.shape {
-            Shape::Steady => None,
-            Shape::Drifting { .. } => Some(Mark::Drifting),
-            Shape::SeveralLevels(_) => Some(Mark::SeveralLevels),
-            Shape::TooShort { .. } => Some(Mark::TooShortToTell),
+            SeriesShape::Steady => None,
+            SeriesShape::Drifting { .. } => Some(Mark::Drifting),
+            SeriesShape::SeveralLevels(_) => Some(Mark::SeveralLevels),
+            SeriesShape::TooShort { .. } => Some(Mark::TooShortToTell),
         }
     }
 
@@ -108,19 +108,19 @@ impl Tested {
         let second =
             |point: usize| self.window.first_second.saturating_add(u32::try_from(point).unwrap_or(u32::MAX));
         match &self.course.shape {
-            Shape::Steady => SteadyState::Steady,
-            Shape::Drifting { per_point } => {
+            SeriesShape::Steady => SteadyState::Steady,
+            SeriesShape::Drifting { per_point } => {
                 SteadyState::Drifting { of: self.of.clone(), per_minute: 60.0 * per_point }
             }
-            Shape::SeveralLevels(levels) => {
-                let level = |level: &crate::steady::Level| Level {
+            SeriesShape::SeveralLevels(levels) => {
+                let level = |level: &crate::steady::LevelStretch| Level {
                     from_s: second(level.from),
                     to_s: second(level.to),
                     value: level.value,
                 };
                 SteadyState::SeveralLevels { of: self.of.clone(), levels: levels.iter().map(level).collect() }
             }
-            Shape::TooShort { needed } => {
+            SeriesShape::TooShort { needed } => {
                 SteadyState::TooShort { needed_s: u32::try_from(*needed).unwrap_or(u32::MAX) }
             }
         }
@@ -130,11 +130,11 @@ impl Tested {
     fn detail(&self) -> Option<String> {
         let of = &self.of;
         match &self.course.shape {
-            Shape::Steady | Shape::TooShort { .. } => None,
-            Shape::Drifting { per_point } => {
+            SeriesShape::Steady | SeriesShape::TooShort { .. } => None,
+            SeriesShape::Drifting { per_point } => {
                 Some(format!("{of} changed by {:+.1} % of its median per minute", 6000.0 * per_point))
             }
-            Shape::SeveralLevels(levels) => {
+            SeriesShape::SeveralLevels(levels) => {
                 let values = || levels.iter().map(|level| level.value);
                 let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
                 let ratio =
@@ -146,18 +146,22 @@ impl Tested {
 }
 
 /// An item's rate and, in an open loop, its p50; the one that its figures are about is first.
-fn item_series(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec<Tested>, AnalysisError> {
+fn item_series(
+    trial: &TrialRows<'_>,
+    item: &ItemRows<'_>,
+    window: Window,
+) -> Result<Vec<Tested>, AnalysisError> {
     let seconds = || window.first_second..window.end_second;
     let rate = courses::rate(trial.evidence, item.name, seconds());
     let metric = if item.plan.role.as_produce().is_some() { "acked_per_s" } else { "fetched_per_s" };
     // At less than a record a second, most seconds hold none by the schedule.
     let has_rate = rate.iter().sum::<f64>() >= rate.len() as f64;
-    let tested = has_rate.then(|| Tested::of(item.name, metric, Figure::Rate, &rate, window));
+    let tested = has_rate.then(|| Tested::of(item.name, metric, FigureKind::Rate, &rate, window));
     let mut tested: Vec<Tested> = tested.flatten().into_iter().collect();
     if is_open_loop(item.plan) {
         let p50 = courses::response_p50(trial.evidence, item.name, seconds(), SecondOf::Intent)?;
         let p50 = courses::filled(&p50)
-            .and_then(|points| Tested::of(item.name, "response.p50", Figure::Latency, &points, window));
+            .and_then(|points| Tested::of(item.name, "response.p50", FigureKind::Latency, &points, window));
         tested.splice(0..0, p50);
     }
     Ok(tested)
@@ -165,7 +169,7 @@ fn item_series(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec
 
 /// A rate's mark goes to the rates and, of what drifts or steps, to CPU time per record; in a closed loop
 /// latencies are what the rate makes them. A p50's goes to the latencies.
-fn mark_item(item: &Item<'_>, tested: &[Tested], findings: &mut [Finding]) {
+fn mark_item(item: &ItemRows<'_>, tested: &[Tested], findings: &mut [Finding]) {
     let is_open_loop = is_open_loop(item.plan);
     for (series, mark) in tested.iter().filter_map(|series| Some((series, series.mark()?))) {
         let is_latency = series.of.metric.contains('.');
@@ -198,10 +202,10 @@ fn put(mark: Mark, findings: &mut [Finding], concerns: impl Fn(&Address) -> bool
     }
 }
 
-impl Judged {
+impl WindowJudgement {
     /// What the series of one subject say: the first that is unsteady, or else too short to determine, or else the one
     /// that comes first.
-    fn add(&mut self, trial: &Trial<'_>, subject: &str, tested: &[Tested], short_term: Vec<ShortTerm>) {
+    fn add(&mut self, trial: &TrialRows<'_>, subject: &str, tested: &[Tested], short_term: Vec<ShortTerm>) {
         let Some(first) = tested.first() else { return };
         let scope = trial.scope();
         let unsteady = tested.iter().find(|series| series.detail().is_some());
@@ -217,7 +221,7 @@ impl Judged {
         let details: Vec<String> = tested.iter().filter_map(Tested::detail).collect();
         if !details.is_empty() {
             let caveat = Caveat::Unsteady { item: subject.to_owned(), detail: details.join("; ") };
-            self.caveats.extend(Found::from(caveat).scoped(trial, Degree::Usual));
+            self.caveats.extend(FoundCaveat::from(caveat).scoped(trial, Degree::Usual));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a claim of sustained load would need and a window did not hold.
 
 use crate::evidence::{NS_PER_S, Window};
-use crate::rows::{Item, Trial};
+use crate::rows::{ItemRows, TrialRows};
 use kdyno_model::conclusion::ShortTerm;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::Storage;
@@ -26,7 +26,7 @@ const SEGMENT_BYTES: f64 = 1_073_741_824.0;
 const DIRTY_BACKGROUND_BYTES: &str = "dirty_background_bytes";
 
 /// What an item that produces would need. Bytes are those of its requests, as they go over the wire and into the logs.
-pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<ShortTerm> {
+pub(super) fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> Vec<ShortTerm> {
     let effective = &trial.evidence.start.trial.effective;
     let Some(topic) =
         effective.topics.get(&item.plan.topic).filter(|_| item.plan.role.as_produce().is_some())
@@ -88,13 +88,13 @@ pub(super) fn concerns(short: &[ShortTerm], is_open_loop: bool, rates: &[&str], 
 }
 
 /// Whether figures of a trial are marked. A comparison speaks of a difference between two windows that are as short.
-pub(super) fn is_marked(trial: &Trial<'_>) -> bool {
+pub(super) fn is_marked(trial: &TrialRows<'_>) -> bool {
     !matches!(trial.evidence.start.trial.reason, TrialReason::Pair | TrialReason::Duet)
 }
 
 /// What was in force for the topic, or for a broker; else what was requested, for the topic or the brokers, or Kafka's
 /// own.
-fn segment_bytes(trial: &Trial<'_>, name: &str, topic: &BTreeMap<String, String>) -> f64 {
+fn segment_bytes(trial: &TrialRows<'_>, name: &str, topic: &BTreeMap<String, String>) -> f64 {
     let start = &trial.evidence.start;
     let of = |subject: &Subject, setting| Some(start.settings.get(subject)?.get(setting)?.value.as_str());
     let in_force = of(&Subject::Topic(name.to_owned()), "segment.bytes").or_else(|| {

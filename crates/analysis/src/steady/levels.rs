@@ -4,12 +4,12 @@
 pub(super) const LEVEL_MIN: usize = 5;
 
 /// Prefix sums, from which the cost of any stretch follows at once.
-struct Sums {
+struct PrefixSums {
     values: Vec<f64>,
     squares: Vec<f64>,
 }
 
-impl Sums {
+impl PrefixSums {
     fn of(points: &[f64]) -> Self {
         let (mut values, mut squares) = (vec![0.0], vec![0.0]);
         let (mut value, mut square) = (0.0, 0.0);
@@ -44,7 +44,7 @@ pub(super) struct Division {
 /// 2012) is the faster form for series much longer than the points of a window.
 pub(super) fn best_division(points: &[f64], variance: f64, penalty: f64) -> Division {
     let n = points.len();
-    let sums = Sums::of(points);
+    let sums = PrefixSums::of(points);
     // Least cost of the first `to` points and where its last level begins.
     let mut best: Vec<(f64, usize)> = vec![(f64::INFINITY, 0); n + 1];
     best[0] = (-penalty, 0);

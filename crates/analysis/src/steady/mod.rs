@@ -39,7 +39,7 @@ impl Penalties {
     pub const WARMUP: Self = Self { line: 4.0, level: 2.5 };
 }
 
-/// Normal deviate by which [`Course::smallest_step`] exceeds what is believed: nine in ten would, were the noise known.
+/// Normal deviate by which [`SeriesSteadiness::smallest_step`] exceeds what is believed: nine in ten would, were the noise known.
 const SEEN: f64 = 1.281_6;
 
 /// By how many points' worth the smallest step is wider because the noise of a few points is not well known: ÷ n.
@@ -59,14 +59,14 @@ const FLOOR: f64 = 0.01;
 
 /// What kind of figure a series is of: it says how large a change has to be to matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
+pub enum FigureKind {
     /// A rate, or CPU time per record: 3 %.
     Rate,
     /// A latency: 10 %.
     Latency,
 }
 
-impl Figure {
+impl FigureKind {
     /// Least ratio of two levels, or of a drift's end to its start, that is worth a mark. They are the margins within
     /// which a comparison calls two such figures equivalent.
     pub fn least_ratio(self) -> f64 {
@@ -79,9 +79,9 @@ impl Figure {
 
 /// What became of a series over its time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Course {
+pub struct SeriesSteadiness {
     /// The description that fits.
-    pub shape: Shape,
+    pub shape: SeriesShape,
     /// Smallest step in its middle that would have been seen with a probability of 80 % or more, as a share of the level
     /// (0.1: a step of 10 %). `None` of too few points to know the noise.
     pub smallest_step: Option<f64>,
@@ -89,7 +89,7 @@ pub struct Course {
 
 /// How a series lies.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
+pub enum SeriesShape {
     /// On one level.
     Steady,
     /// It changes evenly.
@@ -98,7 +98,7 @@ pub enum Shape {
         per_point: f64,
     },
     /// On several levels.
-    SeveralLevels(Vec<Level>),
+    SeveralLevels(Vec<LevelStretch>),
     /// No change was seen, but one by [`STEP_MAX`] might have hidden in the noise.
     TooShort {
         /// Points from which that would be seen in such noise.
@@ -108,7 +108,7 @@ pub enum Shape {
 
 /// A stretch of one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
+pub struct LevelStretch {
     /// First point.
     pub from: usize,
     /// First point after it.
@@ -118,18 +118,24 @@ pub struct Level {
 }
 
 /// How a series of finite points from 0 on lies; `None` where all are 0.
-pub fn course(points: &[f64], figure: Figure, penalties: Penalties) -> Option<Course> {
+pub fn course(points: &[f64], figure: FigureKind, penalties: Penalties) -> Option<SeriesSteadiness> {
     if !points.iter().any(|point| *point > 0.0) {
         return None;
     }
     if points.len() < POINTS_MIN {
-        return Some(Course { shape: Shape::TooShort { needed: POINTS_NEEDED }, smallest_step: None });
+        return Some(SeriesSteadiness {
+            shape: SeriesShape::TooShort { needed: POINTS_NEEDED },
+            smallest_step: None,
+        });
     }
     let size = points.len().div_ceil(POINTS_MAX);
     let batches = means(points, size);
     let level = median(&mut batches.clone())?;
     if level <= 0.0 {
-        return Some(Course { shape: Shape::SeveralLevels(stretches(points)), smallest_step: None });
+        return Some(SeriesSteadiness {
+            shape: SeriesShape::SeveralLevels(stretches(points)),
+            smallest_step: None,
+        });
     }
     let logs: Vec<f64> = batches.iter().map(|point| (point / level).max(FLOOR).ln()).collect();
     let noise = Noise::of(&logs, SD_MIN)?;
@@ -141,14 +147,14 @@ pub fn course(points: &[f64], figure: Figure, penalties: Penalties) -> Option<Co
         Description::Levels(starts) => several_levels(points, (&logs, noise.sd), &starts, size, least),
     };
     let steady = || match step <= STEP_MAX.ln() {
-        true => Shape::Steady,
-        false => Shape::TooShort { needed: points_needed(logs.len(), step) * size },
+        true => SeriesShape::Steady,
+        false => SeriesShape::TooShort { needed: points_needed(logs.len(), step) * size },
     };
-    Some(Course { shape: shape.unwrap_or_else(steady), smallest_step: Some(step.exp_m1()) })
+    Some(SeriesSteadiness { shape: shape.unwrap_or_else(steady), smallest_step: Some(step.exp_m1()) })
 }
 
 /// Where a series that is 0 in half of its points or more is 0, and where it is not.
-fn stretches(points: &[f64]) -> Vec<Level> {
+fn stretches(points: &[f64]) -> Vec<LevelStretch> {
     let mut to = 0;
     let runs = points.chunk_by(|a, b| (*a > 0.0) == (*b > 0.0));
     let levels = runs.map(|run| {
@@ -160,8 +166,8 @@ fn stretches(points: &[f64]) -> Vec<Level> {
 }
 
 /// A stretch of one level.
-fn level(points: &[f64], from: usize, to: usize) -> Level {
-    Level { from, to, value: median(&mut points[from..to].to_vec()).unwrap_or(0.0) }
+fn level(points: &[f64], from: usize, to: usize) -> LevelStretch {
+    LevelStretch { from, to, value: median(&mut points[from..to].to_vec()).unwrap_or(0.0) }
 }
 
 /// Means of so many neighbours each; the last ones that make no whole batch are left out.
@@ -209,10 +215,10 @@ fn describe(points: &[f64], noise: &Noise, penalties: Penalties) -> Description 
 }
 
 /// Unless it goes less far than matters.
-fn drifting(batches: &[f64], logs: &[f64], size: usize, least: f64) -> Option<Shape> {
+fn drifting(batches: &[f64], logs: &[f64], size: usize, least: f64) -> Option<SeriesShape> {
     let change = theil_sen(logs)? * (logs.len() - 1) as f64;
     let per_point = theil_sen(batches)? / median(&mut batches.to_vec())? / size as f64;
-    (change.abs() >= least).then_some(Shape::Drifting { per_point })
+    (change.abs() >= least).then_some(SeriesShape::Drifting { per_point })
 }
 
 /// The levels of a division, neighbours that differ by less than matters taken together; unless one is left. They differ by
@@ -223,7 +229,7 @@ fn several_levels(
     starts: &[usize],
     size: usize,
     least: f64,
-) -> Option<Shape> {
+) -> Option<SeriesShape> {
     let stretch = |from: usize, to: usize| {
         let middle = median(&mut logs[from..to].to_vec()).unwrap_or(0.0);
         let near = logs[from..to].iter().map(|log| log.clamp(middle - 3.0 * sd, middle + 3.0 * sd));
@@ -231,7 +237,7 @@ fn several_levels(
         let end = if to == logs.len() { points.len() } else { to * size };
         (level(points, from * size, end), mean)
     };
-    let apart = |pair: &[(Level, f64)]| {
+    let apart = |pair: &[(LevelStretch, f64)]| {
         let ((first, first_mean), (second, second_mean)) = (pair[0], pair[1]);
         // Two levels of 0 have no ratio.
         (second.value / first.value).ln().abs().min((second_mean - first_mean).abs())
@@ -239,7 +245,7 @@ fn several_levels(
     let mut starts = starts.to_vec();
     loop {
         let ends = starts.iter().skip(1).copied().chain([logs.len()]);
-        let levels: Vec<(Level, f64)> =
+        let levels: Vec<(LevelStretch, f64)> =
             starts.iter().zip(ends).map(|(from, to)| stretch(*from, to)).collect();
         let nearest = levels.windows(2).map(apart).enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
         match nearest {
@@ -247,7 +253,9 @@ fn several_levels(
                 starts.remove(at + 1);
             }
             Some(_) => {
-                return Some(Shape::SeveralLevels(levels.into_iter().map(|(level, _)| level).collect()));
+                return Some(SeriesShape::SeveralLevels(
+                    levels.into_iter().map(|(level, _)| level).collect(),
+                ));
             }
             None => return None,
         }

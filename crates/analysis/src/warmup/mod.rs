@@ -4,7 +4,7 @@ mod seen;
 
 pub use seen::{progress, so_far};
 
-use crate::steady::{self, Figure, POINTS_MIN, Penalties, Shape};
+use crate::steady::{self, FigureKind, POINTS_MIN, Penalties, SeriesShape};
 
 /// How far the median of the newest five seconds may lie above the least of five seconds so far, seconds of load: the
 /// records that are in flight anyway are open in every second.
@@ -22,7 +22,7 @@ const POINTS_MAX: usize = 30;
 
 /// Between what a warm-up may last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct WarmupBounds {
     /// It never ends before, seconds.
     pub least_s: u32,
     /// It ends then in any case, seconds.
@@ -39,32 +39,32 @@ pub struct SoFar {
     /// Records acknowledged or fetched, all load items together.
     pub records: u64,
     /// What must have settled.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<WarmupSeries>,
 }
 
 /// One series, a point per second in order; seconds without a value are left out.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Watched {
+pub struct WarmupSeries {
     /// What it is, for messages: `writers.acked_per_s`.
     pub what: String,
     /// How it is judged.
-    pub by: Judged,
+    pub by: SeriesKind,
     /// The points.
     pub points: Vec<f64>,
 }
 
 /// How a series is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judged {
+pub enum SeriesKind {
     /// By its ratios.
-    As(Figure),
+    As(FigureKind),
     /// As open records ÷ records offered per second: a queue, in seconds of load.
     Queue,
 }
 
 /// The state of a warm-up.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Progress {
+pub enum WarmupProgress {
     /// It has settled.
     Settled,
     /// Its longest time is over, and this had not settled.
@@ -80,10 +80,10 @@ pub enum Progress {
 }
 
 /// Whether a warm-up has ended.
-pub fn has_ended(so_far: &SoFar, bounds: &Bounds) -> Progress {
+pub fn has_ended(so_far: &SoFar, bounds: &WarmupBounds) -> WarmupProgress {
     let unsettled = so_far.watched.iter().find_map(unsettled);
     if so_far.seconds >= bounds.most_s {
-        return unsettled.map_or(Progress::Settled, |why| Progress::NotSettled { why });
+        return unsettled.map_or(WarmupProgress::Settled, |why| WarmupProgress::NotSettled { why });
     }
     let why = if so_far.seconds < bounds.least_s {
         Some(format!("it lasts {} s at least", bounds.least_s))
@@ -92,25 +92,25 @@ pub fn has_ended(so_far: &SoFar, bounds: &Bounds) -> Progress {
     } else {
         unsettled
     };
-    why.map_or(Progress::Settled, |why| Progress::NotYet { why })
+    why.map_or(WarmupProgress::Settled, |why| WarmupProgress::NotYet { why })
 }
 
 /// Why a series has not settled.
-fn unsettled(watched: &Watched) -> Option<String> {
+fn unsettled(watched: &WarmupSeries) -> Option<String> {
     let what = &watched.what;
     let points = &watched.points;
     if points.len() < POINTS_MIN {
         return Some(format!("{what}: {} of at least {POINTS_MIN} seconds", points.len()));
     }
     match watched.by {
-        Judged::As(figure) => changes(points, figure),
-        Judged::Queue => queues(points),
+        SeriesKind::As(figure) => changes(points, figure),
+        SeriesKind::Queue => queues(points),
     }
     .map(|why| format!("{what} {why}"))
 }
 
 /// The newest points after the truncation that MSER-5 finds, which is in the first half, must be steady.
-fn changes(points: &[f64], figure: Figure) -> Option<String> {
+fn changes(points: &[f64], figure: FigureKind) -> Option<String> {
     let n = points.len();
     let cut = steady::truncation(points);
     let kept = &points[cut.max(n.saturating_sub(POINTS_MAX)).min(n - POINTS_MIN)..];
@@ -119,14 +119,14 @@ fn changes(points: &[f64], figure: Figure) -> Option<String> {
         return Some("is 0".to_owned());
     };
     match course.shape {
-        Shape::Steady => {}
-        Shape::TooShort { .. } if seconds >= POINTS_MAX => {}
-        Shape::TooShort { .. } => return Some("varies too much to tell yet".to_owned()),
-        Shape::Drifting { per_point } => {
+        SeriesShape::Steady => {}
+        SeriesShape::TooShort { .. } if seconds >= POINTS_MAX => {}
+        SeriesShape::TooShort { .. } => return Some("varies too much to tell yet".to_owned()),
+        SeriesShape::Drifting { per_point } => {
             let percent = 100.0 * per_point * seconds as f64;
             return Some(format!("changed by {percent:+.0} % in the last {seconds} s"));
         }
-        Shape::SeveralLevels(levels) => {
+        SeriesShape::SeveralLevels(levels) => {
             let seconds = levels.last().map_or(0, |level| level.to - level.from);
             return Some(format!("went to another level {seconds} s ago"));
         }

@@ -1,15 +1,15 @@
 //! What was seen of a warm-up, from the evidence of a trial under way.
 
-use super::{Bounds, Judged, Progress, SoFar, Watched, has_ended};
+use super::{SeriesKind, SoFar, WarmupBounds, WarmupProgress, WarmupSeries, has_ended};
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, is_open_loop, items};
 use crate::steadiness::courses::{self, SecondOf};
-use crate::steady::Figure;
+use crate::steady::FigureKind;
 use crate::trial::brokers_of;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{LoadPlan, PhasesPlan};
 
-impl Bounds {
+impl WarmupBounds {
     /// Series of a warm-up that ends by evidence; `None` for one that always lasts the same time.
     pub fn of(phases: &PhasesPlan) -> Option<Self> {
         let auto = phases.warmup_auto?;
@@ -24,8 +24,8 @@ impl Bounds {
 ///
 /// # Errors
 /// When a stored histogram is damaged.
-pub fn progress(evidence: &TrialEvidence, seconds: u32) -> Result<Option<Progress>, AnalysisError> {
-    let Some(bounds) = Bounds::of(&evidence.start.trial.effective.phases) else { return Ok(None) };
+pub fn progress(evidence: &TrialEvidence, seconds: u32) -> Result<Option<WarmupProgress>, AnalysisError> {
+    let Some(bounds) = WarmupBounds::of(&evidence.start.trial.effective.phases) else { return Ok(None) };
     Ok(Some(has_ended(&so_far(evidence, seconds)?, &bounds)))
 }
 
@@ -44,7 +44,7 @@ pub fn so_far(evidence: &TrialEvidence, seconds: u32) -> Result<SoFar, AnalysisE
         // An item that reads what no one writes has nothing to settle.
         if item.role.as_produce().is_some() || served > 0.0 {
             let metric = if item.role.as_produce().is_some() { "acked_per_s" } else { "fetched_per_s" };
-            watched.push(as_figure(format!("{name}.{metric}"), Figure::Rate, rate));
+            watched.push(as_figure(format!("{name}.{metric}"), FigureKind::Rate, rate));
         }
         watched.extend(of_open_loop(evidence, name, item, seconds)?);
     }
@@ -54,7 +54,7 @@ pub fn so_far(evidence: &TrialEvidence, seconds: u32) -> Result<SoFar, AnalysisE
         cpu.pop();
     }
     let cpu = courses::filled(&cpu);
-    watched.extend(cpu.map(|cpu| as_figure("brokers.cpu_us_per_record".to_owned(), Figure::Rate, cpu)));
+    watched.extend(cpu.map(|cpu| as_figure("brokers.cpu_us_per_record".to_owned(), FigureKind::Rate, cpu)));
     // A sum of whole numbers far below 2⁵³.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Ok(SoFar { seconds, records: records as u64, watched })
@@ -65,7 +65,7 @@ fn of_open_loop(
     name: &str,
     item: &LoadPlan,
     seconds: u32,
-) -> Result<Vec<Watched>, AnalysisError> {
+) -> Result<Vec<WarmupSeries>, AnalysisError> {
     if !is_open_loop(item) {
         return Ok(Vec::new());
     }
@@ -73,11 +73,11 @@ fn of_open_loop(
     let p50 = courses::filled(&p50).unwrap_or_default();
     let queue = courses::queue_s(evidence, name, seconds);
     Ok(vec![
-        as_figure(format!("{name}.response.p50"), Figure::Latency, p50),
-        Watched { what: format!("the open records of {name}"), by: Judged::Queue, points: queue },
+        as_figure(format!("{name}.response.p50"), FigureKind::Latency, p50),
+        WarmupSeries { what: format!("the open records of {name}"), by: SeriesKind::Queue, points: queue },
     ])
 }
 
-fn as_figure(what: String, figure: Figure, points: Vec<f64>) -> Watched {
-    Watched { what, by: Judged::As(figure), points }
+fn as_figure(what: String, figure: FigureKind, points: Vec<f64>) -> WarmupSeries {
+    WarmupSeries { what, by: SeriesKind::As(figure), points }
 }

@@ -1,6 +1,6 @@
 //! An attached cluster on the host that the load comes from: its brokers share the processors, they are not other programs.
 
-use crate::fixture::{S, Trial, closed_loop, unscoped};
+use crate::fixture::{S, TrialFixture, closed_loop, unscoped};
 use crate::limit;
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, LimitKind, ShortTerm};
@@ -41,7 +41,7 @@ pub fn target(price: Option<Price>) -> SystemPlan {
 /// Caveats about CPUs of a trial next to programs that used 0.6 of the host's two, which may be the brokers unless
 /// these were probed.
 fn caveats(attached_here: bool, brokers_probed: bool) -> Vec<(Severity, Caveat)> {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.probes.retain(|reading| brokers_probed || !matches!(reading.subject, Subject::Broker(_)));
     trial.start.trial.effective.system = target(None);
     for reading in &mut trial.probes {
@@ -61,7 +61,7 @@ fn caveats(attached_here: bool, brokers_probed: bool) -> Vec<(Severity, Caveat)>
 /// What is reported of the log of a topic that was there before the run, when it grew by so many records; 12,000 were
 /// acknowledged.
 fn told_of_log(growth: u64) -> Vec<Caveat> {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let mut system = target(None);
     if let SystemPlan::Attached(target) = &mut system {
         target.topics.insert("perf".to_owned(), "team-a.load".to_owned());
@@ -105,7 +105,7 @@ fn elsewhere_what_uses_the_host_is_not_the_cluster() {
 #[test]
 fn what_others_used_of_the_host_is_not_blamed_on_brokers_that_nobody_probed() {
     let found = |busy: f64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         trial.probes.retain(|reading| !matches!(reading.subject, Subject::Broker(_)));
         trial.start.trial.effective.system = target(None);
         let fact = (cluster_fact::ON_THIS_HOST.to_owned(), cluster_fact::YES.to_owned());
@@ -121,7 +121,7 @@ fn what_others_used_of_the_host_is_not_blamed_on_brokers_that_nobody_probed() {
 }
 
 /// What a trial at 1,000 records/s of 128 bytes says of the cost of written data.
-fn costs(trial: &Trial) -> Vec<(String, Unit, Value)> {
+fn costs(trial: &TrialFixture) -> Vec<(String, Unit, Value)> {
     let findings = kdyno_analysis::trial::judge(trial).unwrap().findings;
     let costs = findings.into_iter().filter(|finding| is_cost(&finding.of.metric));
     costs.map(|finding| (finding.of.subject, finding.unit, finding.estimate)).collect()
@@ -130,7 +130,7 @@ fn costs(trial: &Trial) -> Vec<(String, Unit, Value)> {
 #[test]
 fn what_is_written_costs_the_price_of_its_time() {
     let priced = || target(Some(Price { per_hour: 4.608, currency: "USD".to_owned() }));
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     assert_eq!(costs(&trial), [], "a cluster of our own has no price");
     trial.start.trial.effective.system = target(None);
     assert_eq!(costs(&trial), [], "none is declared");
@@ -152,8 +152,8 @@ fn what_is_written_costs_the_price_of_its_time() {
 
 #[test]
 fn a_cost_has_the_marks_of_the_rate() {
-    let marks = |change: fn(&mut Trial)| {
-        let mut trial = Trial::clean();
+    let marks = |change: fn(&mut TrialFixture)| {
+        let mut trial = TrialFixture::clean();
         trial.start.trial.effective.system =
             target(Some(Price { per_hour: 1.0, currency: "USD".to_owned() }));
         change(&mut trial);
@@ -183,7 +183,7 @@ fn a_cost_has_the_marks_of_the_rate() {
 #[test]
 fn a_window_is_short_of_what_the_one_who_measures_says() {
     let missing = |sustain_ns: Option<u64>| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let SystemPlan::Attached(mut plan) = target(None) else { panic!("attached") };
         plan.sustain_ns = sustain_ns;
         trial.start.trial.effective.system = SystemPlan::Attached(plan);
@@ -206,7 +206,7 @@ fn a_window_is_short_of_what_the_one_who_measures_says() {
 /// What is reported of brokers that had taken so many records each when the load began, which brings each 500 per
 /// second, and that were first asked at this instant.
 fn fresh(system: SystemPlan, taken: f64, first_ms: i64) -> Vec<(Severity, Caveat)> {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.start.trial.effective.system = system;
     for broker in [0, 1] {
         let row = |at_ms: i64| ProbeReading {
@@ -233,7 +233,7 @@ fn brokers_of_a_target_that_had_taken_hardly_anything_are_told() {
     assert_eq!(of(9_000.0).len(), 1);
     assert_eq!(fresh(target(None), 0.0, 6_000), [], "what they had taken at T0 is not known");
     assert_eq!(
-        fresh(Trial::clean().start.trial.effective.system.clone(), 0.0, 1),
+        fresh(TrialFixture::clean().start.trial.effective.system.clone(), 0.0, 1),
         [],
         "a start that the run saw"
     );

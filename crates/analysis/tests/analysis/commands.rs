@@ -1,6 +1,6 @@
 //! What is stated of load items that are commands.
 
-use crate::fixture::{Trial, event};
+use crate::fixture::{TrialFixture, event};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Mark, Value};
@@ -12,7 +12,7 @@ use kdyno_model::sample::ProbeReading;
 use std::collections::BTreeMap;
 
 /// A command with these readings.
-fn command(trial: &mut Trial, readings: &[(i64, &str, f64)]) {
+fn command(trial: &mut TrialFixture, readings: &[(i64, &str, f64)]) {
     let plan = CommandPlan {
         run: vec!["./import".to_owned()],
         http: None,
@@ -33,7 +33,7 @@ fn command(trial: &mut Trial, readings: &[(i64, &str, f64)]) {
 
 #[test]
 fn a_command_that_ended_by_itself_has_its_duration_and_what_it_told() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let before = trial.findings().len();
     command(
         &mut trial,
@@ -67,7 +67,7 @@ fn a_command_that_ended_by_itself_has_its_duration_and_what_it_told() {
 
 #[test]
 fn a_trial_of_whose_command_nobody_saw_the_end_was_cut_short() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     command(&mut trial, &[]);
     let is_cut_short = |caveat: &Caveat| matches!(caveat, Caveat::CutShort { .. });
     let subject = || Subject::Item("import".to_owned());
@@ -86,7 +86,7 @@ fn a_trial_of_whose_command_nobody_saw_the_end_was_cut_short() {
 
 #[test]
 fn a_command_that_failed_took_at_least_so_long_and_its_figures_are_not_to_be_used() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     command(&mut trial, &[(9, series::ENDED_AFTER_S, 30.0)]);
     let detail = "import: it did not end within its timeout of 30 s and was ended";
     trial.events.push(event(EventKind::CommandFailed, Subject::Item("import".to_owned()), detail));
@@ -108,7 +108,7 @@ fn a_command_that_failed_took_at_least_so_long_and_its_figures_are_not_to_be_use
 fn requests_that_failed_are_told_beside_the_times_that_hold_them() {
     let is_it = |caveat: &Caveat| matches!(caveat, Caveat::RequestsFailed { .. });
     let with = |errors: f64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let readings = [
             (9, series::DURATION_S, 4.0),
             (9, series::REQUESTS_TOTAL, 400.0),
@@ -139,7 +139,7 @@ fn requests_that_failed_are_told_beside_the_times_that_hold_them() {
 fn users_whose_sender_has_no_time_left_are_told() {
     let is_it = |caveat: &Caveat| matches!(caveat, Caveat::ThreadBusy { .. });
     let with = |cpu_s: f64, is_http: bool| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         command(&mut trial, &[(9, series::ENDED_AFTER_S, 10.0), (9, series::CPU_S, cpu_s)]);
         let target = HttpTarget {
             address: "http://h".to_owned(),
@@ -176,7 +176,7 @@ fn users_whose_sender_has_no_time_left_are_told() {
 fn what_commands_used_is_not_the_load_of_other_programs() {
     let is_other = |caveat: &Caveat| matches!(caveat, Caveat::OtherLoad { .. });
     let busy = |cpu_s: f64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         trial.probes.retain(|reading| reading.subject != Subject::Host);
         trial.counter(Subject::Host, kdyno_model::sample::series::CPU_USER_S_TOTAL, 100.0);
         trial.counter(Subject::Host, kdyno_model::sample::series::CPU_SYSTEM_S_TOTAL, 0.0);
@@ -190,7 +190,7 @@ fn what_commands_used_is_not_the_load_of_other_programs() {
 /// A second in which nothing began has no mean, and what is reported of the whole at the end is of no second.
 #[test]
 fn mean_response_times_are_of_the_requests_that_began_in_a_second() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let at = |at_s: i64, series, value| (at_s * 1_000_000_000, series, value);
     let counted =
         [(3, 100.0), (4, 100.0), (5, 300.0), (9, 300.0)].map(|(s, n)| at(s, series::REQUESTS_TOTAL, n));
@@ -208,7 +208,7 @@ fn mean_response_times_are_of_the_requests_that_began_in_a_second() {
 #[test]
 fn what_a_tool_tells_of_some_seconds_is_a_rate_of_these() {
     let points = |format: OutputFormat| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let totals = [(2, 1_000.0), (7, 6_000.0), (12, 16_000.0), (13, 17_000.0)];
         let readings = totals.map(|(at_s, total)| (at_s * 1_000_000_000, series::REQUESTS_TOTAL, total));
         command(&mut trial, &readings);

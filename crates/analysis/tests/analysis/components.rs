@@ -1,11 +1,11 @@
 //! What is stated of components, and what their death means.
 
-use crate::fixture::{Trial, event};
+use crate::fixture::{TrialFixture, event};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::Value;
 use kdyno_model::plan::component::series as database;
 use kdyno_model::plan::{
-    ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, PostgresPlan, ProxyPlan, Ready, StopSignal,
+    ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, PostgresPlan, ProxyPlan, ReadyWhen, StopSignal,
 };
 use kdyno_model::sample::series;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ fn component(name: &str, kind: ComponentKind) -> ComponentPlan {
         name: name.to_owned(),
         kind,
         environment: BTreeMap::new(),
-        ready: Ready::Port,
+        ready: ReadyWhen::Port,
         ready_within_ns: 1,
         stop_signal: StopSignal::Term,
         stop_within_ns: 1,
     }
 }
 
-fn both() -> Trial {
-    let mut trial = Trial::clean();
+fn both() -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     let plan = PostgresPlan { version: None, database: "library".to_owned(), settings: BTreeMap::new() };
     trial.start.trial.effective.components = vec![
         component("db", ComponentKind::Postgres(plan)),
@@ -34,7 +34,7 @@ fn both() -> Trial {
 
 #[test]
 fn of_components_what_they_used_is_told_and_of_databases_what_they_count() {
-    let before = Trial::clean().findings().len();
+    let before = TrialFixture::clean().findings().len();
     let mut trial = both();
     let db = || Subject::Component("db".to_owned());
     for (of, user, system) in [(db(), 0.5, 0.25), (Subject::Component("web".to_owned()), 0.1, 0.0)] {
@@ -69,7 +69,7 @@ fn a_database_that_nobody_read_any_more_tells_nothing_of_the_window() {
 /// What was read until it died is no figure of the whole window.
 #[test]
 fn each_record_goes_through_a_proxy_and_one_that_died_has_no_processor_time() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let kroxylicious = ProxyPlan::Kroxylicious(KROXYLICIOUS.to_owned());
     trial.start.trial.effective.components = vec![component(PROXY, ComponentKind::Proxy(kroxylicious))];
     let proxy = Subject::Component(PROXY.to_owned());
@@ -78,7 +78,7 @@ fn each_record_goes_through_a_proxy_and_one_that_died_has_no_processor_time() {
     let Value::Is(records_per_s) = trial.value("writers.acked_per_s") else { panic!("a rate") };
     trial.is("proxy.cpu_percent", 75.0);
     trial.is("proxy.cpu_us_per_record", 750_000.0 / records_per_s);
-    let is_untold = |trial: &Trial| {
+    let is_untold = |trial: &TrialFixture| {
         for metric in ["cpu_percent", "cpu_us_per_record", "records_per_s_per_core"] {
             assert_eq!(trial.value(&format!("proxy.{metric}")), Value::None, "{metric}");
         }

@@ -1,19 +1,19 @@
 //! End-to-end latencies: what was handed over, what never was, and where it is unknown.
 
-use crate::fixture::{MS, PER_SECOND, READERS, S, Trial, histogram};
+use crate::fixture::{MS, PER_SECOND, READERS, S, TrialFixture, histogram};
 use kdyno_analysis::series;
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::finding::{Mark, Value};
-use kdyno_model::plan::{IsolationLevel, LoadSpan, Payload, Read, Role, RoleKind, StartOffset};
+use kdyno_model::plan::{IsolationLevel, LoadSpan, Payload, ReadDepth, Role, RoleKind, StartOffset};
 use kdyno_model::sample::{Grain, Phase, Sample, Timing};
 
-fn reader_seconds(trial: &mut Trial) -> impl Iterator<Item = &mut Sample> {
+fn reader_seconds(trial: &mut TrialFixture) -> impl Iterator<Item = &mut Sample> {
     trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second)
 }
 
 /// A trial whose readers were handed all records but `missing` ones of second 5, each after 6 ms, 1 ms of it hand-over.
-fn trial(missing: u64) -> Trial {
-    let mut trial = Trial::clean();
+fn trial(missing: u64) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     for row in reader_seconds(&mut trial) {
         let kept = PER_SECOND - if row.t0_second == 5 { missing } else { 0 };
         (row.counts.end_to_end, row.counts.discarded) = (kept, 3);
@@ -37,7 +37,7 @@ fn timed(row: &mut Sample, timing: Timing, ns: u64, records: u64) {
     row.sums_ns.insert(timing, u128::from(records * ns));
 }
 
-fn is_stated(trial: &Trial, address: &str) -> bool {
+fn is_stated(trial: &TrialFixture, address: &str) -> bool {
     trial.findings().iter().any(|finding| finding.of.to_string() == address)
 }
 
@@ -106,19 +106,19 @@ fn latencies_below_zero_are_told_with_their_sign() {
 
 #[test]
 fn where_there_is_no_telling_nothing_is_told() {
-    let nothing = |trial: &Trial| {
+    let nothing = |trial: &TrialFixture| {
         ["end_to_end", "censored", "discarded", "end_to_end.p50", "hand_over.p99"]
             .iter()
             .all(|metric| !is_stated(trial, &format!("readers.{metric}")))
     };
-    let changed = |change: fn(&mut Trial)| {
+    let changed = |change: fn(&mut TrialFixture)| {
         let mut trial = trial(200);
         change(&mut trial);
         trial
     };
     assert!(nothing(&changed(|trial| trial.writers().payload = Payload::Pooled { pool_bytes: 1 })));
-    assert!(nothing(&changed(|trial| readers(trial).read = Read::Crc)));
-    assert!(nothing(&Trial::clean()), "consumers of earlier versions did not look");
+    assert!(nothing(&changed(|trial| readers(trial).read = ReadDepth::Crc)));
+    assert!(nothing(&TrialFixture::clean()), "consumers of earlier versions did not look");
     // Readers of committed records are handed nothing of aborted transactions.
     let aborted = changed(|trial| {
         readers(trial).isolation_level = IsolationLevel::ReadCommitted;
@@ -141,7 +141,7 @@ fn where_there_is_no_telling_nothing_is_told() {
     }
 }
 
-fn readers(trial: &mut Trial) -> &mut kdyno_model::plan::ConsumePlan {
+fn readers(trial: &mut TrialFixture) -> &mut kdyno_model::plan::ConsumePlan {
     match &mut trial.start.trial.effective.load.get_mut("readers").unwrap().role {
         Role::Consume(plan) => plan,
         Role::Produce(_) | Role::EndToEnd(_) => panic!("readers consume"),

@@ -1,6 +1,6 @@
 //! Rows of five seconds, taken together, say what the row of their phase says.
 
-use crate::fixture::{PER_SECOND, Trial, WRITERS, histogram};
+use crate::fixture::{PER_SECOND, TrialFixture, WRITERS, histogram};
 use kdyno_analysis::latencies::measured_latencies;
 use kdyno_model::finding::Value;
 use kdyno_model::sample::{Grain, Phase, Timing};
@@ -8,8 +8,8 @@ use rand::{RngExt, SeedableRng};
 
 /// A trial whose measured records have random latencies, in five-second rows and in the phase's row. The measure
 /// phase goes from second 2 to second 12, so its rows are those of seconds 2 to 5, 5 to 10 and 10 to 12.
-fn varied() -> Trial {
-    let mut trial = Trial::clean();
+fn varied() -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     let mut random = rand_pcg::Pcg64::seed_from_u64(5);
     let mut all: Vec<(u64, u64)> = Vec::new();
     for (t0_second, seconds) in [(0, 3), (5, 5), (10, 2)] {
@@ -39,7 +39,7 @@ fn varied() -> Trial {
 const QUANTILES: [f64; 8] = [0.0, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 1.0];
 
 /// The trial as a worker leaves it that ends before it wrote the row of its phase.
-fn without_row_of_the_phase(mut trial: Trial) -> Trial {
+fn without_row_of_the_phase(mut trial: TrialFixture) -> TrialFixture {
     trial.samples.retain(|row| row.grain != Grain::Phase);
     trial
 }

@@ -10,7 +10,7 @@ use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, IsolationLevel, KafkaSource, LoadPlan,
-    Mode, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Read, Role,
+    Mode, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, ReadDepth, Role,
     RoleKind, StartOffset, Storage, SystemPlan, TopicPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::run::{Session, StreamInfo, TrialStart};
@@ -37,9 +37,9 @@ pub const WRITERS: StreamId = StreamId { worker: 0, stream: 1 };
 
 /// Evidence with ways to make and to change it.
 #[derive(Clone)]
-pub struct Trial(pub TrialEvidence);
+pub struct TrialFixture(pub TrialEvidence);
 
-impl Deref for Trial {
+impl Deref for TrialFixture {
     type Target = TrialEvidence;
 
     fn deref(&self) -> &TrialEvidence {
@@ -47,13 +47,13 @@ impl Deref for Trial {
     }
 }
 
-impl DerefMut for Trial {
+impl DerefMut for TrialFixture {
     fn deref_mut(&mut self) -> &mut TrialEvidence {
         &mut self.0
     }
 }
 
-impl Trial {
+impl TrialFixture {
     /// A trial without anything to doubt but that it is a local one.
     pub fn clean() -> Self {
         let start = TrialStart {
@@ -480,7 +480,7 @@ fn readers() -> LoadPlan {
         rack: String::new(),
         poll_records_max: 500,
         work: None,
-        read: Read::Decode,
+        read: ReadDepth::Decode,
         group: None,
         records_max: None,
         idle_ns: None,

@@ -1,6 +1,6 @@
 //! Rules of health, each provoked once by readings, and what they say when nothing is wrong.
 
-use crate::fixture::{S, Trial, event};
+use crate::fixture::{S, TrialFixture, event};
 use crate::limit::elsewhere;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::{EventKind, Subject};
@@ -8,7 +8,7 @@ use kdyno_model::finding::Value;
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
 use kdyno_model::sample::{ProbeReading, series};
 
-pub fn health(trial: &Trial) -> Health {
+pub fn health(trial: &TrialFixture) -> Health {
     let conclusions = kdyno_analysis::trial::judge(trial).expect("whole rows").conclusions;
     let mut found = conclusions.into_iter().filter_map(|one| match one {
         Conclusion::Health(health) => Some(health),
@@ -19,7 +19,7 @@ pub fn health(trial: &Trial) -> Health {
 
 /// The check of a rule in a trial whose host counts so much per second.
 fn check(rule: HealthRule, counters: &[(&str, f64)]) -> Option<HealthCheck> {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for (name, per_s) in counters {
         trial.counter(Subject::Host, name, *per_s);
     }
@@ -34,7 +34,7 @@ fn value(rule: HealthRule, counters: &[(&str, f64)]) -> (f64, bool) {
 
 #[test]
 fn a_quiet_trial_breaks_no_rule_and_the_heaviest_comes_first() {
-    let health = health(&Trial::clean());
+    let health = health(&TrialFixture::clean());
     assert!(health.checks.iter().all(|check| !check.is_broken), "{health:?}");
     assert!(health.checks.is_sorted_by_key(|check| check.rule));
     assert!(health.checks.iter().any(|check| check.rule == HealthRule::BrokerProcessors));
@@ -42,8 +42,8 @@ fn a_quiet_trial_breaks_no_rule_and_the_heaviest_comes_first() {
 
 #[test]
 fn a_broker_that_ended_is_told_once() {
-    let mut trial = Trial::clean();
-    let ended = |trial: &Trial| {
+    let mut trial = TrialFixture::clean();
+    let ended = |trial: &TrialFixture| {
         let checks = health(trial).checks;
         let check = checks.into_iter().find(|check| check.rule == HealthRule::BrokersEnded).expect("asked");
         (check.value, check.is_broken)
@@ -57,7 +57,7 @@ fn a_broker_that_ended_is_told_once() {
 
 #[test]
 fn shares_of_limits_are_those_of_what_was_the_limit() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for reading in &mut trial.probes {
         if reading.subject == Subject::Broker(0) && reading.series == series::CPU_USER_S_TOTAL {
             reading.value += reading.at_ns as f64 / S as f64;
@@ -89,13 +89,13 @@ fn shares_of_limits_are_those_of_what_was_the_limit() {
 
 #[test]
 fn the_generator_and_declared_limits_break_their_rules() {
-    let broken = |trial: &Trial, rule: HealthRule| {
+    let broken = |trial: &TrialFixture, rule: HealthRule| {
         let checks = health(trial).checks;
         let found =
             checks.into_iter().find(|check| check.rule == rule).unwrap_or_else(|| panic!("no {rule}"));
         (found.is_broken, (found.value * 1e4).round() / 1e4)
     };
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.threads([("writers", 0.85)]);
     assert_eq!(broken(&trial, HealthRule::GeneratorBusy), (true, 0.85));
     for (fact, rule, near, far) in [
@@ -157,7 +157,7 @@ fn retransmissions_drops_and_pressure_are_shares_of_what_they_are_of() {
 #[test]
 fn the_least_memory_in_the_window_counts() {
     let with_dip = |at_s: u64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         for second in 0..20 {
             let available = if second == at_s { 3.0 } else { 50.0 };
             for (name, value) in
@@ -181,7 +181,7 @@ fn the_least_memory_in_the_window_counts() {
 
 #[test]
 fn the_broker_that_collections_hold_up_most_is_told() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for (broker, stopped, pause_s, heap) in [(0, 0.01, 0.02, 0.3), (1, 0.06, 0.15, 0.9)] {
         let broker = Subject::Broker(broker);
         trial.counter(broker.clone(), series::GC_PAUSE_S_TOTAL, stopped / 2.0);
@@ -236,7 +236,7 @@ fn the_broker_that_collections_hold_up_most_is_told() {
 
 #[test]
 fn what_the_probes_cost_is_told() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.counter(Subject::Kdyno, series::PROBES_CPU_S_TOTAL, 0.05);
     let checks = health(&trial).checks;
     let check = checks.iter().find(|check| check.rule == HealthRule::ProbesBusy).expect("it is judged");

@@ -1,7 +1,7 @@
 //! Series that somebody else measured, on a trial's time line.
 
-use crate::fixture::{S, Trial};
-use kdyno_analysis::imported::{self, Column, Reading};
+use crate::fixture::{S, TrialFixture};
+use kdyno_analysis::imported::{self, ImportOptions, ImportedColumn};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::metric::Unit;
@@ -14,14 +14,14 @@ fn subject() -> Subject {
 }
 
 /// A trial whose load began then.
-fn trial() -> Trial {
-    let mut trial = Trial::clean();
+fn trial() -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     trial.start.t0_unix_ns = T0_S as u64 * S;
     trial
 }
 
-fn columns(text: &str) -> Vec<Column> {
-    let how = Reading {
+fn columns(text: &str) -> Vec<ImportedColumn> {
+    let how = ImportOptions {
         time: "time".to_owned(),
         zone: None,
         unit: "percent".to_owned(),
@@ -64,7 +64,7 @@ fn a_series_without_a_reading_in_the_window_has_no_mean() {
 fn what_a_scenario_declares_is_a_limit_of_a_cluster_of_our_own() {
     use kdyno_model::conclusion::{Conclusion, LimitKind};
     let share = |fact: Option<&str>| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let facts = fact.map(|limit| ("declared.disk.limit".to_owned(), limit.to_owned()));
         trial.start.cluster.extend(facts);
         let judged = kdyno_analysis::trial::judge(&trial).expect("judged");

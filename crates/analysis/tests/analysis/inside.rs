@@ -1,14 +1,14 @@
 //! What brokers report of themselves, as metrics of theirs; the window is 10 s, from second 2 to second 12.
 
 use crate::attached::target;
-use crate::fixture::Trial;
+use crate::fixture::TrialFixture;
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::health::HealthRule;
 use kdyno_model::sample::{ProbeReading, series};
 
 /// Adds readings of a broker's metric, at these instants in ms.
-fn told<const N: usize>(trial: &mut Trial, broker: u32, name: &str, values: [(i64, f64); N]) {
+fn told<const N: usize>(trial: &mut TrialFixture, broker: u32, name: &str, values: [(i64, f64); N]) {
     let row = |(at_ms, value)| ProbeReading {
         at_ns: at_ms * 1_000_000,
         subject: Subject::Broker(broker),
@@ -19,12 +19,12 @@ fn told<const N: usize>(trial: &mut Trial, broker: u32, name: &str, values: [(i6
 }
 
 /// A counter that grows by so much each second, read at T0, at the ends of the window, and a little late.
-fn counts(trial: &mut Trial, broker: u32, name: &str, per_s: f64) {
+fn counts(trial: &mut TrialFixture, broker: u32, name: &str, per_s: f64) {
     let at = |at_ms: i64| (at_ms, 1000.0 + per_s * at_ms as f64 / 1e3);
     told(trial, broker, name, [0, 2_005, 10_000, 12_005].map(at));
 }
 
-fn value(trial: &Trial, of: &str) -> Option<f64> {
+fn value(trial: &TrialFixture, of: &str) -> Option<f64> {
     let findings = kdyno_analysis::trial::judge(trial).expect("whole rows").findings;
     match findings.into_iter().find(|finding| finding.of.to_string() == of)?.estimate {
         Value::Is(value) => Some(value),
@@ -32,19 +32,19 @@ fn value(trial: &Trial, of: &str) -> Option<f64> {
     }
 }
 
-fn close(trial: &Trial, of: &str, expected: f64) {
+fn close(trial: &TrialFixture, of: &str, expected: f64) {
     let found = value(trial, of).unwrap_or_else(|| panic!("no {of}"));
     assert!((found - expected).abs() <= 1e-6 * expected.abs(), "{of}: {found}, not {expected}");
 }
 
-fn check(trial: &Trial, rule: HealthRule) -> Option<(String, f64, bool)> {
+fn check(trial: &TrialFixture, rule: HealthRule) -> Option<(String, f64, bool)> {
     let checks = crate::health::health(trial).checks;
     checks.into_iter().find(|check| check.rule == rule).map(|check| (check.of, check.value, check.is_broken))
 }
 
 #[test]
 fn counters_are_told_by_their_growth_in_the_window() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for (broker, mib_per_s) in [(0, 2.0), (1, 1.0)] {
         counts(&mut trial, broker, series::BYTES_IN_TOTAL, mib_per_s * 1_048_576.0);
         counts(&mut trial, broker, series::MESSAGES_IN_TOTAL, 500.0);
@@ -68,8 +68,8 @@ fn counters_are_told_by_their_growth_in_the_window() {
 
 #[test]
 fn a_broker_that_comes_back_as_another_process_counts_from_nothing() {
-    let mut trial = Trial::clean();
-    let with = |trial: &mut Trial, name: &str, values: [f64; 4]| {
+    let mut trial = TrialFixture::clean();
+    let with = |trial: &mut TrialFixture, name: &str, values: [f64; 4]| {
         let at = [2_000, 5_000, 8_000, 12_000];
         told(trial, 0, name, [0, 1, 2, 3].map(|index| (at[index], values[index])));
     };
@@ -82,7 +82,7 @@ fn a_broker_that_comes_back_as_another_process_counts_from_nothing() {
 
 #[test]
 fn a_sum_that_seems_to_shrink_is_no_new_process() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     told(&mut trial, 0, "requests_total.produce", [(2_000, 100.0), (7_000, 101.0), (12_000, 201.0)]);
     told(&mut trial, 0, "request_s_total.produce.total", [(2_000, 9.0), (7_000, 8.9), (12_000, 9.9)]);
     close(&trial, "broker-0.produce_total_mean", 1.0 / 101.0 * 1e9);
@@ -90,7 +90,7 @@ fn a_sum_that_seems_to_shrink_is_no_new_process() {
 
 #[test]
 fn means_of_all_brokers_weigh_each_by_its_requests() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for (broker, per_s, seconds_per_s) in [(0, 90.0, 0.09), (1, 10.0, 0.11)] {
         counts(&mut trial, broker, "requests_total.produce", per_s);
         counts(&mut trial, broker, "request_s_total.produce.remote", seconds_per_s);
@@ -101,7 +101,7 @@ fn means_of_all_brokers_weigh_each_by_its_requests() {
 
 #[test]
 fn idle_shares_are_those_of_the_busiest_broker_and_listener() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     counts(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, 0.9);
     // With the controller's, which does nothing.
     counts(&mut trial, 1, series::REQUEST_HANDLER_IDLE_S_TOTAL_OF_BOTH, 1.2);
@@ -126,7 +126,7 @@ fn idle_shares_are_those_of_the_busiest_broker_and_listener() {
 #[test]
 fn idle_time_of_two_pools_that_nobody_told_apart_is_told_by_its_size() {
     for (per_s, share) in [(1.9, 0.9), (1.003, 1.0), (0.25, 0.25)] {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         counts(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, per_s);
         close(&trial, "broker-0.request_handler_idle", share);
     }
@@ -135,7 +135,7 @@ fn idle_time_of_two_pools_that_nobody_told_apart_is_told_by_its_size() {
 /// Stopped for six seconds, it answers with what it counted meanwhile; the instant of that is the middle of them.
 #[test]
 fn a_broker_that_answered_late_has_no_second_pool_for_it() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let idle = [(0, 0.0), (2_005, 1.9), (12_000, 14.8), (22_005, 21.8)];
     told(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, idle);
     assert!(value(&trial, "broker-0.request_handler_idle").is_some(), "as if the controller's were in it");
@@ -155,7 +155,7 @@ fn a_broker_that_answered_late_has_no_second_pool_for_it() {
 #[test]
 fn busy_handlers_beside_an_idle_pool_are_not_told_as_idle() {
     let in_window = |at_ms: i64| (at_ms, 1000.0 + 1.1 * at_ms as f64 / 1e3);
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     told(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, [0, 2_005, 10_000, 12_005].map(in_window));
     assert_eq!(value(&trial, "broker-0.request_handler_idle"), None, "one pool or two: nobody knows");
     // Before the load both were idle.
@@ -165,7 +165,7 @@ fn busy_handlers_beside_an_idle_pool_are_not_told_as_idle() {
 
 #[test]
 fn states_are_the_worst_that_was_seen_in_the_window() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     told(&mut trial, 0, series::UNDER_REPLICATED_PARTITIONS, [(1_000, 9.0), (2_005, 0.0), (12_005, 2.0)]);
     told(&mut trial, 1, series::UNDER_REPLICATED_PARTITIONS, [(2_005, 1.0), (12_005, 0.0), (15_000, 7.0)]);
     told(&mut trial, 1, series::OFFLINE_PARTITIONS, [(2_005, 4.0), (12_005, 0.0)]);
@@ -177,7 +177,7 @@ fn states_are_the_worst_that_was_seen_in_the_window() {
 
 #[test]
 fn readings_of_less_than_half_of_the_window_say_nothing() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     told(&mut trial, 0, series::MESSAGES_IN_TOTAL, [(1_000, 0.0), (8_000, 700.0)]);
     close(&trial, "broker-0.messages_in_per_s", 100.0);
     trial.probes.retain(|one| one.series != series::MESSAGES_IN_TOTAL);
@@ -187,7 +187,7 @@ fn readings_of_less_than_half_of_the_window_say_nothing() {
 
 #[test]
 fn brokers_elsewhere_tell_their_processor_time_and_are_no_programs_of_this_host() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.probes.retain(|reading| !matches!(reading.subject, Subject::Broker(_)));
     trial.start.trial.effective.system = target(None);
     let before = kdyno_analysis::trial::judge(&trial).expect("whole rows");

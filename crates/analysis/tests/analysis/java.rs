@@ -1,6 +1,6 @@
 //! Items that Kafka's Java client carries: what their processes cost, and what is not known of them.
 
-use crate::fixture::{S, STAGES_NS, Trial, closed_loop, event, histogram};
+use crate::fixture::{S, STAGES_NS, TrialFixture, closed_loop, event, histogram};
 use crate::limit;
 use kdyno_model::caveat::{Caveat, FullGc, Severity};
 use kdyno_model::conclusion::{Conclusion, LimitKind, ShortTerm};
@@ -21,14 +21,14 @@ pub fn java() -> Driver {
     })
 }
 
-fn carried(trial: &mut Trial, item: &str) {
+fn carried(trial: &mut TrialFixture, item: &str) {
     trial.start.trial.effective.load.get_mut(item).unwrap().driver = java();
 }
 
 /// What a Java client leaves of the writers' rows, with readings of its process: 0.25 s of CPU time, 0.1 s of
 /// it in client threads, 2 MB and 5 ms of collections each second for 1,000 records.
-fn by_java() -> Trial {
-    let mut trial = Trial::clean();
+fn by_java() -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     carried(&mut trial, "writers");
     let seen =
         [Timing::Response, Timing::Service, Timing::ScheduleDelay, Timing::Block, Timing::WithoutGenerator];
@@ -46,7 +46,7 @@ fn by_java() -> Trial {
     trial
 }
 
-fn costs(trial: &mut Trial, process: Subject) {
+fn costs(trial: &mut TrialFixture, process: Subject) {
     trial.counter(process.clone(), series::JVM_CPU_S_TOTAL, 0.25);
     trial.counter(process.clone(), series::JVM_THREADS_CPU_S_TOTAL, 0.1);
     trial.counter(process.clone(), series::JVM_ALLOCATED_BYTES_TOTAL, 2e6);
@@ -72,7 +72,8 @@ fn a_java_client_costs_what_its_process_took_in_the_window_per_record() {
     // The worker's own is another figure.
     trial.is("workers.cpu_us_per_record", 300.0);
     carried(&mut trial, "readers");
-    let told = |trial: &Trial| trial.findings().iter().any(|one| one.of.to_string() == "readers.client_gc");
+    let told =
+        |trial: &TrialFixture| trial.findings().iter().any(|one| one.of.to_string() == "readers.client_gc");
     assert!(!told(&trial), "its process was not read");
     costs(&mut trial, READER);
     trial.is("readers.client_cpu_us_per_record", 250.0);
@@ -90,7 +91,7 @@ fn what_a_java_does_not_tell_of_its_threads_has_no_value() {
 
 #[test]
 fn what_kdynos_own_client_sends_has_no_such_figures() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     costs(&mut trial, WRITER);
     assert!(trial.findings().iter().all(|one| !one.of.metric.starts_with("client_")));
 }
@@ -136,15 +137,15 @@ fn nothing_is_doubted_for_what_is_not_seen() {
 
 #[test]
 fn the_java_process_is_no_other_load() {
-    let other = |trial: &Trial| trial.told(|found| matches!(found, Caveat::OtherLoad { .. })).len();
-    let busy = |trial: &mut Trial| {
+    let other = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::OtherLoad { .. })).len();
+    let busy = |trial: &mut TrialFixture| {
         for reading in trial.probes.iter_mut() {
             if reading.subject == Subject::Host && reading.series == series::CPU_USER_S_TOTAL {
                 reading.value *= 2.0;
             }
         }
     };
-    let mut native = Trial::clean();
+    let mut native = TrialFixture::clean();
     busy(&mut native);
     assert_eq!(other(&native), 1, "0.7 of a core more");
     let mut trial = by_java();
@@ -177,7 +178,7 @@ fn limits_that_rest_on_requests_and_batches_are_not_judged() {
 }
 
 /// Its process uses so many processors, and so much of the host's two is busy.
-fn filling(processors: f64, busy: f64) -> Trial {
+fn filling(processors: f64, busy: f64) -> TrialFixture {
     let mut trial = by_java();
     trial.probes.retain(|reading| reading.series != series::JVM_CPU_S_TOTAL);
     trial.counter(WRITER, series::JVM_CPU_S_TOTAL, processors);
@@ -254,12 +255,12 @@ fn the_bytes_of_its_values_stand_for_those_of_its_requests_where_less_will_do() 
 
 #[test]
 fn a_full_collection_in_the_window_is_told_with_how_many_and_how_long() {
-    let at = |trial: &mut Trial, second: i64, subject: Subject, detail: &str| {
+    let at = |trial: &mut TrialFixture, second: i64, subject: Subject, detail: &str| {
         let mut full = event(EventKind::FullGc, subject, detail);
         full.at_ns = Some(second * S.cast_signed());
         trial.events.push(full);
     };
-    let told = |trial: &Trial| {
+    let told = |trial: &TrialFixture| {
         let found = trial.told(|found| matches!(found, Caveat::FullGc(_)));
         found.into_iter().map(|found| (found.severity, found.caveat)).collect::<Vec<_>>()
     };
@@ -276,7 +277,7 @@ fn a_full_collection_in_the_window_is_told_with_how_many_and_how_long() {
 
 #[test]
 fn records_that_a_java_client_may_have_sent_again_are_no_defect() {
-    let about_log = |trial: &Trial| {
+    let about_log = |trial: &TrialFixture| {
         let found = trial.told(|found| {
             matches!(
                 found,
@@ -307,9 +308,9 @@ fn the_process_is_drawn_beside_the_others() {
 /// 3 MB a second of broker 0 and 2 MB of broker 1 are 5 kB for each of 1,000 records.
 #[test]
 fn what_brokers_allocate_is_told_per_record_where_it_was_sampled() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let address = "brokers.allocated_bytes_per_record";
-    let is_told = |trial: &Trial| trial.findings().iter().any(|one| one.of.to_string() == address);
+    let is_told = |trial: &TrialFixture| trial.findings().iter().any(|one| one.of.to_string() == address);
     assert!(!is_told(&trial), "left out where nobody sampled");
     let brokers: Vec<Subject> =
         trial.findings().iter().filter_map(|one| one.of.subject.parse().ok()).collect();
@@ -335,7 +336,7 @@ fn what_brokers_allocate_is_told_per_record_where_it_was_sampled() {
 
 #[test]
 fn what_stacks_hold_is_a_share_of_the_processor_time_that_was_used() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.events.push(event(EventKind::StacksSampled, Subject::Kdyno, "cpu"));
     let brokers: Vec<Subject> = (0..2).map(Subject::Broker).collect();
     let used = brokers.iter().map(|broker| match trial.value(&format!("{broker}.cpu_percent")) {
@@ -362,7 +363,7 @@ fn what_stacks_hold_is_a_share_of_the_processor_time_that_was_used() {
 
 #[test]
 fn sampling_is_told_and_so_is_each_process_that_was_not_sampled() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.events.push(event(EventKind::StacksSampled, Subject::Kdyno, "alloc"));
     for detail in ["it is no JVM", "it has ended"] {
         trial.events.push(event(EventKind::StacksNotSampled, Subject::Broker(1), detail));
@@ -384,7 +385,7 @@ fn sampling_is_told_and_so_is_each_process_that_was_not_sampled() {
 #[test]
 fn agents_that_take_a_part_of_their_brokers_processors_are_told() {
     let share = |answered_s_per_s: f64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let brokers: Vec<Subject> = (0..2).map(Subject::Broker).collect();
         for broker in &brokers {
             trial.counter(broker.clone(), series::AGENT_ANSWERED_S_TOTAL, answered_s_per_s);
@@ -412,7 +413,7 @@ fn agents_that_take_a_part_of_their_brokers_processors_are_told() {
 #[test]
 fn an_agent_is_not_blamed_for_a_broker_that_stood_still() {
     let told = |answer_s: f64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let (broker, counted) = (Subject::Broker(0), series::AGENT_ANSWERED_S_TOTAL);
         for (at_s, value) in [(1, 0.0), (6, answer_s), (13, answer_s + 0.02)] {
             let at_ns = at_s * S.cast_signed();

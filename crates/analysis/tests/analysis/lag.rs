@@ -1,14 +1,14 @@
 //! When consumers that come late have caught up.
 
-use crate::fixture::{MS, READERS, S, Trial};
+use crate::fixture::{MS, READERS, S, TrialFixture};
 use kdyno_model::finding::Value;
 use kdyno_model::plan::LoadSpan;
 use kdyno_model::sample::{CaughtUp, Grain};
 
 /// Readers that come `at_ns` into the measure phase, which begins 2 s after T0; in each second from the fifth on they are so far
 /// behind at its end, and 1000 records are written in each.
-fn late(at_ns: u64, lags: [Option<u64>; 7]) -> Trial {
-    let mut trial = Trial::clean();
+fn late(at_ns: u64, lags: [Option<u64>; 7]) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     let span = LoadSpan { at_ns: Some(at_ns), until_ns: None };
     trial.start.trial.effective.load.get_mut("readers").unwrap().span = span;
     trial.samples.retain(|row| row.id != READERS || row.written_second >= 5);
@@ -19,17 +19,17 @@ fn late(at_ns: u64, lags: [Option<u64>; 7]) -> Trial {
     trial
 }
 
-fn told(trial: &Trial, metric: &str) -> Option<Value> {
+fn told(trial: &TrialFixture, metric: &str) -> Option<Value> {
     let mut findings = trial.findings().into_iter();
     findings.find(|one| one.of.to_string() == format!("readers.{metric}")).map(|one| one.estimate)
 }
 
-fn caught_up(trial: &Trial) -> Option<Value> {
+fn caught_up(trial: &TrialFixture) -> Option<Value> {
     told(trial, "caught_up")
 }
 
 /// A late reader of 21,000 records that had all of them 430 ms after it came, and was idle from then on.
-fn quick() -> Trial {
+fn quick() -> TrialFixture {
     let mut trial = late(3 * S, [Some(0); 7]);
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second) {
         row.counts.fetched = if row.written_second == 5 { 21_000 } else { 0 };
@@ -54,7 +54,7 @@ fn the_drain_rate_ends_when_it_had_caught_up() {
 
 #[test]
 fn without_its_own_word_the_drain_rate_is_of_whole_seconds() {
-    let fetched = |trial: &mut Trial| {
+    let fetched = |trial: &mut TrialFixture| {
         for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second) {
             row.counts.fetched = 5_000;
         }
@@ -70,7 +70,7 @@ fn without_its_own_word_the_drain_rate_is_of_whole_seconds() {
         Some(Value::Is(5_000.0)),
         "it never had: to the window's end"
     );
-    assert_eq!(told(&Trial::clean(), "caught_up_per_s"), None, "it was there from the beginning");
+    assert_eq!(told(&TrialFixture::clean(), "caught_up_per_s"), None, "it was there from the beginning");
 }
 
 /// It had nothing left by chance, long after it had caught up but for what came in a second.
@@ -111,7 +111,7 @@ fn who_does_not_know_the_logs_end_has_not_caught_up_yet() {
 
 #[test]
 fn who_is_there_from_the_beginning_or_reads_what_others_wrote_has_nothing_to_catch_up_with() {
-    assert_eq!(caught_up(&Trial::clean()), None);
+    assert_eq!(caught_up(&TrialFixture::clean()), None);
     let mut trial = late(3 * S, [Some(0); 7]);
     assert_eq!(caught_up(&trial), Some(Value::Is(1e9)));
     trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();

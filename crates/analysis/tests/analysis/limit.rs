@@ -1,6 +1,6 @@
 //! What the limit was, on made-up trials that are at one.
 
-use crate::fixture::{MS, PER_SECOND, S, Trial, closed_loop};
+use crate::fixture::{MS, PER_SECOND, S, TrialFixture, closed_loop};
 use kdyno_model::conclusion::{Conclusion, Limit, LimitEvidence, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
@@ -10,7 +10,7 @@ use kdyno_model::sample::series;
 use kdyno_model::trial::{TrialId, TrialReason};
 use std::collections::BTreeMap;
 
-fn limits(trial: &Trial) -> Vec<Limit> {
+fn limits(trial: &TrialFixture) -> Vec<Limit> {
     let conclusions = trial.judged().conclusions.into_iter();
     let limits = conclusions.filter_map(|conclusion| match conclusion {
         Conclusion::Limit(limit) => Some(limit),
@@ -19,7 +19,7 @@ fn limits(trial: &Trial) -> Vec<Limit> {
     limits.collect()
 }
 
-pub fn limit(trial: &Trial) -> Limit {
+pub fn limit(trial: &TrialFixture) -> Limit {
     let mut found = limits(trial);
     assert_eq!(found.len(), 1, "one item produces: {found:?}");
     let limit = found.remove(0);
@@ -36,15 +36,15 @@ pub fn close(found: Option<f64>, wanted: f64) {
 }
 
 /// A clean trial at the maximum rate: the host is busy for 45 %, the writers' thread for 30 %.
-fn at_maximum() -> Trial {
-    let mut trial = Trial::clean();
+fn at_maximum() -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     trial.writers().rate = closed_loop();
     trial.threads([("writers", 0.3), ("readers", 0.9)]);
     trial
 }
 
 /// So much of the host's two processors is busy, by brokers or by others.
-pub fn host_busy(trial: &mut Trial, share: f64) {
+pub fn host_busy(trial: &mut TrialFixture, share: f64) {
     for reading in trial.probes.iter_mut().filter(|reading| reading.subject == Subject::Host) {
         let t = (reading.at_ns - 300_000_000) as f64 / S as f64 + 1.0;
         match reading.series.as_str() {
@@ -55,7 +55,7 @@ pub fn host_busy(trial: &mut Trial, share: f64) {
     }
 }
 
-pub fn used_times(trial: &mut Trial, times: f64, is_one: fn(&Subject) -> bool) {
+pub fn used_times(trial: &mut TrialFixture, times: f64, is_one: fn(&Subject) -> bool) {
     for reading in trial.probes.iter_mut().filter(|reading| is_one(&reading.subject)) {
         let used = [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL];
         if used.contains(&reading.series.as_str()) {
@@ -66,7 +66,7 @@ pub fn used_times(trial: &mut Trial, times: f64, is_one: fn(&Subject) -> bool) {
 
 #[test]
 fn where_nothing_was_the_limit_the_schedule_was() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.threads([("writers", 0.3)]);
     let found = limit(&trial);
     assert_eq!((found.named, found.runner_up), (LimitKind::Schedule, Some(LimitKind::BrokerProcessors)));
@@ -79,7 +79,7 @@ fn where_nothing_was_the_limit_the_schedule_was() {
 
 #[test]
 fn what_queues_or_fails_was_not_carried() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for second in 2..12 {
         trial.counts(second).acknowledged = 900;
     }
@@ -89,7 +89,7 @@ fn what_queues_or_fails_was_not_carried() {
     assert_eq!((of(&found, LimitKind::Schedule).used, found.named), (None, LimitKind::Unknown));
     assert_eq!(found.runner_up, Some(LimitKind::BrokerProcessors));
     let with_failed = |records| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let counts = trial.counts(5);
         counts.acknowledged -= records;
         counts.failed.insert("NOT_ENOUGH_REPLICAS".into(), records);
@@ -292,7 +292,8 @@ fn a_synchronous_client_that_lingers_is_told_so() {
     close(of(&found, LimitKind::Linger).used, 0.7);
     assert_ne!(limit(&with(0.5, 0.2)).named, LimitKind::Linger, "they do nothing for a third of the time");
     assert_ne!(limit(&with(0.3, 0.6)).named, LimitKind::Linger, "their answers take longer");
-    let is_candidate = |trial: &Trial| limit(trial).evidence.iter().any(|one| one.kind == LimitKind::Linger);
+    let is_candidate =
+        |trial: &TrialFixture| limit(trial).evidence.iter().any(|one| one.kind == LimitKind::Linger);
     let mut asynchronous = with(0.7, 0.2);
     asynchronous.writers().synchronous = false;
     assert!(!is_candidate(&asynchronous), "batches fill meanwhile");
@@ -358,7 +359,7 @@ fn how_much_brokers_held_back_is_a_share_of_the_clients_time_in_the_window() {
 }
 
 /// A cluster elsewhere of two brokers, with what its target file declares.
-pub fn elsewhere(facts: &[(&str, &str)]) -> Trial {
+pub fn elsewhere(facts: &[(&str, &str)]) -> TrialFixture {
     let mut trial = at_maximum();
     let facts = facts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
     let no_caps = Caps {
@@ -459,15 +460,15 @@ fn of_brokers_with_a_limit_the_busiest_is_held_against_it() {
 
 #[test]
 fn without_a_window_an_acknowledgement_or_a_question_nothing_is_named() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.written_second < 2);
     assert_eq!(limits(&trial), []);
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for second in 0..12 {
         trial.counts(second).acknowledged = 0;
     }
     assert_eq!(limits(&trial), []);
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.start.trial.reason = TrialReason::Conditioning;
     assert_eq!(limits(&trial), []);
 }

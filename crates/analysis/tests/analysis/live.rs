@@ -1,7 +1,7 @@
 //! The state of a trial, from its newest rows.
 
-use crate::fixture::{S, Trial, WRITERS, histogram};
-use kdyno_analysis::live::Live;
+use crate::fixture::{S, TrialFixture, WRITERS, histogram};
+use kdyno_analysis::live::LiveTally;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::RoleKind;
@@ -9,7 +9,7 @@ use kdyno_model::sample::{Counts, Grain, Phase, ProbeReading, Sample, StreamId, 
 
 /// A trial that has written nothing yet.
 fn silent() -> TrialEvidence {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.clear();
     trial.probes.clear();
     trial.start.streams.retain(|stream| stream.role == RoleKind::Produce);
@@ -42,23 +42,23 @@ fn offered_counts_by_the_intended_second_and_acknowledged_by_the_written_one() {
     let mut trial = silent();
     add(&mut trial, WRITERS, 1, 2, 30, 20);
     add(&mut trial, WRITERS, 2, 2, 40, 35);
-    let second = Live::default().figures(&trial, 2);
+    let second = LiveTally::default().figures(&trial, 2);
     assert_eq!((second.offered_per_s, second.acknowledged_per_s), (40, 55));
     assert_eq!(second.open_records, 15);
     assert_eq!(second.fetched_per_s, None);
-    assert_eq!(Live::default().figures(&trial, 1).offered_per_s, 30);
-    assert_eq!(Live::default().figures(&trial, 9).acknowledged_per_s, 0);
+    assert_eq!(LiveTally::default().figures(&trial, 1).offered_per_s, 30);
+    assert_eq!(LiveTally::default().figures(&trial, 9).acknowledged_per_s, 0);
 }
 
 /// Sums up to the end of a second, whatever rows of later ones are there, and however many seconds are passed over.
 #[test]
 fn what_was_counted_is_summed_up_to_a_second() {
     let mut trial = silent();
-    let mut live = Live::default();
+    let mut live = LiveTally::default();
     for second in 0..5 {
         add(&mut trial, WRITERS, second, second, 10, 9);
     }
-    let counted = |live: &mut Live, trial: &TrialEvidence, second| {
+    let counted = |live: &mut LiveTally, trial: &TrialEvidence, second| {
         live.figures(trial, second);
         (live.counted().offered, live.counted().acknowledged)
     };
@@ -72,7 +72,7 @@ fn what_was_counted_is_summed_up_to_a_second() {
 fn each_row_counts_once_among_the_open_records_however_often_it_is_seen() {
     let other = StreamId { worker: 1, ..WRITERS };
     let mut trial = silent();
-    let mut live = Live::default();
+    let mut live = LiveTally::default();
     let mut open = Vec::new();
     for second in 0..30 {
         add(&mut trial, WRITERS, second, second, 10, 9);
@@ -98,14 +98,14 @@ fn histograms_of_one_second_are_merged_and_garbage_is_left_out() {
         add(&mut trial, WRITERS, 1, 1, 1, 1);
         trial.samples.last_mut().unwrap().histograms.insert(Timing::Response, bytes);
     }
-    let p99 = Live::default().figures(&trial, 1).response_ns_p99.unwrap();
+    let p99 = LiveTally::default().figures(&trial, 1).response_ns_p99.unwrap();
     assert!((990_000..=1_010_000).contains(&p99), "{p99}");
 }
 
 #[test]
 fn processor_time_of_all_brokers_is_summed() {
     let mut trial = silent();
-    assert_eq!(Live::default().figures(&trial, 2).brokers_cpu_percent, None);
+    assert_eq!(LiveTally::default().figures(&trial, 2).brokers_cpu_percent, None);
     for (subject, used_s) in [(Subject::Broker(0), 0.5), (Subject::Broker(1), 0.25), (Subject::Host, 1.0)] {
         // In the first second ten times as much: only the newest is reported.
         for (second, times) in [(0, 0.0), (1, 10.0), (2, 11.0)] {
@@ -119,9 +119,9 @@ fn processor_time_of_all_brokers_is_summed() {
             }
         }
     }
-    assert_eq!(Live::default().figures(&trial, 2).brokers_cpu_percent, Some(75.0));
-    assert_eq!(Live::default().figures(&trial, 2).workers_cpu_percent, None);
-    assert_eq!(Live::default().figures(&trial, 2).java_cpu_percent, None);
+    assert_eq!(LiveTally::default().figures(&trial, 2).brokers_cpu_percent, Some(75.0));
+    assert_eq!(LiveTally::default().figures(&trial, 2).workers_cpu_percent, None);
+    assert_eq!(LiveTally::default().figures(&trial, 2).java_cpu_percent, None);
     // A Java client reports its own in one counter.
     for (second, used_s) in [(0, 0.0), (1, 0.5), (2, 0.75)] {
         trial.probes.push(ProbeReading {
@@ -131,19 +131,19 @@ fn processor_time_of_all_brokers_is_summed() {
             value: used_s,
         });
     }
-    assert_eq!(Live::default().figures(&trial, 2).java_cpu_percent, Some(25.0));
+    assert_eq!(LiveTally::default().figures(&trial, 2).java_cpu_percent, Some(25.0));
 }
 
 /// Each stream of consumers says it in one of its rows of a second.
 #[test]
 fn the_lag_of_all_consumers_is_told_once_each_of_them_knows() {
     let mut trial = silent();
-    let mut readers = Trial::clean().0.start.streams;
+    let mut readers = TrialFixture::clean().0.start.streams;
     readers.retain(|stream| stream.role == RoleKind::Consume);
     let one = readers.first().expect("a consuming stream").clone();
     let other = StreamId { worker: one.id.worker + 1, ..one.id };
     trial.start.streams.extend([one.clone(), kdyno_model::run::StreamInfo { id: other, ..one.clone() }]);
-    let lag = |trial: &TrialEvidence, second| Live::default().figures(trial, second).lag_records;
+    let lag = |trial: &TrialEvidence, second| LiveTally::default().figures(trial, second).lag_records;
     assert_eq!(lag(&trial, 1), None, "nothing is written yet");
     let told = |trial: &mut TrialEvidence, id, t0, written, lag_records| {
         add(trial, id, t0, written, 0, 0);

@@ -1,6 +1,6 @@
 //! What a run that goes on exposes to a monitoring system.
 
-use crate::fixture::{Trial, WRITERS, histogram};
+use crate::fixture::{TrialFixture, WRITERS, histogram};
 use crate::java::java;
 use kdyno_analysis::live_metrics::LiveItems;
 use kdyno_model::event::Subject;
@@ -11,7 +11,7 @@ use kdyno_model::sample::{Counts, Grain, Phase, ProbeReading, Sample, Timing, se
 use std::collections::BTreeMap;
 
 fn silent() -> TrialEvidence {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.clear();
     trial.probes.clear();
     trial.start.streams.retain(|stream| stream.role == RoleKind::Produce);
@@ -73,7 +73,7 @@ fn whole_seconds_are_counted_once_however_often_their_rows_come() {
 
 #[test]
 fn counters_stand_at_0_before_anything_is_counted_and_are_not_set_back() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.clear();
     trial.probes.clear();
     let mut items = LiveItems::default();
@@ -154,7 +154,7 @@ fn processes_and_the_host_are_told_as_read_last() {
 
 #[test]
 fn lag_is_told_where_all_consumers_of_the_item_told_theirs() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.clear();
     let consumers: Vec<_> =
         trial.start.streams.iter().filter(|stream| stream.role == RoleKind::Consume).collect();

@@ -1,13 +1,13 @@
 //! What the cluster reports of logs and groups; the window is 10 s, from second 2 to second 12.
 
-use crate::fixture::Trial;
+use crate::fixture::TrialFixture;
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::health::HealthRule;
 use kdyno_model::sample::{ProbeReading, series};
 
 /// Adds readings at these instants in ms.
-fn told<const N: usize>(trial: &mut Trial, subject: &Subject, name: &str, values: [(i64, f64); N]) {
+fn told<const N: usize>(trial: &mut TrialFixture, subject: &Subject, name: &str, values: [(i64, f64); N]) {
     let row = |(at_ms, value)| ProbeReading {
         at_ns: at_ms * 1_000_000,
         subject: subject.clone(),
@@ -17,7 +17,7 @@ fn told<const N: usize>(trial: &mut Trial, subject: &Subject, name: &str, values
     trial.probes.extend(values.map(row));
 }
 
-fn value(trial: &Trial, of: &str) -> Option<Value> {
+fn value(trial: &TrialFixture, of: &str) -> Option<Value> {
     let findings = kdyno_analysis::trial::judge(trial).expect("whole rows").findings;
     let mut found = findings.into_iter().filter(|finding| finding.of.to_string() == of);
     let value = found.next().map(|finding| finding.estimate);
@@ -29,7 +29,7 @@ const MIB: f64 = 1_048_576.0;
 
 #[test]
 fn logs_grow_by_what_lies_between_the_readings_at_the_windows_ends() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let all =
         [(Subject::Broker(0), 500.0, 3.0), (Subject::Broker(1), 500.0, 1.0), (Subject::Brokers, 1000.0, 4.0)];
     for (subject, mib, mib_per_s) in all {
@@ -38,7 +38,7 @@ fn logs_grow_by_what_lies_between_the_readings_at_the_windows_ends() {
         let own = |at_ms: i64| (at_ms, mib_per_s * MIB * at_ms as f64 / 1e3);
         told(&mut trial, &subject, series::RUN_LOG_BYTES, [0, 2_010, 10_000, 12_030].map(own));
     }
-    let close = |trial: &Trial, of: &str, expected: f64| {
+    let close = |trial: &TrialFixture, of: &str, expected: f64| {
         let Some(Value::Is(found)) = value(trial, of) else { panic!("no {of}") };
         assert!((found - expected).abs() < 1e-6 * expected, "{of}: {found}, not {expected}");
     };
@@ -59,7 +59,7 @@ fn logs_grow_by_what_lies_between_the_readings_at_the_windows_ends() {
 
 #[test]
 fn replicas_are_told_at_the_worst_look_of_all_topics_together() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let lacking = [
         ("a", [(2_000, 0.0), (10_000, 2.0), (12_000, 0.0)]),
         ("b", [(2_000, 1.0), (10_000, 1.0), (12_000, 0.0)]),
@@ -69,7 +69,7 @@ fn replicas_are_told_at_the_worst_look_of_all_topics_together() {
         told(&mut trial, &subject, series::UNDER_REPLICATED_PARTITIONS, values);
         told(&mut trial, &subject, series::IN_SYNC_REPLICAS_LEAST, [(2_000, 3.0), (10_000, 2.0)]);
     }
-    let rule = |trial: &Trial| {
+    let rule = |trial: &TrialFixture| {
         let checks = crate::health::health(trial).checks;
         let found = checks.into_iter().find(|check| check.rule == HealthRule::UnderReplicated);
         found.map(|check| (check.of, check.value, check.is_broken))
@@ -83,7 +83,7 @@ fn replicas_are_told_at_the_worst_look_of_all_topics_together() {
 
 #[test]
 fn groups_are_told_at_both_ends_of_the_window() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let group = Subject::Group("g.x".to_owned());
     told(
         &mut trial,

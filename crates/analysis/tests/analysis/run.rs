@@ -14,12 +14,12 @@ const RATE: &str = "writers.acked_per_s";
 const REACHED: &str = "writers.target_reached";
 
 /// A run of trials with one rate each.
-struct Run {
+struct RateRun {
     plan: Plan,
     trials: Vec<(Trial, u32, Vec<Finding>, Vec<ScopedCaveat>)>,
 }
 
-impl Run {
+impl RateRun {
     /// A plan with one case for each number of brokers.
     fn new(brokers: &[i64]) -> Self {
         let cases = brokers.iter().map(|brokers| {
@@ -160,7 +160,7 @@ fn params(brokers: ParamValue) -> BTreeMap<String, ParamValue> {
 
 #[test]
 fn a_case_is_the_median_of_its_trials_with_all_their_metrics() {
-    let mut run = Run::new(&[1, 3]);
+    let mut run = RateRun::new(&[1, 3]);
     for rate in [300.0, 100.0, 200.0] {
         run.trial(0, 1, Value::Is(rate));
     }
@@ -175,7 +175,7 @@ fn a_case_is_the_median_of_its_trials_with_all_their_metrics() {
 
 #[test]
 fn six_trials_have_an_interval() {
-    let mut run = Run::new(&[1]);
+    let mut run = RateRun::new(&[1]);
     for rate in [6.0, 2.0, 5.0, 3.0, 1.0, 4.0] {
         run.trial(0, 1, Value::Is(rate));
     }
@@ -188,7 +188,7 @@ fn six_trials_have_an_interval() {
 
 #[test]
 fn a_metric_that_no_trial_has_is_stated_without_a_value() {
-    let mut run = Run::new(&[1]);
+    let mut run = RateRun::new(&[1]);
     run.trial(0, 1, Value::None);
     let rate = run.of_case(0).unwrap();
     assert_eq!((rate.estimate, rate.n, rate.range), (Value::None, 0, None));
@@ -201,7 +201,7 @@ fn a_metric_that_no_trial_has_is_stated_without_a_value() {
 
 #[test]
 fn invalid_trials_count_only_when_there_are_no_others_and_leave_their_mark() {
-    let mut run = Run::new(&[1]);
+    let mut run = RateRun::new(&[1]);
     let first = run.trial(0, 1, Value::Is(900.0));
     run.make_invalid(first);
     let rate = run.of_case(0).unwrap();
@@ -213,7 +213,7 @@ fn invalid_trials_count_only_when_there_are_no_others_and_leave_their_mark() {
 
 #[test]
 fn a_cases_figures_come_from_one_session() {
-    let mut run = Run::new(&[1]);
+    let mut run = RateRun::new(&[1]);
     for (session, rate) in [(1, 1.0), (1, 2.0), (2, 50.0)] {
         run.trial(0, session, Value::Is(rate));
     }
@@ -225,7 +225,7 @@ fn a_cases_figures_come_from_one_session() {
 
 #[test]
 fn rows_follow_the_source_after_what_it_does_not_have() {
-    let mut run = Run::new(&[3, 7, 1]);
+    let mut run = RateRun::new(&[3, 7, 1]);
     run.publish(RATE, &[(1, Some(10.0)), (2, None), (3, Some(30.0))]);
     let row = |case, published| TableRow { case, published };
     assert_eq!(
@@ -243,7 +243,7 @@ fn rows_follow_the_source_after_what_it_does_not_have() {
 
 #[test]
 fn ratios_are_to_the_first_row_that_has_both_figures() {
-    let mut run = Run::new(&[1, 3, 5, 7]);
+    let mut run = RateRun::new(&[1, 3, 5, 7]);
     run.publish(RATE, &[(1, None), (3, Some(10.0)), (4, Some(25.0)), (5, Some(20.0))]);
     for (case, rate) in [(0, 50.0), (1, 100.0), (2, 300.0), (3, 40.0)] {
         run.trial(case, 1, Value::Is(rate));
@@ -265,7 +265,7 @@ fn ratios_are_to_the_first_row_that_has_both_figures() {
 
 #[test]
 fn a_ratio_is_of_the_repeats_that_both_rows_have() {
-    let mut run = Run::new(&[1, 3]);
+    let mut run = RateRun::new(&[1, 3]);
     run.publish(RATE, &[(1, Some(10.0)), (3, Some(20.0))]);
     for (case, rate) in [(0, 100.0), (1, 400.0), (1, 900.0), (1, 900.0)] {
         run.trial(case, 1, Value::Is(rate));
@@ -281,7 +281,7 @@ fn a_ratio_is_of_the_repeats_that_both_rows_have() {
 #[test]
 fn without_two_rows_of_both_there_are_no_ratios() {
     let with = |third: Value, invalid: bool, session: u32| {
-        let mut run = Run::new(&[1, 3]);
+        let mut run = RateRun::new(&[1, 3]);
         run.publish(RATE, &[(1, Some(10.0)), (3, Some(20.0)), (5, Some(30.0))]);
         run.trial(0, 1, Value::Is(100.0));
         let id = run.trial(1, session, third);
@@ -300,7 +300,7 @@ fn without_two_rows_of_both_there_are_no_ratios() {
 
 #[test]
 fn a_row_of_another_session_has_no_ratio() {
-    let mut run = Run::new(&[1, 3, 5]);
+    let mut run = RateRun::new(&[1, 3, 5]);
     run.publish(RATE, &[(1, Some(10.0)), (3, Some(20.0)), (5, Some(30.0))]);
     for (case, session) in [(0, 1), (1, 2), (2, 1)] {
         run.trial(case, session, Value::Is(100.0));
@@ -315,7 +315,7 @@ fn is_case(scope: &Scope) -> bool {
 
 #[test]
 fn a_yes_or_no_has_no_ratio() {
-    let mut run = Run::new(&[1, 3]);
+    let mut run = RateRun::new(&[1, 3]);
     run.publish(REACHED, &[(1, Some(1.0)), (3, Some(1.0))]);
     for case in [0, 1] {
         run.trial(case, 1, Value::Is(100.0));

@@ -1,6 +1,6 @@
 //! A trial's course over time.
 
-use crate::fixture::{Trial, WRITERS};
+use crate::fixture::{TrialFixture, WRITERS};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::sample::{Phase, series};
@@ -8,7 +8,7 @@ use kdyno_model::series::{HeatMap, Outcomes, Resource};
 
 #[test]
 fn the_course_of_a_trial() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let late = trial.samples.iter_mut().find(|row| row.id == WRITERS && row.t0_second == 10).unwrap();
     late.written_second = 13;
     trial.counts(5).unresolved = 2000;
@@ -38,7 +38,7 @@ fn the_course_of_a_trial() {
 
 #[test]
 fn what_waits_and_what_became_of_records_is_told() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let late = trial.samples.iter_mut().find(|row| row.id == WRITERS && row.t0_second == 10).unwrap();
     late.written_second = 13;
     let counts = trial.counts(5);
@@ -59,7 +59,7 @@ fn what_waits_and_what_became_of_records_is_told() {
 
 #[test]
 fn each_record_with_a_latency_is_in_the_heat_map_once() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.counts(5).unresolved = 30;
     let course = kdyno_analysis::series::trial(&trial).unwrap();
     let writers = course.streams.iter().find(|stream| stream.name == "writers").unwrap();
@@ -76,7 +76,7 @@ fn each_record_with_a_latency_is_in_the_heat_map_once() {
 
 #[test]
 fn resources_are_told_by_process_and_a_counter_that_falls_has_no_point_there() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let broker = Subject::Broker(7);
     trial.counter(broker.clone(), series::CPU_USER_S_TOTAL, 0.3);
     trial.counter(broker.clone(), series::DISK_WRITE_BYTES_TOTAL, 2.0 * 1_048_576.0);

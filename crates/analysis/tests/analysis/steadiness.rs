@@ -1,8 +1,8 @@
 //! What is concluded of a window whose course is known, what is marked, and when a warm-up is seen to have ended.
 
-use crate::fixture::{MS, READERS, S, Trial, WRITERS, closed_loop, event, histogram};
+use crate::fixture::{MS, READERS, S, TrialFixture, WRITERS, closed_loop, event, histogram};
 use kdyno_analysis::trial::judge;
-use kdyno_analysis::warmup::{Bounds, Progress, progress};
+use kdyno_analysis::warmup::{WarmupBounds, WarmupProgress, progress};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, Steadiness, SteadyState};
 use kdyno_model::event::{EventKind, Subject};
@@ -20,25 +20,25 @@ mod short_term;
 const FIRST: u32 = 2;
 
 /// What a trial did in each second of its warm-up of 2 s and its window.
-struct Course {
+struct TrialSeconds {
     seconds: u32,
     per_s: fn(u32) -> u64,
     p50_ns: fn(u32) -> u64,
     cpu_us: fn(u32) -> u64,
 }
 
-const STEADY: Course =
-    Course { seconds: 22, per_s: |second| about(1000, second), p50_ns: |_| 4 * MS, cpu_us: |_| 60 };
+const STEADY: TrialSeconds =
+    TrialSeconds { seconds: 22, per_s: |second| about(1000, second), p50_ns: |_| 4 * MS, cpu_us: |_| 60 };
 
 /// Within 2 % of a number, as if by chance.
 fn about(number: u64, second: u32) -> u64 {
     number - number / 50 + number * (u64::from(second) * 7919 % 101) / 2500
 }
 
-impl Course {
+impl TrialSeconds {
     /// Acknowledged, fetched and timed in the second of their intent; two brokers share the CPU time.
-    fn trial(&self) -> Trial {
-        let mut trial = Trial::clean();
+    fn trial(&self) -> TrialFixture {
+        let mut trial = TrialFixture::clean();
         trial.samples.clear();
         trial.probes.clear();
         let end_ns = u64::from(self.seconds) * S;
@@ -71,7 +71,7 @@ impl Course {
     }
 }
 
-impl Trial {
+impl TrialFixture {
     fn reading(&mut self, second: u32, used_s: f64) {
         for broker in [0, 1] {
             for name in [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL] {
@@ -140,7 +140,7 @@ fn a_steady_window_carries_no_mark() {
 #[test]
 fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
     let per_s = |second| about(if second < 12 { 50_000 } else { 170_000 }, second);
-    let mut trial = Course { per_s, ..STEADY }.trial();
+    let mut trial = TrialSeconds { per_s, ..STEADY }.trial();
     trial.writers().rate = closed_loop();
     let SteadyState::SeveralLevels { of, levels } = trial.steadiness("writers").state else { panic!() };
     assert_eq!(of.to_string(), "writers.acked_per_s");
@@ -162,7 +162,7 @@ fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
     // What was not timed has nothing to mark.
     is_marked(&marked, &[], &["writers.service.p50"]);
     // In an open loop latencies are not what the rate makes them.
-    let trial = Course { per_s, ..STEADY }.trial();
+    let trial = TrialSeconds { per_s, ..STEADY }.trial();
     let SteadyState::SeveralLevels { of, .. } = trial.steadiness("writers").state else { panic!() };
     assert_eq!(of.to_string(), "writers.acked_per_s");
     is_marked(&trial.marked(Mark::SeveralLevels), &rates, &["writers.response.p50"]);
@@ -170,14 +170,14 @@ fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
 
 #[test]
 fn a_closed_loop_that_stood_still_for_most_of_the_window_is_not_steady() {
-    let stalled = Course { per_s: |second| if second < 8 { about(1000, second) } else { 0 }, ..STEADY };
+    let stalled = TrialSeconds { per_s: |second| if second < 8 { about(1000, second) } else { 0 }, ..STEADY };
     let mut trial = stalled.trial();
     trial.writers().rate = closed_loop();
     is_marked(&trial.marked(Mark::SeveralLevels), &["writers.acked_per_s", "writers.response.p99"], &[]);
     let told = trial.told(|found| matches!(found, Caveat::Unsteady { item, .. } if item == "writers"));
     assert_eq!((told.len(), told[0].severity), (1, Severity::Warning));
     // A record every third second is a slow load, and no stall.
-    let slow = Course { per_s: |second| u64::from(second % 3 == 0), ..STEADY };
+    let slow = TrialSeconds { per_s: |second| u64::from(second % 3 == 0), ..STEADY };
     let mut trial = slow.trial();
     trial.writers().rate = closed_loop();
     assert_eq!(trial.told(|found| matches!(found, Caveat::Unsteady { item, .. } if item == "writers")), []);
@@ -186,7 +186,7 @@ fn a_closed_loop_that_stood_still_for_most_of_the_window_is_not_steady() {
 #[test]
 fn latencies_that_rise_are_marked_and_rates_stand() {
     let p50_ns = |second| 4 * MS + u64::from(second) * MS / 5;
-    let trial = Course { p50_ns, ..STEADY }.trial();
+    let trial = TrialSeconds { p50_ns, ..STEADY }.trial();
     let SteadyState::Drifting { of, per_minute } = trial.steadiness("writers").state else { panic!() };
     assert_eq!(of.to_string(), "writers.response.p50");
     // 0.2 ms of 6.3 ms each second.
@@ -226,7 +226,7 @@ fn an_end_that_cuts_waiting_short_is_no_drift_of_latency() {
 #[test]
 fn processor_time_that_falls_is_marked_alone() {
     let cpu_us = |second| 45 - u64::from(second);
-    let trial = Course { cpu_us, ..STEADY }.trial();
+    let trial = TrialSeconds { cpu_us, ..STEADY }.trial();
     let SteadyState::Drifting { of, per_minute } = trial.steadiness("brokers").state else { panic!() };
     assert_eq!(of, Address::parse("brokers.cpu_us_per_record").unwrap());
     assert!((per_minute + 60.0 / 33.5).abs() < 0.1, "{per_minute}");
@@ -242,7 +242,7 @@ fn processor_time_that_falls_is_marked_alone() {
 
 #[test]
 fn a_window_that_is_too_short_or_too_noisy_says_how_long_would_do() {
-    let trial = Course { seconds: 11, ..STEADY }.trial();
+    let trial = TrialSeconds { seconds: 11, ..STEADY }.trial();
     let steadiness = trial.steadiness("writers");
     assert_eq!((steadiness.state, steadiness.smallest_step), (SteadyState::TooShort { needed_s: 20 }, None));
     is_marked(
@@ -252,7 +252,7 @@ fn a_window_that_is_too_short_or_too_noisy_says_how_long_would_do() {
     );
     assert_eq!(trial.unsteady(), []);
     let per_s = |second| about(1000, second) * (1 + u64::from(second) * 7919 % 5);
-    let trial = Course { per_s, ..STEADY }.trial();
+    let trial = TrialSeconds { per_s, ..STEADY }.trial();
     let SteadyState::TooShort { needed_s } = trial.steadiness("readers").state else { panic!() };
     assert!(needed_s > 40, "{needed_s}");
     is_marked(&trial.marked(Mark::TooShortToTell), &["writers.acked_per_s"], &["brokers.cpu_us_per_record"]);
@@ -260,19 +260,19 @@ fn a_window_that_is_too_short_or_too_noisy_says_how_long_would_do() {
 
 #[test]
 fn a_warm_up_that_did_not_settle_is_a_caveat_unless_the_window_is_steady() {
-    let told = |course: Course| {
+    let told = |course: TrialSeconds| {
         let mut trial = course.trial();
         trial.events = vec![event(EventKind::WarmupNotSettled, Subject::Kdyno, "the rate rose")];
         trial.told(|found| matches!(found, Caveat::WarmupNotSettled { .. })).len()
     };
     assert_eq!(told(STEADY), 0);
-    assert_eq!(told(Course { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }), 1);
-    assert_eq!(told(Course { cpu_us: |second| 100 + 20 * u64::from(second), ..STEADY }), 1);
+    assert_eq!(told(TrialSeconds { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }), 1);
+    assert_eq!(told(TrialSeconds { cpu_us: |second| 100 + 20 * u64::from(second), ..STEADY }), 1);
 }
 
 #[test]
 fn where_the_load_is_meant_to_change_nothing_is_judged() {
-    let mut trial = Course { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }.trial();
+    let mut trial = TrialSeconds { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }.trial();
     assert!(!trial.unsteady().is_empty());
     let Rate::Open { pieces, .. } = &mut trial.writers().rate else { panic!() };
     pieces[0].to_per_s = 3000.0;
@@ -308,7 +308,7 @@ fn a_few_seconds_without_readings_do_no_harm() {
 }
 
 /// How many items' steadiness something is said of.
-fn tested(trial: &Trial) -> usize {
+fn tested(trial: &TrialFixture) -> usize {
     let conclusions = judge(trial).unwrap().conclusions;
     conclusions.iter().filter(|conclusion| matches!(conclusion, Conclusion::Steadiness(_))).count()
 }
@@ -335,7 +335,7 @@ fn processor_time_is_per_acknowledged_record_where_something_is_produced() {
 }
 
 /// Moves the writers' histograms to rows of their own, of records intended and written in other seconds.
-fn timed_in(trial: &mut Trial, seconds: impl Fn(u32) -> (u32, u32)) {
+fn timed_in(trial: &mut TrialFixture, seconds: impl Fn(u32) -> (u32, u32)) {
     let rows = trial.samples.iter_mut().filter(|row| row.id == WRITERS);
     let moved: Vec<_> = rows.map(|row| (row.written_second, std::mem::take(&mut row.histograms))).collect();
     for (second, histograms) in moved {
@@ -354,7 +354,7 @@ fn latencies_belong_to_the_second_of_intent_and_in_a_warm_up_to_that_of_the_outc
     // What is acknowledged was intended ever longer ago.
     let mut trial = warming(&STEADY);
     timed_in(&mut trial, |second| (second / 2, second));
-    assert_eq!(progress(&trial, 22).unwrap(), Some(Progress::Settled));
+    assert_eq!(progress(&trial, 22).unwrap(), Some(WarmupProgress::Settled));
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn a_record_limit_ends_the_window_before_the_stragglers() {
 }
 
 /// A trial in its warm-up of 15 s at least and 60 s at most.
-fn warming(course: &Course) -> Trial {
+fn warming(course: &TrialSeconds) -> TrialFixture {
     let mut trial = course.trial();
     trial.phases.truncate(1);
     trial.start.trial.effective.phases = PhasesPlan {
@@ -389,9 +389,9 @@ fn warming(course: &Course) -> Trial {
     trial
 }
 
-fn why(trial: &Trial, seconds: u32) -> String {
+fn why(trial: &TrialFixture, seconds: u32) -> String {
     match progress(trial, seconds).unwrap() {
-        Some(Progress::NotYet { why }) => why,
+        Some(WarmupProgress::NotYet { why }) => why,
         other => panic!("{other:?}"),
     }
 }
@@ -400,16 +400,16 @@ fn why(trial: &Trial, seconds: u32) -> String {
 fn a_warm_up_ends_when_all_that_is_watched_has_settled() {
     let trial = warming(&STEADY);
     assert_eq!(why(&trial, 14), "it lasts 15 s at least");
-    assert_eq!(progress(&trial, 20).unwrap(), Some(Progress::Settled));
+    assert_eq!(progress(&trial, 20).unwrap(), Some(WarmupProgress::Settled));
     // The newest second's readings are not there yet.
-    assert_eq!(progress(&trial, 22).unwrap(), Some(Progress::Settled));
+    assert_eq!(progress(&trial, 22).unwrap(), Some(WarmupProgress::Settled));
     let mut early = trial.clone();
     early.probes.retain(|reading| reading.at_ns <= 21 * S.cast_signed());
-    assert_eq!(progress(&early, 22).unwrap(), Some(Progress::Settled));
+    assert_eq!(progress(&early, 22).unwrap(), Some(WarmupProgress::Settled));
     let mut fixed = trial.clone();
     fixed.start.trial.effective.phases.warmup_auto = None;
     assert_eq!(
-        (progress(&fixed, 20).unwrap(), Bounds::of(&STEADY.trial().start.trial.effective.phases)),
+        (progress(&fixed, 20).unwrap(), WarmupBounds::of(&STEADY.trial().start.trial.effective.phases)),
         (None, None)
     );
     let mut many = trial.clone();
@@ -422,20 +422,20 @@ fn a_warm_up_ends_when_all_that_is_watched_has_settled() {
 
 #[test]
 fn each_of_what_is_watched_holds_a_warm_up() {
-    let falling = Course { cpu_us: |second| 90 - 3 * u64::from(second), ..STEADY };
+    let falling = TrialSeconds { cpu_us: |second| 90 - 3 * u64::from(second), ..STEADY };
     assert!(why(&warming(&falling), 22).starts_with("brokers.cpu_us_per_record changed by -"));
-    let rising = Course { per_s: |second| about(1000 + 60 * u64::from(second), second), ..STEADY };
+    let rising = TrialSeconds { per_s: |second| about(1000 + 60 * u64::from(second), second), ..STEADY };
     assert!(why(&warming(&rising), 22).starts_with("readers.fetched_per_s changed by +"));
     let mut alone = warming(&rising);
     alone.samples.retain(|row| row.id == WRITERS);
     assert!(why(&alone, 22).starts_with("writers.acked_per_s changed by +"));
-    let slower = Course { p50_ns: |second| 4 * MS + u64::from(second) * MS / 3, ..STEADY };
+    let slower = TrialSeconds { p50_ns: |second| 4 * MS + u64::from(second) * MS / 3, ..STEADY };
     assert!(why(&warming(&slower), 22).starts_with("writers.response.p50 changed by +"));
     // In a closed loop latencies are what the rate makes them.
     let mut closed = warming(&slower);
     closed.writers().rate = closed_loop();
-    assert_eq!(progress(&closed, 22).unwrap(), Some(Progress::Settled));
-    let nothing = Course { per_s: |_| 0, ..STEADY };
+    assert_eq!(progress(&closed, 22).unwrap(), Some(WarmupProgress::Settled));
+    let nothing = TrialSeconds { per_s: |_| 0, ..STEADY };
     assert_eq!(why(&warming(&nothing), 22), "writers.acked_per_s is 0");
 }
 
@@ -443,7 +443,7 @@ fn each_of_what_is_watched_holds_a_warm_up() {
 fn a_queue_of_the_cold_start_must_have_drained() {
     // 400 records of the first second are acknowledged 20 a second from second 5 on: gone in second 25.
     let queued = || {
-        let mut trial = warming(&Course { seconds: 50, ..STEADY });
+        let mut trial = warming(&TrialSeconds { seconds: 50, ..STEADY });
         trial.counts(0).acknowledged -= 400;
         for second in 5..25 {
             trial.counts(second).acknowledged += 20;
@@ -451,17 +451,17 @@ fn a_queue_of_the_cold_start_must_have_drained() {
         trial
     };
     assert!(why(&queued(), 20).starts_with("the open records of writers changed by -0.1"));
-    assert_eq!(progress(&queued(), 45).unwrap(), Some(Progress::Settled));
+    assert_eq!(progress(&queued(), 45).unwrap(), Some(WarmupProgress::Settled));
     // At its longest time it ends whatever is missing.
-    let mut rising = warming(&Course {
+    let mut rising = warming(&TrialSeconds {
         seconds: 60,
         per_s: |second| about(1000 + 60 * u64::from(second), second),
         ..STEADY
     });
-    assert!(matches!(progress(&rising, 59).unwrap(), Some(Progress::NotYet { .. })));
-    assert!(matches!(progress(&rising, 60).unwrap(), Some(Progress::NotSettled { .. })));
+    assert!(matches!(progress(&rising, 59).unwrap(), Some(WarmupProgress::NotYet { .. })));
+    assert!(matches!(progress(&rising, 60).unwrap(), Some(WarmupProgress::NotSettled { .. })));
     rising.start.trial.effective.phases.warmup_ns = 60 * S + 1;
-    assert!(matches!(progress(&rising, 60).unwrap(), Some(Progress::NotYet { .. })));
+    assert!(matches!(progress(&rising, 60).unwrap(), Some(WarmupProgress::NotYet { .. })));
 }
 
 /// Only some of the medians are worked out, and levels are found in means of many seconds; they are reported in
@@ -469,7 +469,7 @@ fn a_queue_of_the_cold_start_must_have_drained() {
 #[test]
 fn a_long_window_is_looked_at_more_coarsely() {
     let p50_ns = |second| if second < 902 { 4 * MS } else { 5 * MS };
-    let trial = Course { seconds: 1502, p50_ns, ..STEADY }.trial();
+    let trial = TrialSeconds { seconds: 1502, p50_ns, ..STEADY }.trial();
     let SteadyState::SeveralLevels { of, levels } = trial.steadiness("writers").state else { panic!() };
     assert_eq!((of.to_string().as_str(), levels.len()), ("writers.response.p50", 2));
     assert_eq!((levels[0].from_s, levels[1].to_s), (2, 1502));

@@ -1,6 +1,6 @@
 //! What the lines of Kafka's own tool are made of.
 
-use crate::fixture::{PER_SECOND, Trial, WRITERS, histogram};
+use crate::fixture::{PER_SECOND, TrialFixture, WRITERS, histogram};
 use kdyno_analysis::tool_lines::{Acknowledged, seconds, steady, whole};
 use kdyno_model::plan::Driver;
 use kdyno_model::sample::{Grain, Phase, SteadyTotals, Timing};
@@ -14,7 +14,7 @@ fn rank(share: f64, records: u64) -> u64 {
 
 #[test]
 fn seconds_are_those_in_which_records_were_acknowledged() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for (t0, latency_ms) in [(4, 3), (3, 20)] {
         let row = trial.push(WRITERS, Grain::Second, Phase::Measure, t0, 40);
         row.counts.acknowledged = 10;
@@ -41,7 +41,7 @@ fn seconds_are_those_in_which_records_were_acknowledged() {
 /// Kafka's tool looks at the clock before it calls `send()`.
 #[test]
 fn of_a_java_client_the_time_in_send_counts() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.grain == Grain::Second);
     for grain in [Grain::Second, Grain::Phase] {
         let row = trial.push(WRITERS, grain, Phase::Measure, 10, 40);
@@ -62,7 +62,7 @@ fn of_a_java_client_the_time_in_send_counts() {
 
 #[test]
 fn totals_are_of_all_records_and_of_the_steady_state() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.grain == Grain::Second);
     let row = trial.push(WRITERS, Grain::Phase, Phase::Measure, 10, 10);
     row.histograms.insert(Timing::Service, histogram(&[(MS, 90), (5 * MS, 9), (70 * MS, 1)], 3));

@@ -1,6 +1,6 @@
 //! Findings, caveats and series of made-up trials whose truth is known.
 
-use crate::fixture::{MS, READERS, S, Trial, WRITERS, at_three_digits, closed_loop, event, histogram};
+use crate::fixture::{MS, READERS, S, TrialFixture, WRITERS, at_three_digits, closed_loop, event, histogram};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::{Event, EventKind, Subject};
@@ -19,7 +19,7 @@ fn at_digits(ns: u64, digits: u8) -> f64 {
 
 #[test]
 fn a_sum_is_of_all_items_that_are_there_for_the_whole_window() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let id = StreamId { worker: 0, stream: 2 };
     let writers = trial.start.streams.iter().find(|stream| stream.id == WRITERS).unwrap().clone();
     trial.start.streams.push(StreamInfo { id, name: "more".into(), ..writers });
@@ -41,7 +41,7 @@ fn a_sum_is_of_all_items_that_are_there_for_the_whole_window() {
 
 #[test]
 fn every_metric_of_every_subject_is_stated_and_known() {
-    let trial = Trial::clean();
+    let trial = TrialFixture::clean();
     let findings = trial.findings();
     for (subject, kind) in [
         ("writers", SubjectKind::Produce),
@@ -70,8 +70,8 @@ fn every_metric_of_every_subject_is_stated_and_known() {
 /// phase.
 #[test]
 fn the_figures_of_transactions() {
-    let mut trial = Trial::clean();
-    let told = |trial: &Trial| {
+    let mut trial = TrialFixture::clean();
+    let told = |trial: &TrialFixture| {
         let findings = trial.findings().into_iter();
         let own =
             findings.filter(|finding| may_be_left_out(&finding.of.metric)).map(|finding| finding.of.metric);
@@ -103,7 +103,7 @@ fn the_figures_of_transactions() {
 /// By their plan values have 128 bytes; what counts is what was sent.
 #[test]
 fn mib_of_values_that_differ_are_of_those_that_were_acknowledged() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for second in 0..12 {
         trial.counts(second).acknowledged_bytes = 200_000;
     }
@@ -121,7 +121,7 @@ fn mib_of_values_that_differ_are_of_those_that_were_acknowledged() {
 
 #[test]
 fn the_figures_of_a_clean_trial() {
-    let trial = Trial::clean();
+    let trial = TrialFixture::clean();
     for (address, wanted) in [
         ("writers.clients", 2.0),
         ("writers.offered_per_s", 1000.0),
@@ -173,7 +173,7 @@ fn the_system_is_brokers_controllers_and_zookeeper_together() {
             vec![Subject::Controller(3000), Subject::Controller(3001)],
         ),
     ] {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system else { panic!() };
         cluster.mode = mode;
         let (last, others) = nodes.split_last().unwrap();
@@ -192,7 +192,7 @@ fn the_system_is_brokers_controllers_and_zookeeper_together() {
 
 #[test]
 fn rates_count_what_was_written_in_the_window_and_latencies_what_was_intended_in_the_phase() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     // The last measured second comes home in the drain, and one of the warm-up's inside the window.
     for row in trial.samples.iter_mut().filter(|row| row.grain == Grain::Second) {
         match row.t0_second {
@@ -213,7 +213,7 @@ fn rates_count_what_was_written_in_the_window_and_latencies_what_was_intended_in
 
 #[test]
 fn without_phase_rows_latencies_come_from_the_finest_rows_that_are_left() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.grain != Grain::Phase);
     trial.is("writers.response.p99", at_digits(4 * MS, 2));
     assert_eq!(trial.value("writers.service.p99"), Value::None);
@@ -227,7 +227,7 @@ fn without_phase_rows_latencies_come_from_the_finest_rows_that_are_left() {
 
 #[test]
 fn a_trial_too_short_for_a_window_still_counts_what_failed() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 3);
     trial.totals.clear();
     let counts = trial.counts(2);
@@ -241,7 +241,7 @@ fn a_trial_too_short_for_a_window_still_counts_what_failed() {
 
 #[test]
 fn records_that_were_never_acknowledged_lie_above_the_quantiles() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     // 150 of 10,000: p90 is known, p99 is not.
     let counts = trial.counts(5);
     counts.acknowledged -= 150;
@@ -272,7 +272,7 @@ fn records_that_were_never_acknowledged_lie_above_the_quantiles() {
 
 #[test]
 fn a_closed_loop_has_no_target() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.writers().rate = closed_loop();
     assert_eq!(trial.value("writers.target_reached"), Value::None);
     assert_eq!(trial.caveats(), [(Severity::Note, Caveat::ClosedLoop { item: "writers".into() })]);
@@ -280,7 +280,7 @@ fn a_closed_loop_has_no_target() {
 
 #[test]
 fn a_record_limit_ends_the_window_when_it_is_reached() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.grain != Grain::Second || row.t0_second < 8);
     trial.take_totals();
     trial.is("writers.offered_per_s", 600.0);
@@ -294,7 +294,7 @@ fn a_record_limit_ends_the_window_when_it_is_reached() {
 /// A consumer that had enough: what comes then belongs to no load.
 #[test]
 fn a_load_that_consumes_and_ended_by_itself_ends_the_window() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.grain != Grain::Second || row.written_second < 8);
     let ended =
         |subject| Event { at_ns: Some(7_900 * MS as i64), ..event(EventKind::ItemEnded, subject, "enough") };
@@ -321,7 +321,7 @@ fn clients_overlap_while_all_of_them_are_at_work() {
         (&untold, Value::None),
         (&spans[2..], Value::None),
     ] {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         trial.totals.iter_mut().find(|totals| totals.id == WRITERS).unwrap().clients = clients.to_vec();
         assert_eq!(trial.value("writers.clients_overlap_share"), share, "{clients:?}");
     }
@@ -329,7 +329,7 @@ fn clients_overlap_while_all_of_them_are_at_work() {
 
 #[test]
 fn a_killed_trial_is_counted_up_to_its_last_whole_second() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 8);
     trial.totals.clear();
     trial.counts(7).acknowledged = 1;
@@ -351,7 +351,7 @@ fn a_killed_trial_is_counted_up_to_its_last_whole_second() {
 
 #[test]
 fn outcomes_that_come_after_a_stop_do_not_lengthen_the_window() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     // Stopped in second 8; five seconds later the rest of that second is written off.
     trial.samples.retain(|row| row.grain == Grain::Second && row.t0_second < 8);
     trial.second(8, 8);
@@ -368,7 +368,7 @@ fn outcomes_that_come_after_a_stop_do_not_lengthen_the_window() {
 
 #[test]
 fn a_trial_that_ended_in_the_warm_up_states_nothing() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 2);
     trial.totals.clear();
     for finding in trial.findings() {
@@ -379,7 +379,7 @@ fn a_trial_that_ended_in_the_warm_up_states_nothing() {
 
 #[test]
 fn a_damaged_histogram_is_an_error() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for row in &mut trial.samples {
         for bytes in row.histograms.values_mut() {
             bytes.truncate(20);
@@ -394,7 +394,7 @@ fn a_damaged_histogram_is_an_error() {
 /// coming and going; the others keep the whole window.
 #[test]
 fn rates_of_items_that_come_and_go_are_of_their_own_seconds() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     assert!(trial.judged().conclusions.iter().any(|one| matches!(one, Conclusion::Steadiness(_))));
     let span = LoadSpan { at_ns: Some(3_500 * MS), until_ns: Some(7_000 * MS) };
     trial.start.trial.effective.load.get_mut("readers").unwrap().span = span;
@@ -418,8 +418,9 @@ fn rates_of_items_that_come_and_go_are_of_their_own_seconds() {
 /// Clients connect before T0, in rows of start-up, or in the phase in which they come.
 #[test]
 fn what_connecting_took_is_of_all_phases() {
-    let mut trial = Trial::clean();
-    let told = |trial: &Trial| trial.findings().iter().any(|one| one.of.metric.starts_with("connect."));
+    let mut trial = TrialFixture::clean();
+    let told =
+        |trial: &TrialFixture| trial.findings().iter().any(|one| one.of.metric.starts_with("connect."));
     assert!(!told(&trial));
     let row = trial.push(READERS, Grain::Phase, Phase::Startup, 0, 0);
     row.histograms.insert(Timing::Connect, histogram(&[(2 * MS, 3)], 3));

@@ -1,6 +1,6 @@
 //! A load item on two workers: what both of them wrote is one item's.
 
-use crate::fixture::{MS, PER_SECOND, READERS, Trial, WRITERS, histogram};
+use crate::fixture::{MS, PER_SECOND, READERS, TrialFixture, WRITERS, histogram};
 use kdyno_analysis::latencies::measured_latencies;
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::Subject;
@@ -12,12 +12,12 @@ use kdyno_model::sample::{Grain, Phase, StreamId, Timing, series};
 const OTHER: StreamId = StreamId { worker: 1, stream: READERS.stream };
 
 /// A clean trial whose writers run on two workers alike, each with 1000 records per second.
-fn two_workers() -> Trial {
+fn two_workers() -> TrialFixture {
     with_worker(OTHER)
 }
 
-fn with_worker(other: StreamId) -> Trial {
-    let mut trial = Trial::clean();
+fn with_worker(other: StreamId) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     let share = WorkerShare { item: "writers".into(), client_first: 2, client_count: 2 };
     let plan = WorkerPlan { worker: other.worker, shares: vec![share] };
     trial.start.trial.effective.workers.push(plan);
@@ -116,7 +116,7 @@ fn a_stream_that_was_cut_off_gives_its_finer_rows() {
 
 #[test]
 fn five_second_rows_and_the_seconds_after_them_are_each_record_once() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     // Cut off in second 8, three seconds after five-second rows were last written.
     trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 8);
     trial.totals.clear();
@@ -210,7 +210,7 @@ fn without_the_readings_of_one_worker_nothing_is_said_of_all() {
 
 #[test]
 fn of_less_than_the_ticks_of_the_kernel_no_figure_per_record_is_made() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for reading in &mut trial.probes {
         let is_cpu =
             [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL].contains(&reading.series.as_str());

@@ -1,6 +1,6 @@
 //! What is said between looks, and that no verdict is open next to an interval that answers it.
 
-use crate::fixture::{CPU, P99, RATE, Run, comparing, late, settings};
+use crate::fixture::{CPU, P99, RATE, RunFixture, comparing, late, settings};
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::conclusion::{Conclusion, Says, Verdict};
 use kdyno_model::finding::{Interval, NotResolvable, Value};
@@ -10,7 +10,7 @@ use kdyno_model::plan::{Depth, Plan};
 fn between_looks_there_is_an_estimate_and_no_interval() {
     let plan = comparing(&[P99], &[8, 16], &[RATE]);
     for (units, look) in [(3, 8), (7, 8), (11, 16), (15, 16)] {
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         for pair in 1..=units {
             let figures = |of: f64| [(P99, Value::Is(of)), (RATE, Value::Is(of))];
             run.pair(pair, pair, [&figures(5.0), &figures(6.0)]);
@@ -28,7 +28,7 @@ fn between_looks_there_is_an_estimate_and_no_interval() {
 
 /// One way in which pairs may come out.
 #[derive(Debug, Clone, Copy)]
-struct World {
+struct PairOutcome {
     units: u32,
     /// B ÷ A of the first metric; all others are alike.
     centre: f64,
@@ -37,7 +37,7 @@ struct World {
     has_ties: bool,
 }
 
-impl World {
+impl PairOutcome {
     fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for units in [1, 2, 4, 6, 7, 8, 11, 16] {
@@ -51,8 +51,8 @@ impl World {
         all
     }
 
-    fn run(self) -> Run {
-        let mut run = Run::default();
+    fn run(self) -> RunFixture {
+        let mut run = RunFixture::default();
         let mut state = u64::from(self.units);
         let mut scattered = |centre: f64| {
             // Knuth's generator: the same numbers each time.
@@ -74,7 +74,7 @@ impl World {
     }
 }
 
-fn verdicts(plan: &Plan, run: &Run, is_out_of_time: bool) -> Vec<Verdict> {
+fn verdicts(plan: &Plan, run: &RunFixture, is_out_of_time: bool) -> Vec<Verdict> {
     let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
     let conclusions = judge(plan, &trials, &[], &[], is_out_of_time).conclusions.into_iter();
     let verdict = |one| match one {
@@ -94,7 +94,9 @@ fn no_verdict_is_inconclusive_next_to_an_interval_that_excludes_1() {
             let mut plan = comparing(judged, looks, others);
             plan.depth = depth;
             settings(&mut plan).judge.iter_mut().for_each(|judge| judge.margin = 0.05);
-            for (world, is_out_of_time) in World::all().into_iter().flat_map(|of| [(of, false), (of, true)]) {
+            for (world, is_out_of_time) in
+                PairOutcome::all().into_iter().flat_map(|of| [(of, false), (of, true)])
+            {
                 for verdict in verdicts(&plan, &world.run(), is_out_of_time) {
                     let Some(Interval::Bounds { low, high, .. }) = verdict.ratio.map(|ratio| ratio.interval)
                     else {

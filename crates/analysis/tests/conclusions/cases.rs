@@ -1,19 +1,19 @@
 //! Cases with invalid repeats.
 
-use crate::fixture::{P99, RATE, Run, address, late, plan, queued};
+use crate::fixture::{P99, RATE, RunFixture, address, late, plan, queued};
 use kdyno_model::conclusion::{ClaimSays, Conclusion};
 use kdyno_model::finding::{Finding, Interval, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Plan};
 
 const MS: f64 = 1e6;
 
-fn p99_of_case(run: &Run) -> Finding {
+fn p99_of_case(run: &RunFixture) -> Finding {
     let found = run.judged(&plan(1, &[P99])).findings.into_iter();
     let mut of_case = found.filter(|of| (of.scope, of.quantity) == (Scope::Case(0), Quantity::Value));
     of_case.find(|of| of.of == address(P99)).unwrap()
 }
 
-fn claimed(run: &Run, op: ClaimOp) -> (ClaimSays, bool) {
+fn claimed(run: &RunFixture, op: ClaimOp) -> (ClaimSays, bool) {
     let metric = ClaimExpr::Metric { of: address(P99), case: 0 };
     let (text, that, right) = (String::new(), String::new(), ClaimExpr::Number(20.0 * MS));
     let claim = Claim { text, that, is_threshold: false, left: metric, op, right };
@@ -27,8 +27,8 @@ fn claimed(run: &Run, op: ClaimOp) -> (ClaimSays, bool) {
 }
 
 /// Five repeats; the last ones, so many, could not carry the load.
-fn overloaded(queued_ones: usize) -> Run {
-    let mut run = Run::default();
+fn overloaded(queued_ones: usize) -> RunFixture {
+    let mut run = RunFixture::default();
     let p99 = |repeat: usize| if repeat < 5 - queued_ones { 12.0 + repeat as f64 / 10.0 } else { 8_000.0 };
     let repeats: Vec<f64> = (0..5).map(|repeat| p99(repeat) * MS).collect();
     run.repeats(P99, &[&repeats]);
@@ -46,7 +46,7 @@ fn an_overloaded_repeat_stays_in_the_table_as_a_lower_bound() {
     let p99 = p99_of_case(&overloaded(3));
     assert_eq!((p99.estimate, p99.is_invalid()), (Value::AtLeast(8_000.0 * MS), true));
     // Rates remain valid: what was acknowledged was handled.
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0, 2.0, 3.0]]);
     queued(&mut run.outcomes[2]);
     let rate = run.judged(&plan(1, &[RATE])).findings.remove(0);
@@ -88,10 +88,10 @@ fn what_the_generator_spoilt_is_left_out_without_a_mark() {
 
 #[test]
 fn a_ratio_to_an_overloaded_row_has_no_interval_and_the_mark() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(P99, &[&[10.0 * MS; 3], &[12.0 * MS, 12.1 * MS, 8_000.0 * MS]]);
-    let judged = |run: &Run| run.judged(&plan(2, &[P99]));
-    let ratio = |run: &Run| {
+    let judged = |run: &RunFixture| run.judged(&plan(2, &[P99]));
+    let ratio = |run: &RunFixture| {
         let mut found = judged(run).findings.into_iter();
         found.rfind(|of| of.quantity == Quantity::RatioToFirstRow).unwrap()
     };

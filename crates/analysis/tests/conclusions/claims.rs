@@ -1,6 +1,6 @@
 //! Claims and contrasts.
 
-use crate::fixture::{P99, RATE, Run, address, invalid, plan};
+use crate::fixture::{P99, RATE, RunFixture, address, invalid, plan};
 use kdyno_model::caveat::Concern;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, PartsOf, WindowParts};
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, Quantity, Scope, Value};
@@ -20,14 +20,14 @@ fn claiming(left: ClaimExpr, op: ClaimOp, right: ClaimExpr) -> Plan {
     Plan { claims: vec![claim], ..plan(2, &[]) }
 }
 
-fn judged(run: &Run, plan: &Plan) -> JudgedClaim {
+fn judged(run: &RunFixture, plan: &Plan) -> JudgedClaim {
     let mut conclusions = run.judged(plan).conclusions;
     let Some(Conclusion::Claim(claim)) = conclusions.pop() else { panic!("no claim") };
     assert!(conclusions.is_empty() && claim.claim == 0);
     claim
 }
 
-fn says(run: &Run, left: ClaimExpr, op: ClaimOp, right: ClaimExpr) -> ClaimSays {
+fn says(run: &RunFixture, left: ClaimExpr, op: ClaimOp, right: ClaimExpr) -> ClaimSays {
     judged(run, &claiming(left, op, right)).says
 }
 
@@ -35,7 +35,7 @@ fn says(run: &Run, left: ClaimExpr, op: ClaimOp, right: ClaimExpr) -> ClaimSays 
 fn a_claim_holds_when_the_whole_interval_does() {
     use ClaimOp::{AtLeast, AtMost, Greater, Less};
     use ClaimSays::{CannotTell, DoesNot, Holds};
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 80.0, 60.0], &[151.0, 119.0, 91.0]]);
     let claim = |op, factor: f64| {
         let right = ClaimExpr::Product(Box::new(number(factor)), Box::new(metric(RATE, 0)));
@@ -45,7 +45,7 @@ fn a_claim_holds_when_the_whole_interval_does() {
     assert_eq!([Less, AtMost, Greater, AtLeast].map(|op| claim(op, 2.0)), [Holds, Holds, DoesNot, DoesNot]);
     assert_eq!([Less, AtMost, Greater, AtLeast].map(|op| claim(op, 1.5)), [CannotTell; 4]);
     // At the limit itself: what cannot be less can still be at most.
-    let mut exact = Run::default();
+    let mut exact = RunFixture::default();
     exact.repeats(RATE, &[&[0.0; 3], &[0.0; 3]]);
     let zero = |op| says(&exact, metric(RATE, 0), op, number(0.0));
     assert_eq!([Less, AtMost, Greater, AtLeast].map(zero), [DoesNot, Holds, DoesNot, Holds]);
@@ -53,7 +53,7 @@ fn a_claim_holds_when_the_whole_interval_does() {
 
 #[test]
 fn sides_are_compared_repeat_by_repeat() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 80.0, 60.0], &[120.0, 97.0, 72.0]]);
     let claim = judged(&run, &claiming(metric(RATE, 1), ClaimOp::Greater, metric(RATE, 0)));
     assert_eq!((claim.left, claim.right, claim.n), (Value::Is(97.0), Value::Is(80.0), 3));
@@ -73,7 +73,7 @@ fn sides_are_compared_repeat_by_repeat() {
 
 #[test]
 fn marks_of_every_figure_stand_beside_the_side_that_is_made_of_it() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 80.0, 60.0], &[120.0, 97.0, 72.0]]);
     run.outcomes[1].findings[0].marks.insert(Mark::Drifting);
     run.outcomes[5].findings[0].marks.insert(Mark::ShortTerm);
@@ -89,24 +89,24 @@ fn marks_of_every_figure_stand_beside_the_side_that_is_made_of_it() {
 
 #[test]
 fn what_cannot_be_told_says_why() {
-    let reason = |run: &Run| {
+    let reason = |run: &RunFixture| {
         let claim = judged(run, &claiming(metric(RATE, 1), ClaimOp::Less, metric(RATE, 0)));
         assert_eq!(claim.says, ClaimSays::CannotTell);
         claim.reason.unwrap()
     };
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0], &[2.0]]);
     assert_eq!(reason(&run), "one trial says nothing about the next one");
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0; 2], &[2.0; 2]]);
     assert_eq!(reason(&run), "2 repeats are too few, 3 are needed");
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0; 3], &[2.0; 3]]);
     for outcome in &mut run.outcomes[..3] {
         invalid(outcome, Concern::Everything);
     }
     assert_eq!(reason(&run), "no repeat has all the figures that it needs, fit for use");
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0; 3], &[2.0; 3]]);
     for outcome in &mut run.outcomes[3..] {
         outcome.session = 2;
@@ -115,8 +115,8 @@ fn what_cannot_be_told_says_why() {
 }
 
 /// One trial with a figure, and between which figures the parts of its window lie.
-fn one_trial(value: f64, parts: Option<(f64, f64)>) -> Run {
-    let mut run = Run::default();
+fn one_trial(value: f64, parts: Option<(f64, f64)>) -> RunFixture {
+    let mut run = RunFixture::default();
     let outcome = run.trial(0, 1, &[(P99, Value::Is(value))]);
     let scope = Scope::Trial(outcome.trial.id);
     let of = parts.map(|(low, high)| PartsOf { of: address(P99), low, high }).into_iter().collect();
@@ -161,7 +161,7 @@ fn a_claim_that_one_trial_misses_by_far_does_not_hold() {
 
 #[test]
 fn a_threshold_is_about_this_run_alone() {
-    let judged = |run: &Run, op, limit| {
+    let judged = |run: &RunFixture, op, limit| {
         let mut plan = claiming(metric(P99, 0), op, number(limit));
         plan.claims[0].is_threshold = true;
         judged(run, &plan)
@@ -191,7 +191,7 @@ fn a_threshold_is_about_this_run_alone() {
 
 #[test]
 fn records_without_an_outcome_can_refute_a_claim_and_never_prove_one() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(P99, &[&[30.0, 31.0, 32.0]]);
     run.outcomes[1].findings[0].estimate = Value::AtLeast(31.0);
     let p99 = |op, limit: f64| judged(&run, &claiming(metric(P99, 0), op, number(limit)));
@@ -214,7 +214,7 @@ fn contrasts_are_ratios_from_one_case_to_another_in_the_plans_order() {
     let contrast =
         |from, to| Contrast { name: String::new(), from, to, of: vec![address(RATE), address(P99)] };
     let plan = Plan { contrasts: vec![contrast(0, 1), contrast(1, 0)], ..plan(2, &[]) };
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 80.0, 60.0], &[200.0, 161.0, 120.0]]);
     let mut found = run.judged(&plan).findings;
     found.retain(|finding| finding.quantity == Quantity::RatioOfContrast);

@@ -1,14 +1,14 @@
 //! Ratios of rows with intervals, and which rows differ in a column.
 
-use crate::fixture::{RATE, Run, address, invalid, plan};
+use crate::fixture::{RATE, RunFixture, address, invalid, plan};
 use kdyno_model::caveat::Concern;
-use kdyno_model::conclusion::{Conclusion, ToldApart};
+use kdyno_model::conclusion::{Conclusion, DistinctRows};
 use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{ParamValue, Published, PublishedRow};
 use kdyno_model::trial::{SearchStage, TrialReason};
 use std::collections::BTreeMap;
 
-fn told_apart(run: &Run, cases: usize) -> Vec<ToldApart> {
+fn told_apart(run: &RunFixture, cases: usize) -> Vec<DistinctRows> {
     let conclusions = run.judged(&plan(cases, &[RATE])).conclusions.into_iter();
     let told = |conclusion| match conclusion {
         Conclusion::ToldApart(told) => Some(told),
@@ -17,25 +17,25 @@ fn told_apart(run: &Run, cases: usize) -> Vec<ToldApart> {
     conclusions.filter_map(told).collect()
 }
 
-fn ratios(run: &Run, cases: usize) -> Vec<Finding> {
+fn ratios(run: &RunFixture, cases: usize) -> Vec<Finding> {
     let mut found = run.judged(&plan(cases, &[RATE])).findings;
     found.retain(|finding| finding.quantity == Quantity::RatioToFirstRow);
     found
 }
 
-fn told(differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<ToldApart> {
+fn told(differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<DistinctRows> {
     told_from(0, differ, same, why_not)
 }
 
-fn told_from(base: u32, differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<ToldApart> {
+fn told_from(base: u32, differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<DistinctRows> {
     let why_not = why_not.map(str::to_owned);
-    vec![ToldApart { of: address(RATE), base, differ: differ.into(), same: same.into(), why_not }]
+    vec![DistinctRows { of: address(RATE), base, differ: differ.into(), same: same.into(), why_not }]
 }
 
 #[test]
 fn numbers_of_clients_and_how_far_they_overlap_have_no_ratio() {
     let of = |metric: &str| {
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         run.repeats(metric, &[&[6.0, 6.0, 6.0, 6.0], &[9.0, 9.0, 9.0, 9.0]]);
         let found = run.judged(&plan(2, &[metric])).findings;
         found.iter().filter(|finding| finding.quantity == Quantity::RatioToFirstRow).count()
@@ -46,7 +46,7 @@ fn numbers_of_clients_and_how_far_they_overlap_have_no_ratio() {
 
 #[test]
 fn rows_are_told_apart_by_pairs_of_repeats() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     // The machine gets slower from repeat to repeat; the second row is always 20 % above, the third is alike.
     run.repeats(RATE, &[&[100.0, 80.0, 60.0, 40.0], &[120.0, 97.0, 72.0, 48.0], &[101.0, 79.0, 61.0, 39.5]]);
     assert_eq!(told_apart(&run, 3), told(&[1], &[2], None));
@@ -63,32 +63,32 @@ fn rows_are_told_apart_by_pairs_of_repeats() {
 fn the_more_rows_the_more_it_takes() {
     // Differences of ln with t of 3 degrees at p = 0.03: enough for one other row, not for two.
     let slightly = [104.0, 103.0, 101.0, 101.6];
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 4], &slightly]);
     assert_eq!(told_apart(&run, 2), told(&[1], &[], None));
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 4], &slightly, &[100.0, 101.0, 99.0, 100.0]]);
     assert_eq!(told_apart(&run, 3), told(&[], &[1, 2], None));
 }
 
 #[test]
 fn one_trial_or_two_tell_nothing() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0], &[200.0]]);
     assert_eq!(told_apart(&run, 2), told(&[], &[], Some("one trial each says nothing about the next one")));
     assert_eq!(ratios(&run, 2)[1].interval, Interval::NotResolvable(NotResolvable::OneTrial));
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 100.0], &[200.0, 201.0]]);
     assert_eq!(told_apart(&run, 2), told(&[], &[], Some("2 trials each are too few, 3 are needed")));
     // A single row has nothing to differ from.
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 100.0]]);
     assert_eq!((told_apart(&run, 1), ratios(&run, 1)), (vec![], vec![]));
 }
 
 #[test]
 fn figures_that_must_not_be_used_are_not_compared() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 4], &[200.0, 201.0, 202.0, 5.0]]);
     invalid(run.outcomes.last_mut().unwrap(), Concern::Everything);
     assert_eq!(told_apart(&run, 2), told(&[1], &[], None));
@@ -99,7 +99,7 @@ fn figures_that_must_not_be_used_are_not_compared() {
     }
     assert_eq!((told_apart(&run, 2), ratios(&run, 2)), (vec![], vec![]), "nothing is left of the second row");
     // What is only known to be "at least" something has no logarithm.
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 3], &[200.0, 201.0, 202.0]]);
     run.outcomes[5].findings[0].estimate = Value::AtLeast(300.0);
     assert_eq!(ratios(&run, 2)[1].interval, Interval::NotResolvable(NotResolvable::Censored));
@@ -111,7 +111,7 @@ fn figures_that_must_not_be_used_are_not_compared() {
 #[test]
 fn rows_are_told_from_the_row_that_their_ratios_are_to() {
     // The first row has no figure that may be used.
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0; 3], &[100.0; 3], &[200.0, 201.0, 202.0], &[100.0, 101.0, 99.0]]);
     for outcome in &mut run.outcomes[..3] {
         invalid(outcome, Concern::Everything);
@@ -136,7 +136,7 @@ fn rows_are_told_from_the_row_that_their_ratios_are_to() {
         definition: text(),
         rows: vec![row(1, None), row(3, Some(10.0)), row(5, Some(20.0))],
     });
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[50.0, 51.0, 52.0], &[100.0; 3], &[100.0, 101.0, 99.0]]);
     let found = run.judged(&plan).conclusions;
     assert_eq!(
@@ -147,7 +147,7 @@ fn rows_are_told_from_the_row_that_their_ratios_are_to() {
 
 #[test]
 fn trials_of_a_search_are_no_repeats_of_a_case() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 200.0, 400.0]]);
     run.outcomes[2].trial.reason = TrialReason::Search { stage: SearchStage::Ramp, load_per_s: 400.0 };
     run.outcomes[1].trial.reason = TrialReason::Conditioning;
@@ -157,7 +157,7 @@ fn trials_of_a_search_are_no_repeats_of_a_case() {
 
 #[test]
 fn marks_of_either_row_stand_beside_the_ratio() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 3], &[200.0, 201.0, 202.0]]);
     run.outcomes[1].findings[0].marks.insert(Mark::Drifting);
     run.outcomes[4].findings[0].marks.insert(Mark::SeveralLevels);

@@ -1,6 +1,8 @@
 //! Verdicts of comparisons.
 
-use crate::fixture::{CPU, P99, RATE, Run, address, comparing, cut_short, invalid, late, queued, settings};
+use crate::fixture::{
+    CPU, P99, RATE, RunFixture, address, comparing, cut_short, invalid, late, queued, settings,
+};
 use kdyno_analysis::comparison::progress;
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
@@ -19,7 +21,7 @@ fn around(centre: f64) -> Vec<f64> {
 fn says(ratios: &[f64], better: Better) -> Says {
     let mut plan = comparing(&[P99], &[8], &[]);
     settings(&mut plan).judge[0].better = better;
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, ratios);
     let mut verdicts = run.verdicts(&plan);
     assert_eq!(verdicts.len(), 1);
@@ -49,7 +51,7 @@ fn the_ratio_and_what_is_better_make_the_verdict() {
 #[test]
 fn a_verdict_holds_the_numbers_that_it_rests_on() {
     let plan = comparing(&[P99], &[8, 16, 24], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &around(1.2));
     let verdict = run.verdicts(&plan).remove(0);
     assert_eq!((verdict.scope, verdict.n), (Scope::Comparison { case: 0 }, 8));
@@ -75,7 +77,7 @@ fn a_verdict_holds_the_numbers_that_it_rests_on() {
 #[test]
 fn fewer_than_six_units_are_no_verdict() {
     let plan = comparing(&[P99], &[5], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &[1.2; 5]);
     let Says::Invalid { reason } = run.verdicts(&plan).remove(0).says else { panic!() };
     assert_eq!(reason, "5 starts can be used, a verdict needs 6 at least");
@@ -87,7 +89,7 @@ fn fewer_than_six_units_are_no_verdict() {
 #[test]
 fn a_pair_is_lost_with_one_of_its_trials() {
     let plan = comparing(&[P99], &[8], &[CPU]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &[around(1.2), vec![50.0; 4]].concat());
     cut_short(&mut run.outcomes[16]);
     invalid(&mut run.outcomes[19], Concern::Latencies { item: "writers".into() });
@@ -103,7 +105,7 @@ fn a_pair_is_lost_with_one_of_its_trials() {
     let expected = Caveat::PairsLost { pairs: 3, first, likewise: 0, ended_after: None };
     assert_eq!(caveats.iter().map(|caveat| &caveat.caveat).collect::<Vec<_>>(), [&expected]);
     // An invalid latency of another item, or a caveat that speaks of higher quantiles, loses nothing.
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &around(1.2));
     invalid(&mut run.outcomes[0], Concern::Latencies { item: "readers".into() });
     let concerns =
@@ -119,7 +121,7 @@ fn a_pair_is_lost_with_one_of_its_trials() {
 #[test]
 fn a_side_that_does_not_carry_the_load_does_not_win_by_the_pairs_that_are_left() {
     let plan = comparing(&[P99], &[8], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &around(1.0));
     let of_b = run.outcomes.iter_mut().find(|of| of.trial.variant.as_deref() == Some("B")).expect("a side B");
     let id = of_b.trial.id;
@@ -142,7 +144,7 @@ fn a_pair_that_lost_a_broker_or_met_cold_ones_does_not_count() {
     let mut plan = comparing(&[P99], &[8], &[]);
     plan.conditioning = Some(Conditioning { least_ns: 1, most_ns: 2 });
     let with = |caveat: Caveat| {
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         run.pairs(P99, &around(1.2));
         let scope = Scope::Trial(run.outcomes[3].trial.id);
         let concerns = Concern::Everything;
@@ -159,7 +161,7 @@ fn a_pair_that_lost_a_broker_or_met_cold_ones_does_not_count() {
 #[test]
 fn where_nothing_is_conditioned_pairs_on_cold_brokers_count_and_it_is_told() {
     let plan = comparing(&[P99], &[8], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &around(1.2));
     for outcome in &mut run.outcomes[2..] {
         let (scope, concerns) = (Scope::Trial(outcome.trial.id), Concern::Everything);
@@ -178,7 +180,7 @@ fn where_nothing_is_conditioned_pairs_on_cold_brokers_count_and_it_is_told() {
 fn so_many_lost_pairs_end_a_comparison_with_what_it_has() {
     let plan = comparing(&[P99], &[8], &[]);
     for lost in [3, 5] {
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         run.pairs(P99, &[1.2; 10]);
         for pair in 0..lost {
             cut_short(&mut run.outcomes[2 * pair]);
@@ -210,7 +212,7 @@ fn so_many_lost_pairs_end_a_comparison_with_what_it_has() {
 fn pairs_of_one_start_are_one_unit() {
     let mut plan = comparing(&[P99], &[6], &[]);
     settings(&mut plan).pairs_per_start = 2;
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for pair in 1..=12 {
         // Within a start the ratios are 1 and 1.44: their logarithms' mean is that of 1.2.
         let ratio = if pair % 2 == 0 { 1.0 } else { 1.44 };
@@ -254,7 +256,7 @@ fn pairs_of_one_cluster_are_one_unit_whenever_they_ran() {
     let on = OnClusters { a: plan.cases.clone(), b: settings(&mut plan).b.clone() };
     let settings = settings(&mut plan);
     (settings.unit, settings.pairs_per_start, settings.further) = (EvidenceUnit::Cluster, 2, vec![on; 5]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for pair in 1..=12 {
         // Once around at a ratio of 1, then at 1.44: of each cluster the logarithms' mean is that of 1.2.
         let ratio = if pair <= 6 { 1.0 } else { 1.44 };
@@ -276,13 +278,13 @@ fn a_cluster_that_lost_a_pair_counts_once_it_is_replaced_or_nothing_more_comes()
     let of_plan = settings(&mut plan);
     (of_plan.unit, of_plan.pairs_per_start, of_plan.further) = (EvidenceUnit::Cluster, 2, vec![on; 5]);
     let of_plan = of_plan.clone();
-    let mut run = Run::default();
-    let ran = |run: &Run| {
+    let mut run = RunFixture::default();
+    let ran = |run: &RunFixture| {
         let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
         let now = progress(&plan, &of_plan, 0, &trials);
         (now.units, now.is_exhausted, now.next_pair)
     };
-    let pair = |run: &mut Run, pair: u32| run.pair(pair, 1, [&[(P99, Value::Is(5.0))]; 2]);
+    let pair = |run: &mut RunFixture, pair: u32| run.pair(pair, 1, [&[(P99, Value::Is(5.0))]; 2]);
     (1..=12).for_each(|number| pair(&mut run, number));
     assert_eq!(ran(&run).0, 6);
     // Pair 9 is the third cluster's second one.
@@ -309,7 +311,7 @@ fn a_cluster_that_lost_a_pair_counts_once_it_is_replaced_or_nothing_more_comes()
 fn pairs_that_each_have_a_start_speak_of_more_than_these() {
     let mut plan = comparing(&[P99], &[8], &[]);
     settings(&mut plan).unit = EvidenceUnit::Pair;
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &around(1.2));
     assert_eq!(run.judged(&plan).caveats, []);
     for outcome in &mut run.outcomes[14..] {
@@ -321,7 +323,7 @@ fn pairs_that_each_have_a_start_speak_of_more_than_these() {
 #[test]
 fn marks_of_either_side_stand_beside_the_ratio() {
     let plan = comparing(&[P99], &[8], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &around(1.2));
     run.outcomes[4].findings[0].marks.insert(Mark::Drifting);
     run.outcomes[9].findings[0].marks.insert(Mark::FewRecords);
@@ -336,7 +338,7 @@ fn marks_of_either_side_stand_beside_the_ratio() {
 #[test]
 fn quantiles_that_are_not_judged_have_a_ratio_and_no_verdict() {
     let plan = comparing(&[P99], &[8], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for (pair, ratio) in (1..).zip(around(1.2)) {
         let figures = |times: f64| {
             [P99, "writers.response.p50", "writers.service.p50"].map(|name| (name, Value::Is(100.0 * times)))
@@ -355,7 +357,7 @@ fn quantiles_that_are_not_judged_have_a_ratio_and_no_verdict() {
 #[test]
 fn processor_time_is_told_first_and_what_was_not_named_is_exploratory() {
     let plan = comparing(&[P99], &[8], &[RATE, CPU, "writers.failed"]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for (pair, ratio) in (1..).zip(around(1.2)) {
         let side = |ratio: f64| {
             let value = |name, number: f64| (name, Value::Is(number));
@@ -384,7 +386,7 @@ fn processor_time_is_told_first_and_what_was_not_named_is_exploratory() {
 #[test]
 fn several_judged_metrics_share_the_error() {
     let plan = comparing(&[P99, RATE], &[6], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for (pair, rate) in (1..).zip([1.01, 0.99, 1.02, 0.98, 1.03, 0.97]) {
         let side = |p99, rate| [(P99, Value::Is(p99)), (RATE, Value::Is(rate))];
         run.pair(pair, pair, [&side(1.0, 1.0), &side(1.2 + 0.01 * f64::from(pair), rate)]);
@@ -401,7 +403,7 @@ fn several_judged_metrics_share_the_error() {
 fn a_figure_without_a_ratio_is_no_verdict() {
     let reason = |value: Value| {
         let plan = comparing(&[P99], &[8], &[]);
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         run.pairs(P99, &around(1.2));
         run.outcomes[3].findings[0].estimate = value;
         match run.verdicts(&plan).remove(0).says {
@@ -420,7 +422,7 @@ fn a_figure_without_a_ratio_is_no_verdict() {
 #[test]
 fn pairs_of_several_hosts_or_boots_are_told_apart() {
     let plan = comparing(&[P99], &[8], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &around(1.2));
     for outcome in &mut run.outcomes[10..] {
         outcome.session = 2;
@@ -465,7 +467,7 @@ fn a_quick_look_says_what_these_pairs_showed() {
     let system = plan.cases[0].system.clone();
     settings(&mut plan).b[0].system = system;
     settings(&mut plan).unit = EvidenceUnit::Pair;
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &[1.2]);
     let verdict = run.verdicts(&plan).remove(0);
     assert_eq!(verdict.ratio.unwrap().interval, Interval::NotResolvable(NotResolvable::OneTrial));

@@ -1,11 +1,11 @@
 //! What records take of resources whose use is known beforehand, and when these are at their limit.
 
-use crate::fixture::{RATE, Run, address, comparing, plan, settings};
+use crate::fixture::{RATE, RunFixture, address, comparing, plan, settings};
 use crate::settings::producing;
 use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, Limit, LimitEvidence, LimitKind, ShareOf};
 use kdyno_model::finding::{Interval, Scope, Value};
 use kdyno_model::plan::{
-    Arrivals, Condition, FindPlan, LoadPlan, Plan, ProducePlan, Rate, RatePiece, Role, Strategy, Threshold,
+    Arrivals, Condition, FindPlan, LimitSide, LoadPlan, Plan, ProducePlan, Rate, RatePiece, Role, Strategy,
     Vary,
 };
 use kdyno_model::seed::mix;
@@ -16,7 +16,7 @@ const BROKERS: LimitKind = LimitKind::BrokerProcessors;
 const GENERATOR: LimitKind = LimitKind::Generator;
 
 /// A trial of a case at a rate that used so much of each resource.
-fn trial(run: &mut Run, case: u32, per_s: f64, named: LimitKind, used: &[(LimitKind, f64)]) {
+fn trial(run: &mut RunFixture, case: u32, per_s: f64, named: LimitKind, used: &[(LimitKind, f64)]) {
     let repeat = u32::try_from(run.outcomes.len()).unwrap() + 1;
     let outcome = run.trial(case, repeat, &[(RATE, Value::Is(per_s))]);
     let scope = Scope::Trial(outcome.trial.id);
@@ -37,15 +37,15 @@ fn trial(run: &mut Run, case: u32, per_s: f64, named: LimitKind, used: &[(LimitK
 }
 
 /// Trials of one case at these rates, the brokers' processors used as a law says and nothing at its limit.
-fn at(rates: &[f64], law: impl Fn(f64) -> f64) -> Run {
-    let mut run = Run::default();
+fn at(rates: &[f64], law: impl Fn(f64) -> f64) -> RunFixture {
+    let mut run = RunFixture::default();
     for per_s in rates {
         trial(&mut run, 0, *per_s, LimitKind::Schedule, &[(BROKERS, law(*per_s))]);
     }
     run
 }
 
-fn demands(run: &Run, plan: &Plan) -> Vec<Demand> {
+fn demands(run: &RunFixture, plan: &Plan) -> Vec<Demand> {
     let conclusions = run.judged(plan).conclusions.into_iter();
     let demand = |one| match one {
         Conclusion::Demand(demand) => Some(demand),
@@ -54,7 +54,7 @@ fn demands(run: &Run, plan: &Plan) -> Vec<Demand> {
     conclusions.filter_map(demand).collect()
 }
 
-fn demand(run: &Run) -> Demand {
+fn demand(run: &RunFixture) -> Demand {
     let mut found = demands(run, &plan(1, &[]));
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)
@@ -126,7 +126,7 @@ fn what_was_not_judged_is_named() {
 fn other_programs_are_no_demand() {
     // Records take 8 µs of the host; others take 0.1 of it at one load and 0.36 at the other, by chance.
     let of = |others: [f64; 2]| {
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         for (per_s, others) in [40_000.0, 65_000.0].into_iter().zip(others) {
             let used = per_s * 8e-6 + others;
             trial(&mut run, 0, per_s, LimitKind::Schedule, &[(BROKERS, used)]);
@@ -164,7 +164,7 @@ fn a_demand_that_falls_with_the_load_leaves_more_than_one_load_lets_see() {
 #[test]
 fn a_line_is_of_one_of_a_generators_shares() {
     // Its busiest thread has a base and hardly grows; the host is full at 60,000/s. Below 25,000/s the thread has more.
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for per_s in [20_000.0, 30_000.0, 40_000.0, 50_000.0] {
         let of = [(ShareOf::Thread, 0.35 + per_s * 3e-6), (ShareOf::Host, per_s / 60_000.0)];
         let used = of.iter().map(|(_, used)| *used).fold(0.0, f64::max);
@@ -194,7 +194,7 @@ fn what_is_farther_than_the_bound_is_told_without_a_figure() {
     near(times(&swept(62_500.0 / 1.29)), 1.29);
     assert_eq!(swept(62_500.0 / 1.31).resources[0].at_limit, AtLimit::NotWithin);
     // Repeats that scatter: the line's bounds lie on both sides of the bound.
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for (per_s, used) in [(25_000.0, 0.36), (25_000.0, 0.40), (50_000.0, 0.74), (50_000.0, 0.76)] {
         trial(&mut run, 0, per_s, LimitKind::Schedule, &[(BROKERS, used)]);
     }
@@ -203,7 +203,7 @@ fn what_is_farther_than_the_bound_is_told_without_a_figure() {
 
 #[test]
 fn a_disk_that_is_declared_comes_next_where_it_is_nearer() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     let used = [(BROKERS, 0.95), (LimitKind::Disk, 0.85), (GENERATOR, 0.4), (LimitKind::Network, 0.8)];
     for load in [0.5, 1.0] {
         trial(&mut run, 0, 50_000.0 * load, BROKERS, &used.map(|(kind, share)| (kind, share * load)));
@@ -220,7 +220,7 @@ fn a_disk_that_is_declared_comes_next_where_it_is_nearer() {
 
 #[test]
 fn what_is_at_its_limit_comes_next_where_all_was_carried() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     let used = [(BROKERS, 0.99), (GENERATOR, 0.4), (LimitKind::RequestsInFlight, 0.1)];
     for load in [0.5, 1.0] {
         let used = used.map(|(kind, share)| (kind, share * load));
@@ -232,7 +232,7 @@ fn what_is_at_its_limit_comes_next_where_all_was_carried() {
 
 #[test]
 fn beside_a_limit_that_nobody_knows_none_is_next() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for load in [0.5, 1.0] {
         trial(&mut run, 0, 50_000.0 * load, LimitKind::Unknown, &[(BROKERS, 0.85 * load)]);
     }
@@ -241,7 +241,7 @@ fn beside_a_limit_that_nobody_knows_none_is_next() {
     near(times(&found), 1.0 / 0.85);
     // Requests in flight are asked where the schedule was the limit, and are full from 80 % on.
     let in_flight = |named| {
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         for load in [0.5, 1.0] {
             let used = [(LimitKind::RequestsInFlight, 0.79 * load), (BROKERS, 0.5 * load)];
             trial(&mut run, 0, 50_000.0 * load, named, &used);
@@ -250,7 +250,7 @@ fn beside_a_limit_that_nobody_knows_none_is_next() {
     };
     assert_eq!(in_flight(LimitKind::Schedule), Some(LimitKind::RequestsInFlight));
     assert_eq!(in_flight(LimitKind::Replication), Some(BROKERS));
-    let mut none = Run::default();
+    let mut none = RunFixture::default();
     trial(&mut none, 0, 50_000.0, LimitKind::Unknown, &[]);
     assert_eq!(demands(&none, &plan(1, &[])), []);
 }
@@ -272,7 +272,7 @@ fn written_at(per_s: f64) -> LoadPlan {
 /// A run of three cases at 20,000/s, 40,000/s and 65,000/s, where 80,000/s is the most.
 fn swept(change: impl Fn(&mut Plan)) -> Vec<Demand> {
     let mut plan = plan(3, &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for (case, per_s) in (0..).zip([20_000.0, 40_000.0, 65_000.0]) {
         let own = &mut plan.cases[case as usize];
         own.label = format!("rate={per_s}");
@@ -307,7 +307,7 @@ fn cases_that_differ_in_the_rate_alone_are_loads_of_one() {
 fn the_sides_of_a_comparison_are_told_apart() {
     let mut plan = comparing(&[], &[8], &[]);
     settings(&mut plan).labels = ["a".into(), "b".into()];
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pair(1, 1, [&[(RATE, Value::Is(50_000.0))], &[(RATE, Value::Is(50_000.0))]]);
     for (outcome, used) in run.outcomes.iter_mut().zip([0.8, 0.9]) {
         outcome.conclusions.push(Conclusion::Limit(Limit {
@@ -340,7 +340,7 @@ fn of_a_search_the_trials_count_in_which_brokers_have_settled() {
         within: 0.02,
         conditions: vec![Condition {
             of: address("writers.response.p99"),
-            must_be: Threshold::AtMost,
+            must_be: LimitSide::AtMost,
             limit: 1.0,
             text: String::new(),
         }],
@@ -373,7 +373,7 @@ fn intervals_hold_the_true_limit_as_often_as_they_say() {
                 * (std::f64::consts::TAU * uniform(2 * at + 1)).cos()
         };
         let rates = [25_000.0, 30_000.0, 36_000.0, 43_000.0, tested];
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         for (at, per_s) in (0u64..).zip(rates) {
             let used = 0.2 + 0.8 * per_s / truth + 0.01 * normal(at);
             trial(&mut run, 0, per_s, LimitKind::Schedule, &[(BROKERS, used)]);

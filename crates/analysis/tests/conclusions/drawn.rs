@@ -1,6 +1,6 @@
 //! What was drawn from a run that is read from its file.
 
-use crate::fixture::{P99, RATE, Run, address, comparing, plan, queued, start};
+use crate::fixture::{P99, RATE, RunFixture, address, comparing, plan, queued, start};
 use kdyno_analysis::drawn::DrawnRun;
 use kdyno_analysis::marks;
 use kdyno_model::conclusion::{Conclusion, MetricRole};
@@ -12,7 +12,7 @@ use kdyno_model::plan::Plan;
 use kdyno_model::run::RunHeader;
 
 /// A run of trials with nothing stored but their own figures.
-fn stored(plan: Plan, run: &Run) -> DrawnRun {
+fn stored(plan: Plan, run: &RunFixture) -> DrawnRun {
     let findings = run.outcomes.iter().flat_map(|outcome| outcome.findings.clone());
     let caveats = run.outcomes.iter().flat_map(|outcome| outcome.caveats.clone());
     let judgement =
@@ -28,7 +28,7 @@ fn in_scope(judgement: &Judgement, scope: Scope) -> Vec<Value> {
 
 /// A comparison with a trial of each side.
 fn compared() -> DrawnRun {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pair(1, 1, [&[(RATE, Value::Is(10.0))], &[(RATE, Value::Is(20.0))]]);
     stored(comparing(&[], &[8], &[]), &run)
 }
@@ -77,7 +77,7 @@ fn side_b_of_a_run_from_before_it_was_stated_is_drawn_from_its_trials() {
 
 #[test]
 fn figures_of_a_load_that_queued_are_stated_as_bounds_and_stored_as_measured() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     let figures: &[(&str, Value)] = &[(RATE, Value::Is(10.0)), (P99, Value::Is(4e6))];
     queued(run.trial(0, 1, figures));
     let outcome = &mut run.outcomes[0];

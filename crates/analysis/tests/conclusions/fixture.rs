@@ -102,11 +102,11 @@ pub fn settings(plan: &mut Plan) -> &mut ComparePlan {
 
 /// A run that goes on.
 #[derive(Default)]
-pub struct Run {
+pub struct RunFixture {
     pub outcomes: Vec<TrialOutcome>,
 }
 
-impl Run {
+impl RunFixture {
     /// A trial of a case with its figures.
     pub fn trial(&mut self, case: u32, repeat: u32, figures: &[(&str, Value)]) -> &mut TrialOutcome {
         let id = TrialId(u32::try_from(self.outcomes.len()).unwrap() + 1);

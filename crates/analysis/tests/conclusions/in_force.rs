@@ -1,6 +1,6 @@
 //! What clients, topics and Java reported on both sides, and why it differs.
 
-use crate::fixture::{Run, comparing, settings as compared};
+use crate::fixture::{RunFixture, comparing, settings as compared};
 use crate::settings::producing;
 use kdyno_analysis::comparison::settings;
 use kdyno_model::caveat::Severity;
@@ -11,9 +11,9 @@ use kdyno_model::plan::{LoadPlan, Plan, Role, SystemPlan, TopicPlan};
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, TrialStart};
 use std::collections::BTreeMap;
 
-type Told<'a> = &'a [(Subject, &'a str, SettingOrigin, &'a str)];
+type ReportedSettings<'a> = &'a [(Subject, &'a str, SettingOrigin, &'a str)];
 
-fn start(outcome: &TrialOutcome, told: Told<'_>, java: &str, flags: &str) -> TrialStart {
+fn start(outcome: &TrialOutcome, told: ReportedSettings<'_>, java: &str, flags: &str) -> TrialStart {
     let mut settings: BTreeMap<Subject, SettingsInForce> = BTreeMap::new();
     for (subject, name, origin, value) in told {
         let of = settings.entry(subject.clone()).or_default();
@@ -34,8 +34,8 @@ fn start(outcome: &TrialOutcome, told: Told<'_>, java: &str, flags: &str) -> Tri
 }
 
 /// What is said of sides that reported this, with this Java and these options.
-fn judged(plan: &mut Plan, told: [Told<'_>; 2], java: [&str; 2], flags: [&str; 2]) -> Judgement {
-    let mut run = Run::default();
+fn judged(plan: &mut Plan, told: [ReportedSettings<'_>; 2], java: [&str; 2], flags: [&str; 2]) -> Judgement {
+    let mut run = RunFixture::default();
     run.pairs("writers.acked_per_s", &[1.0]);
     let starts = [0, 1].map(|side| start(&run.outcomes[side], told[side], java[side], flags[side]));
     let of_plan = compared(plan).clone();
@@ -137,7 +137,7 @@ fn topics_differ_as_asked_or_nobody_asked_and_what_comes_from_brokers_is_told_wi
 #[test]
 fn a_limit_of_processor_time_on_one_side_is_told_as_asked_for() {
     let mut plan = alike();
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs("writers.acked_per_s", &[1.0]);
     let mut starts = [0, 1].map(|side| start(&run.outcomes[side], &[], JAVA[side], FLAGS[side]));
     for (start, limit) in starts.iter_mut().zip(["none", "1.5 CPUs"]) {

@@ -1,6 +1,6 @@
 //! The interval that is shown with a verdict is the one that it rests on.
 
-use crate::fixture::{P99, Run, comparing, settings};
+use crate::fixture::{P99, RunFixture, comparing, settings};
 use kdyno_model::conclusion::Says;
 use kdyno_model::finding::Interval;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ proptest! {
     ) {
         let mut plan = comparing(&[P99], &[u32::try_from(factors.len()).unwrap()], &[]);
         settings(&mut plan).judge[0].margin = margin;
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         let ratios: Vec<f64> = factors.iter().map(|factor| (centre + spread * factor).exp()).collect();
         run.pairs(P99, &ratios);
         let verdict = run.verdicts(&plan).remove(0);

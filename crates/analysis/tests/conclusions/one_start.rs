@@ -1,6 +1,6 @@
 //! What a quick look says that sees one start of several that could be.
 
-use crate::fixture::{RATE, Run, comparing, settings};
+use crate::fixture::{RATE, RunFixture, comparing, settings};
 use kdyno_model::conclusion::{Says, Verdict};
 use kdyno_model::finding::{Interval, IntervalMethod};
 use kdyno_model::plan::{Depth, EvidenceUnit};
@@ -15,7 +15,7 @@ fn looked(centre: f64, pairs: usize, is_shared: bool) -> Verdict {
     if is_shared {
         of_plan.b[0].system = system;
     }
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     let ratios: Vec<f64> = (0..pairs).map(|at| centre * (1.0 + 0.001 * (at % 3) as f64 - 0.001)).collect();
     run.pairs(RATE, &ratios);
     run.verdicts(&plan).remove(0)

@@ -1,6 +1,6 @@
 //! What a comparison says whose budget lets no further trial begin.
 
-use crate::fixture::{P99, Run, comparing, settings};
+use crate::fixture::{P99, RunFixture, comparing, settings};
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::conclusion::{Conclusion, Says, Verdict};
 use kdyno_model::finding::Scope;
@@ -13,7 +13,7 @@ fn worse(count: u32) -> Vec<f64> {
     (0..count).map(|at| 1.2 * (1.0 + 0.001 * (f64::from(at) - 4.0))).collect()
 }
 
-fn out_of_time(plan: &Plan, run: &Run) -> Vec<Verdict> {
+fn out_of_time(plan: &Plan, run: &RunFixture) -> Vec<Verdict> {
     let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
     let conclusions = judge(plan, &trials, &[], &[], true).conclusions.into_iter();
     let verdict = |one| match one {
@@ -26,7 +26,7 @@ fn out_of_time(plan: &Plan, run: &Run) -> Vec<Verdict> {
 #[test]
 fn what_the_budget_ended_is_judged_by_what_it_has() {
     let says = |looks: &[u32], ratios: &[f64]| {
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         run.pairs(P99, ratios);
         out_of_time(&comparing(&[P99], looks, &[]), &run).remove(0).says
     };
@@ -46,7 +46,7 @@ fn of_two_cases(pairs: [u32; 2]) -> Vec<(Scope, Says)> {
     plan.cases.push(plan.cases[0].clone());
     let b = settings(&mut plan).b[0].clone();
     settings(&mut plan).b.push(b);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for (case, count) in (0..).zip(pairs) {
         let before = run.outcomes.len();
         run.pairs(P99, &worse(count));

@@ -1,6 +1,6 @@
 //! How long a unit of evidence took.
 
-use crate::fixture::{P99, Run, comparing, settings, start};
+use crate::fixture::{P99, RunFixture, comparing, settings, start};
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Value;
@@ -17,7 +17,7 @@ fn told(unit: EvidenceUnit, pairs: usize) -> Option<u64> {
     let mut plan = comparing(&[P99], &[8], &[]);
     settings(&mut plan).pairs_per_start = 2;
     settings(&mut plan).unit = unit;
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for pair in 1..=u32::try_from(pairs).unwrap() {
         let figures = [(P99, Value::Is(100.0))];
         run.pair(pair, pair.div_ceil(2), [&figures, &figures]);

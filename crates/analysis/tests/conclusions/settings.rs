@@ -1,6 +1,6 @@
 //! Settings in force on both sides of a comparison.
 
-use crate::fixture::{Run, comparing, settings as compared};
+use crate::fixture::{RunFixture, comparing, settings as compared};
 use kdyno_analysis::comparison::settings;
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::caveat::{Caveat, Severity};
@@ -40,7 +40,7 @@ fn with_brokers(
 }
 
 fn differences(plan: &mut Plan, a: &[(&str, &str)], b: &[(&str, &str)]) -> Judgement {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs("writers.acked_per_s", &[1.0]);
     let starts = [start(&run.outcomes[0], a), start(&run.outcomes[1], b)];
     assert_eq!(run.outcomes[0].findings[0].estimate, Value::Is(100.0));
@@ -209,7 +209,7 @@ fn of_targets(versions: [&str; 2], a: &[SettingInForce], b: &[SettingInForce]) -
     let mut plan = alike();
     plan.cases[0].system = target("a", Some(versions[0]));
     compared(&mut plan).b[0].system = target("b", Some(versions[1]));
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs("writers.acked_per_s", &[1.0]);
     let told = |values: &[SettingInForce]| {
         let of_broker =
@@ -267,7 +267,7 @@ fn of_several(a: [&str; 3], b: [&str; 3]) -> Judgement {
     of_plan.b = first_b;
     of_plan.further = [second, third].map(|(a, b)| OnClusters { a, b }).into();
     let of_plan = of_plan.clone();
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs("writers.acked_per_s", &[1.0; 3]);
     let threads = a.into_iter().zip(b).flat_map(|(a, b)| [a, b]);
     let starts = run.outcomes.iter().zip(threads);
@@ -305,7 +305,7 @@ fn a_difference_that_nobody_asked_for_leaves_no_verdict() {
     plan.strategy = comparing(&["writers.acked_per_s"], &[8], &[]).strategy;
     let system = plan.cases[0].system.clone();
     compared(&mut plan).b[0].system = system;
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs("writers.acked_per_s", &[1.2; 8]);
     let says = |b: &str| {
         let starts = [start(&run.outcomes[0], &[("x", "1")]), start(&run.outcomes[1], &[("x", b)])];

@@ -1,6 +1,6 @@
 //! Both sides of a comparison are stated as cases are.
 
-use crate::fixture::{P99, RATE, Run, address, comparing, plan};
+use crate::fixture::{P99, RATE, RunFixture, address, comparing, plan};
 use kdyno_analysis::run::{AnalysedTrial, side_b};
 use kdyno_model::conclusion::{MetricRole, Says};
 use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
@@ -15,7 +15,7 @@ fn of_scope(found: &[Finding], scope: Scope) -> &Finding {
 #[test]
 fn side_b_of_a_case_is_stated_beside_its_side_a() {
     let plan = comparing(&[P99], &[8], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &[1.5; 8]);
     // The last trial is one of side B.
     run.outcomes.last_mut().unwrap().findings[0].marks.insert(Mark::Drifting);
@@ -31,7 +31,7 @@ fn what_was_imported_is_compared_and_changes_no_other_verdict() {
     const CPU: &str = "imported-rds.CPU";
     let plan = comparing(&[P99], &[8], &[RATE]);
     let judged = |with: bool| {
-        let mut run = Run::default();
+        let mut run = RunFixture::default();
         run.pairs(P99, &[1.5; 8]);
         for (at, outcome) in run.outcomes.iter_mut().enumerate() {
             let more = |of: &str, value: f64| {
@@ -55,7 +55,7 @@ fn what_was_imported_is_compared_and_changes_no_other_verdict() {
     assert_eq!((cpu.of.to_string().as_str(), cpu.a, cpu.b), (CPU, Value::Is(0.3), Value::Is(0.4)));
     assert!(cpu.ratio.is_some_and(|ratio| (ratio.estimate - 4.0 / 3.0).abs() < 1e-9), "{cpu:?}");
     // A pair with an import on one side alone has no ratio.
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &[1.5; 8]);
     let mut one_side = run.outcomes[0].findings[0].clone();
     one_side.of = address(CPU);
@@ -66,7 +66,7 @@ fn what_was_imported_is_compared_and_changes_no_other_verdict() {
 
 #[test]
 fn outside_of_comparisons_there_is_no_side_b() {
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.repeats(P99, &[&[1.0, 2.0]]);
     let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
     assert_eq!(side_b(&plan(1, &[]), &trials), []);

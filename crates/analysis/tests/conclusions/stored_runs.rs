@@ -1,6 +1,6 @@
 //! Stored runs before and after a change.
 
-use crate::fixture::{P99, RATE, Run, address, comparing, plan, settings};
+use crate::fixture::{P99, RATE, RunFixture, address, comparing, plan, settings};
 use crate::settings::producing;
 use kdyno_analysis::comparison::{StoredRun, of_runs};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
@@ -25,7 +25,7 @@ struct Stored {
 
 fn stored(rate: Value) -> Stored {
     let plan = plan(1, &[RATE]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.trial(0, 1, &[(RATE, rate), (P99, Value::Is(5.0)), (ACHIEVED, Value::Is(7.0))]);
     let session = Session {
         number: 1,
@@ -164,7 +164,7 @@ fn runs_of_different_scenarios_are_not_compared() {
 fn of_two_sides(ratio: f64, b: &str) -> Stored {
     let mut plan = comparing(&[], &[8], &[RATE]);
     settings(&mut plan).labels[1] = b.to_owned();
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(RATE, &[ratio; 8]);
     let findings = run.judged(&plan).findings;
     let Stored { mut header, sessions, .. } = stored(Value::Is(1.0));

@@ -1,6 +1,6 @@
 //! Pairs with an invalid judged figure.
 
-use crate::fixture::{P99, Run, comparing, late, settings};
+use crate::fixture::{P99, RunFixture, comparing, late, settings};
 use kdyno_model::caveat::{Caveat, PairsTied};
 use kdyno_model::conclusion::Says;
 use kdyno_model::finding::Value;
@@ -8,7 +8,7 @@ use kdyno_model::finding::Value;
 #[test]
 fn a_pair_whose_judged_figure_must_not_be_used_is_a_tie_and_not_left_out() {
     let plan = comparing(&[P99], &[8], &[]);
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     // Seven of one sign. What made the eighth late depends on how long its responses took.
     run.pairs(P99, &[vec![1.2; 7], vec![0.8]].concat());
     late(&mut run.outcomes[15]);
@@ -19,7 +19,7 @@ fn a_pair_whose_judged_figure_must_not_be_used_is_a_tie_and_not_left_out() {
     let tied = Caveat::PairsTied(PairsTied { metric: P99.to_owned(), pairs: 1, first: first.clone() });
     assert_eq!(caveats.into_iter().map(|one| one.caveat).collect::<Vec<_>>(), [tied]);
     // What may lie anywhere shows no equivalence.
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     run.pairs(P99, &[1.0; 8]);
     assert_eq!(run.verdicts(&plan).remove(0).says, Says::Equivalent);
     late(&mut run.outcomes[3]);
@@ -36,7 +36,7 @@ fn a_pair_whose_judged_figure_must_not_be_used_is_a_tie_and_not_left_out() {
 fn a_start_with_a_tie_among_its_pairs_is_a_tie() {
     let mut plan = comparing(&[P99], &[8], &[]);
     settings(&mut plan).pairs_per_start = 2;
-    let mut run = Run::default();
+    let mut run = RunFixture::default();
     for pair in 1..=16 {
         run.pair(pair, pair.div_ceil(2), [&[(P99, Value::Is(5.0))], &[(P99, Value::Is(6.0))]]);
     }

@@ -4,7 +4,7 @@
 use crate::simulate::{Curve, Noise, TRUTH, bisect, planned, search, settings};
 use kdyno_analysis::search::interval::{LEVEL, interval};
 use kdyno_analysis::search::line::fit;
-use kdyno_analysis::search::{Found, PointSoFar, Settings, fit_points};
+use kdyno_analysis::search::{PointSoFar, SearchEnd, SearchSettings, fit_points};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::plan::Depth;
 use kdyno_model::trial::SearchStage;
@@ -27,7 +27,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, points: &[PointSoFar], found: &Found) {
+    fn add(&mut self, points: &[PointSoFar], found: &SearchEnd) {
         self.searches += 1;
         self.trials.push(points.iter().filter(|point| point.stage != SearchStage::Confirm).count());
         self.inverted += usize::from(!found.inversions.is_empty());
@@ -67,7 +67,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn tally(curve: Curve, sd: f64, searches: usize, settings: impl Fn(&mut Pcg64) -> Settings) -> Tally {
+fn tally(curve: Curve, sd: f64, searches: usize, settings: impl Fn(&mut Pcg64) -> SearchSettings) -> Tally {
     let mut random = Pcg64::seed_from_u64(SEED);
     let mut tally = Tally::default();
     for _ in 0..searches {

@@ -1,7 +1,9 @@
 //! Curves of a known crossing, trials with noise, and whole searches on them.
 
 use kdyno_analysis::search::lengths::settings_for;
-use kdyno_analysis::search::{Found, PointSoFar, RAMP_FACTOR, Reading, Settings, Step, next_step};
+use kdyno_analysis::search::{
+    PointSoFar, RAMP_FACTOR, SearchEnd, SearchSettings, SearchStep, TrialAnswer, next_step,
+};
 use kdyno_model::plan::Depth;
 use kdyno_model::trial::SearchStage;
 use rand::{Rng, RngExt};
@@ -56,37 +58,43 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    pub(crate) fn reading(self, curve: Curve, stage: SearchStage, load: f64, random: &mut Pcg64) -> Reading {
+    pub(crate) fn reading(
+        self,
+        curve: Curve,
+        stage: SearchStage,
+        load: f64,
+        random: &mut Pcg64,
+    ) -> TrialAnswer {
         // A short trial is noisier.
         let sd = if stage == SearchStage::Ramp { 1.5 * self.sd } else { self.sd };
         let disturbed = random.random::<f64>() < self.disturbed;
         let disturbance = if disturbed { random.random_range(0.5..2.0) } else { 0.0 };
         let excess = curve.excess(load) + sd * normal(random) + disturbance;
-        Reading::Complete { passed: excess <= 0.0, excess }
+        TrialAnswer::Complete { passed: excess <= 0.0, excess }
     }
 }
 
 /// A search to its end.
 pub(crate) fn search(
-    settings: &Settings,
-    mut trial: impl FnMut(SearchStage, f64) -> Reading,
-) -> (Vec<PointSoFar>, Found) {
+    settings: &SearchSettings,
+    mut trial: impl FnMut(SearchStage, f64) -> TrialAnswer,
+) -> (Vec<PointSoFar>, SearchEnd) {
     let mut points = Vec::new();
     loop {
         match next_step(settings, &points) {
-            Step::Done(found) => return (points, *found),
-            Step::Trial { stage, load_per_s } => {
+            SearchStep::Done(found) => return (points, *found),
+            SearchStep::Trial { stage, load_per_s } => {
                 points.push(PointSoFar { stage, load_per_s, reading: trial(stage, load_per_s) });
             }
         }
         let stages = points.iter().map(|point: &PointSoFar| point.stage);
-        assert!(Settings::counted(stages) <= settings.trials_max);
+        assert!(SearchSettings::counted(stages) <= settings.trials_max);
     }
 }
 
 /// A search that confirms nothing, in a range in which the crossing lies where the ramp meets it by chance.
-pub(crate) fn settings(random: &mut impl Rng) -> Settings {
-    Settings {
+pub(crate) fn settings(random: &mut impl Rng) -> SearchSettings {
+    SearchSettings {
         from_per_s: TRUTH / random.random_range(3.0..10.0),
         to_per_s: 100.0 * TRUTH,
         within: 0.02,
@@ -97,9 +105,9 @@ pub(crate) fn settings(random: &mut impl Rng) -> Settings {
 }
 
 /// The search that is planned for this depth; the crossing lies up to so many times above its first load.
-pub(crate) fn planned(random: &mut impl Rng, depth: Depth, up_to: f64) -> Settings {
+pub(crate) fn planned(random: &mut impl Rng, depth: Depth, up_to: f64) -> SearchSettings {
     let lengths = settings_for(depth, &[]);
-    Settings {
+    SearchSettings {
         from_per_s: TRUTH / random.random_range(3.0..up_to),
         within: if depth == Depth::Quick { 0.05 } else { 0.02 },
         confirm_trials: lengths.confirm_trials,
@@ -113,7 +121,7 @@ pub(crate) fn planned(random: &mut impl Rng, depth: Depth, up_to: f64) -> Settin
 pub(crate) fn bisect(
     from_per_s: f64,
     votes: usize,
-    mut trial: impl FnMut(SearchStage, f64) -> Reading,
+    mut trial: impl FnMut(SearchStage, f64) -> TrialAnswer,
 ) -> (f64, f64, Vec<PointSoFar>) {
     let mut points = Vec::new();
     let mut passes = |stage, load_per_s| {

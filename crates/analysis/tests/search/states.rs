@@ -1,13 +1,15 @@
 //! Searches whose way is known trial by trial: ends of the range, trials without figures, generators that give up.
 
 use crate::simulate::{Curve, Noise, TRUTH, normal, search};
-use kdyno_analysis::search::{PointSoFar, Reading, Settings, SettingsError, Step, found_so_far, next_step};
+use kdyno_analysis::search::{
+    PointSoFar, SearchSettings, SearchStep, SettingsError, TrialAnswer, found_so_far, next_step,
+};
 use kdyno_model::conclusion::{Inversion, SearchOutcome};
 use kdyno_model::trial::SearchStage;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-const SETTINGS: Settings = Settings {
+const SETTINGS: SearchSettings = SearchSettings {
     from_per_s: 20_000.0,
     to_per_s: 1_000_000.0,
     within: 0.02,
@@ -16,12 +18,12 @@ const SETTINGS: Settings = Settings {
     step_per_s: None,
 };
 
-fn complete(excess: f64) -> Reading {
-    Reading::Complete { passed: excess <= 0.0, excess }
+fn complete(excess: f64) -> TrialAnswer {
+    TrialAnswer::Complete { passed: excess <= 0.0, excess }
 }
 
 /// Trials without noise.
-fn exact(curve: Curve) -> impl Fn(SearchStage, f64) -> Reading {
+fn exact(curve: Curve) -> impl Fn(SearchStage, f64) -> TrialAnswer {
     move |_, load| complete(curve.excess(load))
 }
 
@@ -86,7 +88,7 @@ fn whole_trials_where_the_curve_is_flat_do_not_draw_the_search_to_them() {
 
 #[test]
 fn when_every_load_passes_the_end_of_the_range_is_confirmed() {
-    let settings = Settings { to_per_s: 60_000.0, ..SETTINGS };
+    let settings = SearchSettings { to_per_s: 60_000.0, ..SETTINGS };
     let (points, found) = search(&settings, |_, _| complete(-0.4));
     assert_eq!(found.outcome, SearchOutcome::EveryLoadPasses { highest_per_s: 60_000.0 });
     assert_eq!(stages(&points, SearchStage::Ramp), [20_000.0, 32_000.0, 51_200.0, 60_000.0]);
@@ -97,7 +99,7 @@ fn when_every_load_passes_the_end_of_the_range_is_confirmed() {
 
 #[test]
 fn without_trials_that_confirm_the_highest_load_that_held_stands_unconfirmed() {
-    let settings = Settings { confirm_trials: 0, trials_max: 15, ..SETTINGS };
+    let settings = SearchSettings { confirm_trials: 0, trials_max: 15, ..SETTINGS };
     let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
     assert!(stages(&points, SearchStage::Confirm).is_empty());
     let SearchOutcome::NotConfirmed { highest_passed_per_s } = found.outcome else { panic!() };
@@ -105,7 +107,7 @@ fn without_trials_that_confirm_the_highest_load_that_held_stands_unconfirmed() {
 }
 
 /// The trials that confirm see a curve of their own, so much lower.
-fn confirmed_lower(settings: &Settings, confirmed_at: f64) -> (Vec<f64>, SearchOutcome) {
+fn confirmed_lower(settings: &SearchSettings, confirmed_at: f64) -> (Vec<f64>, SearchOutcome) {
     let curve = Curve::Straight(6.0);
     let (points, found) = search(settings, |stage, load| {
         let lower = if stage == SearchStage::Confirm { TRUTH / confirmed_at } else { 1.0 };
@@ -135,20 +137,21 @@ fn what_no_trials_are_left_to_confirm_is_not_begun() {
     // What held lies below each of them, though higher loads had passed.
     assert!(loads.iter().all(|load| highest_passed_per_s < *load), "{highest_passed_per_s} {loads:?}");
     // A quick look of two keeps six.
-    let quick = Settings { confirm_trials: 2, trials_max: 16, ..SETTINGS };
+    let quick = SearchSettings { confirm_trials: 2, trials_max: 16, ..SETTINGS };
     assert_eq!(confirmed_lower(&quick, 0.3 * TRUTH).0.len(), 5);
 }
 
 #[test]
 fn two_trials_of_the_ramp_count_as_one() {
     use SearchStage::{Bisect, Confirm, Ramp};
-    let counted = |stages: &[SearchStage]| Settings::counted(stages.iter().copied());
+    let counted = |stages: &[SearchStage]| SearchSettings::counted(stages.iter().copied());
     assert_eq!(counted(&[]), 0);
     assert_eq!(counted(&[Ramp]), 1);
     assert_eq!(counted(&[Ramp, Bisect, Ramp, Confirm]), 3);
     assert_eq!(counted(&[Ramp, Ramp, Ramp, Bisect]), 3);
     // A long ramp leaves trials to decide, and those that confirm are kept.
-    let settings = Settings { from_per_s: TRUTH / 500.0, confirm_trials: 2, trials_max: 16, ..SETTINGS };
+    let settings =
+        SearchSettings { from_per_s: TRUTH / 500.0, confirm_trials: 2, trials_max: 16, ..SETTINGS };
     let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
     assert_eq!(stages(&points, Ramp).len(), 15);
     assert!(matches!(found.outcome, SearchOutcome::Confirmed { .. }), "{found:?}");
@@ -158,11 +161,11 @@ fn two_trials_of_the_ramp_count_as_one() {
 fn what_the_generator_cannot_offer_is_no_failure_of_the_cluster() {
     let limit = 70_000.0;
     let (points, found) =
-        search(&SETTINGS, |_, load| if load > limit { Reading::GeneratorLimit } else { complete(-0.4) });
+        search(&SETTINGS, |_, load| if load > limit { TrialAnswer::GeneratorLimit } else { complete(-0.4) });
     assert_eq!(found.outcome, SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(51_200.0) });
     // Once more, in case something else kept the generator up.
     assert_eq!(stages(&points, SearchStage::Ramp).iter().filter(|load| **load > limit).count(), 2);
-    let (_, found) = search(&SETTINGS, |_, _| Reading::GeneratorLimit);
+    let (_, found) = search(&SETTINGS, |_, _| TrialAnswer::GeneratorLimit);
     assert_eq!(found.outcome, SearchOutcome::GeneratorLimit { highest_passed_per_s: None });
 }
 
@@ -172,7 +175,7 @@ fn a_generator_that_was_late_once_limits_nothing() {
     let mut count = 0;
     let (_, found) = search(&SETTINGS, |stage, load| {
         count += 1;
-        if count == 2 { Reading::GeneratorLimit } else { curve(stage, load) }
+        if count == 2 { TrialAnswer::GeneratorLimit } else { curve(stage, load) }
     });
     assert!(matches!(found.outcome, SearchOutcome::Confirmed { load_per_s } if load_per_s > 0.97 * TRUTH));
 }
@@ -184,7 +187,7 @@ fn below_the_generators_limit_the_search_goes_on() {
         search(
             &SETTINGS,
             |stage, load| {
-                if load > 1.2 * TRUTH { Reading::GeneratorLimit } else { curve(stage, load) }
+                if load > 1.2 * TRUTH { TrialAnswer::GeneratorLimit } else { curve(stage, load) }
             },
         );
     // The highest load that was judged is 81,920/s: the crossing above it is out of reach.
@@ -200,18 +203,18 @@ fn trials_without_figures_are_repeated_once() {
     let mut count = 0;
     let (points, found) = search(&SETTINGS, |stage, load| {
         count += 1;
-        if count == 3 || count == 9 { Reading::Nothing } else { curve(stage, load) }
+        if count == 3 || count == 9 { TrialAnswer::Nothing } else { curve(stage, load) }
     });
     assert!(matches!(found.outcome, SearchOutcome::Confirmed { .. }));
     assert_eq!((points[2].load_per_s, points[2].stage), (points[3].load_per_s, points[3].stage));
-    let (points, found) = search(&SETTINGS, |_, _| Reading::Nothing);
+    let (points, found) = search(&SETTINGS, |_, _| TrialAnswer::Nothing);
     let none = SearchOutcome::NoFigures { load_per_s: 20_000.0, highest_passed_per_s: None };
     assert_eq!((found.outcome, points.len()), (none, 2));
     // What is known by then is reported.
     let mut count = 0;
     let (_, found) = search(&SETTINGS, |stage, load| {
         count += 1;
-        if count > 6 { Reading::Nothing } else { curve(stage, load) }
+        if count > 6 { TrialAnswer::Nothing } else { curve(stage, load) }
     });
     let SearchOutcome::NoFigures { load_per_s, highest_passed_per_s: Some(held) } = found.outcome else {
         panic!("{:?}", found.outcome)
@@ -224,7 +227,7 @@ fn trials_without_figures_are_repeated_once() {
 fn trials_that_are_repeated_use_up_none_of_those_that_confirm() {
     let curve = exact(Curve::Straight(6.0));
     for first in 0..4 {
-        for limit in [Reading::Nothing, Reading::GeneratorLimit] {
+        for limit in [TrialAnswer::Nothing, TrialAnswer::GeneratorLimit] {
             // From then on every load that decides has a figure in its second trial only.
             let (mut whole, mut is_second) = (0, false);
             let (points, found) = search(&SETTINGS, |stage, load| {
@@ -234,7 +237,7 @@ fn trials_that_are_repeated_use_up_none_of_those_that_confirm() {
             });
             let others =
                 points.iter().map(|point| point.stage).filter(|stage| *stage != SearchStage::Confirm);
-            assert_eq!(Settings::counted(others), SETTINGS.search_trials_max(), "{first}: {points:?}");
+            assert_eq!(SearchSettings::counted(others), SETTINGS.search_trials_max(), "{first}: {points:?}");
             assert!(matches!(found.outcome, SearchOutcome::Confirmed { .. }), "{first}: {found:?}");
         }
     }
@@ -252,7 +255,7 @@ fn a_search_that_is_cut_off_is_unfinished_and_tells_what_is_known() {
 fn a_generator_that_cannot_offer_what_is_to_be_confirmed_has_lower_loads_confirmed() {
     let curve = exact(Curve::Straight(6.0));
     let (_, found) = search(&SETTINGS, |stage, load| match stage {
-        SearchStage::Confirm if load > 0.9 * TRUTH => Reading::GeneratorLimit,
+        SearchStage::Confirm if load > 0.9 * TRUTH => TrialAnswer::GeneratorLimit,
         _ => curve(stage, load),
     });
     let SearchOutcome::Confirmed { load_per_s } = found.outcome else { panic!("{:?}", found.outcome) };
@@ -262,9 +265,12 @@ fn a_generator_that_cannot_offer_what_is_to_be_confirmed_has_lower_loads_confirm
 #[test]
 fn when_trials_run_out_the_generators_limit_is_not_the_end_of_the_range() {
     // Five of the ramp and one whole trial: the rest is kept for confirming.
-    let settings = Settings { confirm_trials: 2, trials_max: 10, ..SETTINGS };
+    let settings = SearchSettings { confirm_trials: 2, trials_max: 10, ..SETTINGS };
     let (points, found) =
-        search(&settings, |_, load| if load > 70_000.0 { Reading::GeneratorLimit } else { complete(-0.4) });
+        search(
+            &settings,
+            |_, load| if load > 70_000.0 { TrialAnswer::GeneratorLimit } else { complete(-0.4) },
+        );
     assert_eq!(
         (stages(&points, SearchStage::Bisect).len(), stages(&points, SearchStage::Confirm).len()),
         (1, 2)
@@ -276,7 +282,7 @@ fn when_trials_run_out_the_generators_limit_is_not_the_end_of_the_range() {
 fn trials_that_were_cut_short_fail_and_are_left_out_of_the_line() {
     let (_, found) = search(&SETTINGS, |_, load| {
         // The figure of an aborted trial would be far off; there is none.
-        if load > 1.02 * TRUTH { Reading::Failed } else { complete(Curve::Straight(6.0).excess(load)) }
+        if load > 1.02 * TRUTH { TrialAnswer::Failed } else { complete(Curve::Straight(6.0).excess(load)) }
     });
     let crossing = found.line.unwrap().crossing.exp();
     assert!((crossing / TRUTH - 1.0).abs() < 0.005, "{crossing}");
@@ -284,7 +290,7 @@ fn trials_that_were_cut_short_fail_and_are_left_out_of_the_line() {
 
 #[test]
 fn conditions_without_a_measure_of_how_badly_they_fail_end_with_a_bracket() {
-    let (_, found) = search(&SETTINGS, |_, load| Reading::Complete {
+    let (_, found) = search(&SETTINGS, |_, load| TrialAnswer::Complete {
         passed: load <= TRUTH,
         excess: if load <= TRUTH { f64::NEG_INFINITY } else { f64::INFINITY },
     });
@@ -309,34 +315,34 @@ fn a_curve_that_comes_down_again_is_flagged() {
 
 #[test]
 fn a_range_that_is_empty_and_numbers_that_are_no_loads_are_refused() {
-    let above = Settings { from_per_s: 2e6, ..SETTINGS };
+    let above = SearchSettings { from_per_s: 2e6, ..SETTINGS };
     assert_eq!(
         above.check().unwrap_err().to_string(),
         "the search would begin at 2000000/s, above its end at 1000000/s"
     );
-    let zero = Settings { from_per_s: 0.0, ..SETTINGS };
+    let zero = SearchSettings { from_per_s: 0.0, ..SETTINGS };
     assert_eq!(zero.check(), Err(SettingsError::NotALoad { what: "from", value: 0.0 }));
-    let endless = Settings { to_per_s: f64::INFINITY, ..SETTINGS };
+    let endless = SearchSettings { to_per_s: f64::INFINITY, ..SETTINGS };
     assert_eq!(endless.check(), Err(SettingsError::NotALoad { what: "to", value: f64::INFINITY }));
-    let coarse = Settings { from_per_s: 10.0, to_per_s: 12.0, step_per_s: Some(7.0), ..SETTINGS };
+    let coarse = SearchSettings { from_per_s: 10.0, to_per_s: 12.0, step_per_s: Some(7.0), ..SETTINGS };
     assert_eq!(
         coarse.check().unwrap_err().to_string(),
         "no whole multiple of 7/s lies between 10/s and 12/s"
     );
-    let no_step = Settings { step_per_s: Some(0.0), ..SETTINGS };
+    let no_step = SearchSettings { step_per_s: Some(0.0), ..SETTINGS };
     assert_eq!(no_step.check(), Err(SettingsError::NotALoad { what: "step", value: 0.0 }));
-    assert_eq!(Settings { within: 0.0, ..SETTINGS }.check(), Err(SettingsError::Within(0.0)));
-    let few = Settings { trials_max: 12, ..SETTINGS };
+    assert_eq!(SearchSettings { within: 0.0, ..SETTINGS }.check(), Err(SettingsError::Within(0.0)));
+    let few = SearchSettings { trials_max: 12, ..SETTINGS };
     assert_eq!(few.check(), Err(SettingsError::TooFewTrials { trials_max: 12, needed: 13 }));
     for wrong in [above, zero, endless, few, coarse, no_step] {
-        let Step::Done(found) = next_step(&wrong, &[]) else { panic!("{wrong:?}") };
+        let SearchStep::Done(found) = next_step(&wrong, &[]) else { panic!("{wrong:?}") };
         assert_eq!(found.outcome, SearchOutcome::Unfinished);
     }
 }
 
 #[test]
 fn whole_clients_are_added() {
-    let settings = Settings { from_per_s: 5_000.0, step_per_s: Some(5_000.0), ..SETTINGS };
+    let settings = SearchSettings { from_per_s: 5_000.0, step_per_s: Some(5_000.0), ..SETTINGS };
     let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
     assert!(points.iter().all(|point| point.load_per_s % 5_000.0 == 0.0), "{points:?}");
     let ramp = stages(&points, SearchStage::Ramp);
@@ -348,7 +354,7 @@ fn whole_clients_are_added() {
 #[test]
 fn a_confirmation_by_whole_clients_does_not_repeat_a_load_that_failed() {
     // The crossing lies at 100,000/s, between seven clients and eight, and nearer to eight.
-    let settings = Settings { from_per_s: 13_000.0, step_per_s: Some(13_000.0), ..SETTINGS };
+    let settings = SearchSettings { from_per_s: 13_000.0, step_per_s: Some(13_000.0), ..SETTINGS };
     let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
     assert_eq!(found.outcome, SearchOutcome::Confirmed { load_per_s: 91_000.0 });
     let confirming = stages(&points, SearchStage::Confirm);
@@ -361,16 +367,16 @@ fn a_confirmation_by_whole_clients_does_not_repeat_a_load_that_failed() {
 fn no_readings_lead_a_search_astray() {
     let mut random = Pcg64::seed_from_u64(20_261_122);
     for _ in 0..300 {
-        let settings = Settings {
+        let settings = SearchSettings {
             confirm_trials: random.random_range(0..4),
             step_per_s: random.random::<bool>().then_some(7_000.0),
             ..SETTINGS
         };
         let curve = Curve::Queue(random.random_range(0.5..15.0));
         let (points, found) = search(&settings, |stage, load| match random.random_range(0..20) {
-            0 => Reading::Nothing,
-            1 => Reading::GeneratorLimit,
-            2 => Reading::Failed,
+            0 => TrialAnswer::Nothing,
+            1 => TrialAnswer::GeneratorLimit,
+            2 => TrialAnswer::Failed,
             3 => complete([f64::INFINITY, f64::NEG_INFINITY][random.random_range(0..2)]),
             4 => complete(3.0 * normal(&mut random)),
             _ => Noise { sd: 0.3, disturbed: 0.2 }.reading(curve, stage, load, &mut random),

@@ -1,6 +1,6 @@
 //! Test 14: two sides that are alike, on a machine that drifts and is disturbed.
 
-use crate::world::{World, assert_share};
+use crate::world::{FigureModel, assert_share};
 use kdyno_analysis::statistics::{Decision, Margin, WalshAverages, compare, critical, family_wise, looks};
 
 const COMPARISONS: u32 = 20_000;
@@ -8,7 +8,7 @@ const COMPARISONS: u32 = 20_000;
 /// Shares of comparisons that find a difference, a material one, equivalence; percent.
 fn decided(margin: f64) -> [f64; 3] {
     let looks = looks(&[8, 16, 24], 1);
-    let mut world = World::new(0.01, 0.0, 14);
+    let mut world = FigureModel::new(0.01, 0.0, 14);
     let mut shares = [0; 3];
     for _ in 0..COMPARISONS {
         match world.comparison(&looks, Margin::of(margin), None).1.decision {
@@ -41,7 +41,7 @@ fn sides_that_are_alike_are_found_different_as_rarely_as_promised() {
 #[test]
 fn a_fixed_number_of_pairs_errs_exactly_as_its_law_says() {
     for units in [6, 8, 12, 24] {
-        let mut world = World::new(0.01, 0.0, 140 + u64::from(units));
+        let mut world = FigureModel::new(0.01, 0.0, 140 + u64::from(units));
         let margin = Margin::of(0.000_001);
         let differs = |_: &u32| {
             let compared = compare(&world.pairs(units), margin, 0.05, None).unwrap();
@@ -62,7 +62,7 @@ fn a_fixed_number_of_pairs_errs_exactly_as_its_law_says() {
 fn intervals_hold_the_true_ratio_as_often_as_they_say() {
     for (units, alpha) in [(8, 0.01), (8, 0.05), (16, 0.015), (24, 0.025)] {
         let effect = 1.03_f64.ln();
-        let mut world = World::new(0.01, effect, 1400 + u64::from(units));
+        let mut world = FigureModel::new(0.01, effect, 1400 + u64::from(units));
         let (mut held, mut level) = (0, 0.0);
         for _ in 0..COMPARISONS {
             let bounds = WalshAverages::of(&world.pairs(units)).unwrap().interval(alpha).unwrap();
@@ -82,7 +82,7 @@ fn intervals_hold_the_true_ratio_as_often_as_they_say() {
 #[test]
 fn one_of_three_metrics_judged_together_is_found_different_as_rarely_as_one_alone() {
     let units = 10;
-    let mut world = World::new(0.01, 0.0, 3);
+    let mut world = FigureModel::new(0.01, 0.0, 3);
     let (mut together, mut each) = (0, 0);
     for comparison in 0..COMPARISONS {
         // Two metrics share most of what moves them, as p50 and p99 do; the third is on its own.
@@ -106,7 +106,7 @@ fn one_of_three_metrics_judged_together_is_found_different_as_rarely_as_one_alon
 /// Printed only: a comparison's statistics are to take 200 ms at most, and a busy machine takes what it takes.
 #[test]
 fn what_the_largest_comparison_takes() {
-    let mut world = World::new(0.01, 0.0, 200);
+    let mut world = FigureModel::new(0.01, 0.0, 200);
     let metrics: Vec<Vec<f64>> = (0..25).map(|_| world.pairs(24)).collect();
     let before = std::time::Instant::now();
     let p = family_wise(&metrics[..5], 1);

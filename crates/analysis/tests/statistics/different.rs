@@ -1,6 +1,6 @@
 //! Test 15: B is 1, 2 or 5 % above A.
 
-use crate::world::World;
+use crate::world::FigureModel;
 use kdyno_analysis::statistics::{Decision, Margin, WalshAverages, looks};
 
 const COMPARISONS: u32 = 4_000;
@@ -17,7 +17,7 @@ struct Power {
 
 fn power(effect: f64, margin: f64, disturbed: f64) -> Power {
     let looks = looks(&[8, 16, 24], 1);
-    let mut world = World::new(0.01, effect.ln_1p(), (effect * 1000.0) as u64);
+    let mut world = FigureModel::new(0.01, effect.ln_1p(), (effect * 1000.0) as u64);
     world.disturbed = disturbed;
     let (mut different, mut material, mut wrong_sign, mut pairs, mut sum) = (0, 0, 0, 0, 0.0);
     for _ in 0..COMPARISONS {
@@ -76,7 +76,7 @@ fn differences_are_found_sized_and_signed() {
 #[test]
 fn the_estimate_of_a_fixed_number_of_pairs_has_no_bias() {
     for effect in [0.01, 0.02, 0.05] {
-        let mut world = World::new(0.01, f64::ln_1p(effect), 150 + (effect * 100.0) as u64);
+        let mut world = FigureModel::new(0.01, f64::ln_1p(effect), 150 + (effect * 100.0) as u64);
         let estimate = |_| WalshAverages::of(&world.pairs(24)).unwrap().estimate().exp();
         let mean = (0..COMPARISONS).map(estimate).sum::<f64>() / f64::from(COMPARISONS);
         let bias = 100.0 * (mean / (1.0 + effect) - 1.0);

@@ -1,6 +1,6 @@
 //! Test 16: sides that are alike are called equivalent, those a margin apart are not.
 
-use crate::world::World;
+use crate::world::FigureModel;
 use kdyno_analysis::statistics::{Decision, Family, Margin, looks};
 
 const COMPARISONS: u32 = 10_000;
@@ -15,7 +15,7 @@ fn equivalent(
     family: Option<Family>,
 ) -> (f64, f64) {
     let looks = looks(&[8, 16, 24], 1);
-    let mut world = World::new(run_sd, effect, 16);
+    let mut world = FigureModel::new(run_sd, effect, 16);
     let (mut equivalent, mut pairs) = (0, 0);
     for _ in 0..comparisons {
         let (units, compared) = world.comparison(&looks, Margin::of(margin), family);

@@ -1,6 +1,6 @@
 //! Simulated comparisons: pairs of adjacent runs on a machine that drifts, some runs disturbed.
 
-use kdyno_analysis::statistics::{Compared, Decision, Family, Look, Margin, compare};
+use kdyno_analysis::statistics::{Decision, Family, Look, LookOutcome, Margin, compare};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -8,7 +8,7 @@ use rand_pcg::Pcg64;
 pub const SEED: u64 = 20_261_122;
 
 /// What a run's figure is made of, in logarithms.
-pub struct World {
+pub struct FigureModel {
     /// Spread of a run's own figure.
     pub run_sd: f64,
     /// ln(B ÷ A).
@@ -19,7 +19,7 @@ pub struct World {
     drift: f64,
 }
 
-impl World {
+impl FigureModel {
     /// One run in twenty is disturbed.
     pub fn new(run_sd: f64, effect: f64, stream: u64) -> Self {
         Self { run_sd, effect, disturbed: 0.05, random: Pcg64::seed_from_u64(SEED + stream), drift: 0.0 }
@@ -53,14 +53,19 @@ impl World {
 
     /// A comparison that ends at the first look that decides it, or at the last: how many pairs it took, and what it
     /// says. `family`: what the other metrics leave of its significance.
-    pub fn comparison(&mut self, looks: &[Look], margin: Margin, family: Option<Family>) -> (u32, Compared) {
+    pub fn comparison(
+        &mut self,
+        looks: &[Look],
+        margin: Margin,
+        family: Option<Family>,
+    ) -> (u32, LookOutcome) {
         self.drift = 0.0;
         let differences = self.pairs(looks.last().unwrap().units);
         let judged = |look: &Look| {
             let compared = compare(&differences[..look.units as usize], margin, look.alpha, family).unwrap();
             (look.units, compared)
         };
-        let is_decided = |compared: &Compared| {
+        let is_decided = |compared: &LookOutcome| {
             matches!(compared.decision, Decision::Different { .. } | Decision::Equivalent)
         };
         let decided = looks.iter().map(judged).find(|(_, compared)| is_decided(compared));

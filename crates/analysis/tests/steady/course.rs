@@ -1,7 +1,7 @@
 //! Steady, drifting, several levels, too short to determine.
 
 use crate::made::{Chance, LEVEL, Maker, shares};
-use kdyno_analysis::steady::{Figure, Penalties, Shape, course};
+use kdyno_analysis::steady::{FigureKind, Penalties, SeriesShape, course};
 
 const WHITE: f64 = 0.0;
 const CORRELATED: f64 = 0.5;
@@ -109,7 +109,8 @@ fn levels_lie_where_they_were_planted_and_a_drift_has_its_slope() {
     let mut maker = Maker::new();
     for _ in 0..200 {
         let points = maker.series(120, Chance::of(0.3, 0.02), step_at(45.0, 0.25));
-        let Shape::SeveralLevels(levels) = course(&points, Figure::Rate, Penalties::MARK).unwrap().shape
+        let SeriesShape::SeveralLevels(levels) =
+            course(&points, FigureKind::Rate, Penalties::MARK).unwrap().shape
         else {
             panic!("no levels in {points:?}");
         };
@@ -124,8 +125,8 @@ fn levels_lie_where_they_were_planted_and_a_drift_has_its_slope() {
         let mut sum = 0.0;
         for _ in 0..200 {
             let points = maker.series(120, Chance::of(0.3, 0.02), drift_of(change, 120.0));
-            match course(&points, Figure::Rate, Penalties::MARK).unwrap().shape {
-                Shape::Drifting { per_point } => sum += per_point / 200.0,
+            match course(&points, FigureKind::Rate, Penalties::MARK).unwrap().shape {
+                SeriesShape::Drifting { per_point } => sum += per_point / 200.0,
                 other => panic!("{other:?}"),
             }
         }
@@ -138,13 +139,17 @@ fn levels_lie_where_they_were_planted_and_a_drift_has_its_slope() {
 fn a_long_series_is_looked_at_in_means_and_told_in_points() {
     let mut maker = Maker::new();
     let points = maker.series(1000, Chance::of(0.3, 0.05), step_at(600.0, 0.2));
-    let Shape::SeveralLevels(levels) = course(&points, Figure::Rate, Penalties::MARK).unwrap().shape else {
+    let SeriesShape::SeveralLevels(levels) =
+        course(&points, FigureKind::Rate, Penalties::MARK).unwrap().shape
+    else {
         panic!("no levels");
     };
     assert_eq!((levels.len(), levels[0].from, levels[1].to), (2, 0, 1000));
     assert!(levels[0].to.abs_diff(600) <= 18, "{levels:?}");
     let points = maker.series(1000, Chance::of(0.3, 0.05), drift_of(0.2, 1000.0));
-    let Shape::Drifting { per_point } = course(&points, Figure::Rate, Penalties::MARK).unwrap().shape else {
+    let SeriesShape::Drifting { per_point } =
+        course(&points, FigureKind::Rate, Penalties::MARK).unwrap().shape
+    else {
         panic!("no drift");
     };
     assert!((per_point * 1000.0 * 1.1 / 0.2 - 1.0).abs() < 0.15, "{per_point}");
@@ -152,14 +157,14 @@ fn a_long_series_is_looked_at_in_means_and_told_in_points() {
 
 #[test]
 fn what_is_too_short_says_how_long_would_do() {
-    let of = |points: &[f64]| course(points, Figure::Rate, Penalties::MARK);
+    let of = |points: &[f64]| course(points, FigureKind::Rate, Penalties::MARK);
     let nine = of(&[LEVEL; 9]).unwrap();
-    assert_eq!((nine.shape, nine.smallest_step), (Shape::TooShort { needed: 20 }, None));
-    assert_eq!(of(&[LEVEL; 10]).unwrap().shape, Shape::Steady);
+    assert_eq!((nine.shape, nine.smallest_step), (SeriesShape::TooShort { needed: 20 }, None));
+    assert_eq!(of(&[LEVEL; 10]).unwrap().shape, SeriesShape::Steady);
     // Twenty points that vary by a quarter.
     let mut maker = Maker::new();
     let noisy = of(&maker.series(20, Chance::of(WHITE, 0.25), |_| 1.0)).unwrap();
-    let Shape::TooShort { needed } = noisy.shape else { panic!("{noisy:?}") };
+    let SeriesShape::TooShort { needed } = noisy.shape else { panic!("{noisy:?}") };
     let smallest = noisy.smallest_step.unwrap();
     // The smallest step, in logarithms, goes with 1 ÷ √n.
     let expected = 20.0 * (smallest.ln_1p() / 1.3f64.ln()).powi(2);
@@ -167,7 +172,7 @@ fn what_is_too_short_says_how_long_would_do() {
     assert!(smallest > 0.3);
     // The pattern in means of three, in points.
     let noisy = of(&maker.series(250, Chance::of(0.7, 0.4), |_| 1.0)).unwrap();
-    let Shape::TooShort { needed } = noisy.shape else { panic!("{noisy:?}") };
+    let SeriesShape::TooShort { needed } = noisy.shape else { panic!("{noisy:?}") };
     let expected = 250.0 * (noisy.smallest_step.unwrap().ln_1p() / 1.3f64.ln()).powi(2);
     assert!((needed as f64 / expected - 1.0).abs() < 0.03, "{needed} is not {expected}");
     // Nothing to be in proportion to.
@@ -180,16 +185,16 @@ fn what_is_too_little_to_matter_is_no_mark() {
     let step = |height: f64, figure| {
         let mut maker = Maker::new();
         let points = maker.series(60, Chance::of(WHITE, 0.002), step_at(30.0, height));
-        matches!(course(&points, figure, Penalties::MARK).unwrap().shape, Shape::SeveralLevels(_))
+        matches!(course(&points, figure, Penalties::MARK).unwrap().shape, SeriesShape::SeveralLevels(_))
     };
     let drift = |change: f64, figure| {
         let mut maker = Maker::new();
         let points = maker.series(60, Chance::of(WHITE, 0.002), drift_of(change, 60.0));
-        matches!(course(&points, figure, Penalties::MARK).unwrap().shape, Shape::Drifting { .. })
+        matches!(course(&points, figure, Penalties::MARK).unwrap().shape, SeriesShape::Drifting { .. })
     };
-    for changed in [&step as &dyn Fn(f64, Figure) -> bool, &drift] {
-        assert!(!changed(0.025, Figure::Rate) && changed(0.037, Figure::Rate));
-        assert!(!changed(0.085, Figure::Latency) && changed(0.12, Figure::Latency));
+    for changed in [&step as &dyn Fn(f64, FigureKind) -> bool, &drift] {
+        assert!(!changed(0.025, FigureKind::Rate) && changed(0.037, FigureKind::Rate));
+        assert!(!changed(0.085, FigureKind::Latency) && changed(0.12, FigureKind::Latency));
     }
 }
 
@@ -199,9 +204,11 @@ fn seconds_in_which_nothing_happened_are_no_level_but_a_stop_is() {
     let mut points = maker.series(60, Chance::of(0.3, 0.03), |_| 1.0);
     points[20] = 0.0;
     points[41] = 0.0;
-    assert_eq!(course(&points, Figure::Rate, Penalties::MARK).unwrap().shape, Shape::Steady);
+    assert_eq!(course(&points, FigureKind::Rate, Penalties::MARK).unwrap().shape, SeriesShape::Steady);
     points[45..55].fill(0.0);
-    let Shape::SeveralLevels(levels) = course(&points, Figure::Rate, Penalties::MARK).unwrap().shape else {
+    let SeriesShape::SeveralLevels(levels) =
+        course(&points, FigureKind::Rate, Penalties::MARK).unwrap().shape
+    else {
         panic!("a stop of ten seconds is not seen");
     };
     assert!(levels.iter().any(|level| level.value < 0.1 * LEVEL), "{levels:?}");
@@ -212,10 +219,10 @@ fn seconds_in_which_nothing_happened_are_no_level_but_a_stop_is() {
 fn a_series_that_is_0_most_of_the_time_is_on_several_levels() {
     let of = |n: usize, is_up: fn(usize) -> bool| {
         let points: Vec<f64> = (0..n).map(|at| if is_up(at) { LEVEL } else { 0.0 }).collect();
-        course(&points, Figure::Rate, Penalties::MARK).map(|course| course.shape)
+        course(&points, FigureKind::Rate, Penalties::MARK).map(|course| course.shape)
     };
-    let levels = |shape: Option<Shape>| match shape {
-        Some(Shape::SeveralLevels(levels)) => {
+    let levels = |shape: Option<SeriesShape>| match shape {
+        Some(SeriesShape::SeveralLevels(levels)) => {
             levels.iter().map(|level| (level.from, level.to, level.value)).collect::<Vec<_>>()
         }
         other => panic!("{other:?}"),
@@ -225,5 +232,5 @@ fn a_series_that_is_0_most_of_the_time_is_on_several_levels() {
     assert_eq!(levels(of(60, |at| at % 3 == 0)).len(), 40, "bursts of a second");
     assert_eq!(levels(of(600, |at| at < 200)), [(0, 200, LEVEL), (200, 600, 0.0)]);
     assert_eq!(of(60, |_| false), None, "there is nothing to tell");
-    assert_eq!(of(9, |at| at == 0), Some(Shape::TooShort { needed: 20 }));
+    assert_eq!(of(9, |at| at == 0), Some(SeriesShape::TooShort { needed: 20 }));
 }

@@ -1,6 +1,6 @@
 //! Series of a known shape with seeded noise.
 
-use kdyno_analysis::steady::{Course, Figure, Penalties, Shape, course};
+use kdyno_analysis::steady::{FigureKind, Penalties, SeriesShape, SeriesSteadiness, course};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -80,12 +80,13 @@ pub fn shares(count: u32, n: usize, chance: Chance, shape: impl Fn(f64) -> f64) 
     let mut shares = Shares::default();
     let share = 1.0 / f64::from(count);
     for _ in 0..count {
-        let found: Course = course(&maker.series(n, chance, &shape), Figure::Rate, Penalties::MARK).unwrap();
+        let found: SeriesSteadiness =
+            course(&maker.series(n, chance, &shape), FigureKind::Rate, Penalties::MARK).unwrap();
         match found.shape {
-            Shape::Steady => shares.steady += share,
-            Shape::Drifting { .. } => shares.drifting += share,
-            Shape::SeveralLevels(_) => shares.levels += share,
-            Shape::TooShort { .. } => shares.too_short += share,
+            SeriesShape::Steady => shares.steady += share,
+            SeriesShape::Drifting { .. } => shares.drifting += share,
+            SeriesShape::SeveralLevels(_) => shares.levels += share,
+            SeriesShape::TooShort { .. } => shares.too_short += share,
         }
         shares.smallest_step += share * found.smallest_step.unwrap();
     }

@@ -1,7 +1,7 @@
 //! Events that are shorter than a level: a cluster that stopped for a moment stayed at one level.
 
 use crate::made::{Chance, LEVEL, Maker};
-use kdyno_analysis::steady::{Figure, Penalties, Shape, course};
+use kdyno_analysis::steady::{FigureKind, Penalties, SeriesShape, course};
 
 const SERIES: u32 = 500;
 
@@ -18,8 +18,8 @@ fn latencies(maker: &mut Maker, n: usize, chance: Chance, stalls: &[(usize, f64)
 fn marked(n: usize, chance: Chance, stalls: &[(usize, f64)]) -> f64 {
     let mut maker = Maker::new();
     let is_marked = |points: &[f64]| {
-        let shape = course(points, Figure::Latency, Penalties::MARK).unwrap().shape;
-        matches!(shape, Shape::SeveralLevels(_) | Shape::Drifting { .. })
+        let shape = course(points, FigureKind::Latency, Penalties::MARK).unwrap().shape;
+        matches!(shape, SeriesShape::SeveralLevels(_) | SeriesShape::Drifting { .. })
     };
     let count = (0..SERIES).filter(|_| is_marked(&latencies(&mut maker, n, chance, stalls))).count();
     count as f64 / f64::from(SERIES)
@@ -57,8 +57,8 @@ fn steps_that_do_not_matter_stay_so_when_a_second_stalled() {
         let mut points =
             maker.series(30, Chance::of(0.3, 0.01), |at| if (10.0..26.0).contains(&at) { 1.06 } else { 1.0 });
         points[12] *= 300.0;
-        let shape = course(&points, Figure::Latency, Penalties::MARK).unwrap().shape;
-        found += u32::from(!matches!(shape, Shape::Steady));
+        let shape = course(&points, FigureKind::Latency, Penalties::MARK).unwrap().shape;
+        found += u32::from(!matches!(shape, SeriesShape::Steady));
     }
     println!("steps of 6 % with a stalled second: {found} of {SERIES} marked");
     assert!(found <= SERIES / 50, "{found}");
@@ -72,7 +72,8 @@ fn a_level_is_what_its_seconds_stayed_at() {
         let step = |at: f64| if at < 15.0 { 1.0 } else { 2.0 };
         let mut points = maker.series(30, Chance::of(0.3, 0.03), step);
         points[20] *= 300.0;
-        let Shape::SeveralLevels(levels) = course(&points, Figure::Latency, Penalties::MARK).unwrap().shape
+        let SeriesShape::SeveralLevels(levels) =
+            course(&points, FigureKind::Latency, Penalties::MARK).unwrap().shape
         else {
             panic!("a step by 2 is not seen in {points:?}");
         };
@@ -83,7 +84,8 @@ fn a_level_is_what_its_seconds_stayed_at() {
     // Nor does it make less of a drift.
     let mut points = maker.series(60, Chance::of(0.3, 0.02), |at| 1.0 + at / 120.0);
     points[30] *= 300.0;
-    let Shape::Drifting { per_point } = course(&points, Figure::Latency, Penalties::MARK).unwrap().shape
+    let SeriesShape::Drifting { per_point } =
+        course(&points, FigureKind::Latency, Penalties::MARK).unwrap().shape
     else {
         panic!("a rise by a half is not seen");
     };
@@ -99,8 +101,8 @@ fn five_seconds_at_another_level_are_still_seen() {
         let from = f64::from(one % 20);
         let shape = |at: f64| if (from..from + 5.0).contains(&at) { 3.0 } else { 1.0 };
         let points = maker.series(30, Chance::of(0.3, 0.05), shape);
-        let shape = course(&points, Figure::Latency, Penalties::MARK).unwrap().shape;
-        seen += u32::from(matches!(shape, Shape::SeveralLevels(_)));
+        let shape = course(&points, FigureKind::Latency, Penalties::MARK).unwrap().shape;
+        seen += u32::from(matches!(shape, SeriesShape::SeveralLevels(_)));
     }
     assert!(seen >= 95, "{seen}");
 }

@@ -1,20 +1,24 @@
 //! When a warm-up has ended.
 
 use crate::made::{Chance, LEVEL, Maker};
-use kdyno_analysis::steady::Figure;
-use kdyno_analysis::warmup::{Bounds, Judged, Progress, SoFar, Watched, has_ended};
+use kdyno_analysis::steady::FigureKind;
+use kdyno_analysis::warmup::{SeriesKind, SoFar, WarmupBounds, WarmupProgress, WarmupSeries, has_ended};
 
-const BOUNDS: Bounds = Bounds { least_s: 15, most_s: 120, records_min: 0 };
+const BOUNDS: WarmupBounds = WarmupBounds { least_s: 15, most_s: 120, records_min: 0 };
 
-fn watched(points: &[f64]) -> Watched {
-    Watched { what: "writers.acked_per_s".to_owned(), by: Judged::As(Figure::Rate), points: points.to_vec() }
+fn watched(points: &[f64]) -> WarmupSeries {
+    WarmupSeries {
+        what: "writers.acked_per_s".to_owned(),
+        by: SeriesKind::As(FigureKind::Rate),
+        points: points.to_vec(),
+    }
 }
 
-fn stands(watched: Vec<Watched>, seconds: u32) -> Progress {
+fn stands(watched: Vec<WarmupSeries>, seconds: u32) -> WarmupProgress {
     has_ended(&SoFar { seconds, records: 0, watched }, &BOUNDS)
 }
 
-fn ended(series: &[Vec<f64>], seconds: u32) -> Progress {
+fn ended(series: &[Vec<f64>], seconds: u32) -> WarmupProgress {
     stands(series.iter().map(|points| watched(&points[..seconds as usize])).collect(), seconds)
 }
 
@@ -29,9 +33,10 @@ fn ends_of(series: u32, count: u32, chance: Chance, shape: impl Fn(f64) -> f64) 
     let mut seconds: Vec<u32> = Vec::new();
     for _ in 0..count {
         let series: Vec<Vec<f64>> = (0..series).map(|_| maker.series(120, chance, &shape)).collect();
-        let end =
-            (1..=120).find(|second| !matches!(ended(&series, *second), Progress::NotYet { .. })).unwrap();
-        not_settled += u32::from(matches!(ended(&series, end), Progress::NotSettled { .. }));
+        let end = (1..=120)
+            .find(|second| !matches!(ended(&series, *second), WarmupProgress::NotYet { .. }))
+            .unwrap();
+        not_settled += u32::from(matches!(ended(&series, end), WarmupProgress::NotSettled { .. }));
         seconds.push(end);
     }
     seconds.sort_unstable();
@@ -100,29 +105,29 @@ fn bounds_hold_and_the_reason_is_told() {
     let flat = maker.series(120, Chance::of(0.0, 0.01), |_| 1.0);
     let so_far =
         |seconds: u32, records| SoFar { seconds, records, watched: vec![watched(&flat[..seconds as usize])] };
-    let bounds = Bounds { least_s: 30, most_s: 60, records_min: 1000 };
-    let not_yet = |why: &str| Progress::NotYet { why: why.to_owned() };
+    let bounds = WarmupBounds { least_s: 30, most_s: 60, records_min: 1000 };
+    let not_yet = |why: &str| WarmupProgress::NotYet { why: why.to_owned() };
     assert_eq!(has_ended(&so_far(29, 5000), &bounds), not_yet("it lasts 30 s at least"));
     assert_eq!(has_ended(&so_far(30, 999), &bounds), not_yet("999 of at least 1000 records"));
-    assert_eq!(has_ended(&so_far(30, 1000), &bounds), Progress::Settled);
+    assert_eq!(has_ended(&so_far(30, 1000), &bounds), WarmupProgress::Settled);
     // The longest time ends it whatever is missing.
-    assert_eq!(has_ended(&so_far(60, 10), &bounds), Progress::Settled);
+    assert_eq!(has_ended(&so_far(60, 10), &bounds), WarmupProgress::Settled);
     let rising: Vec<f64> = (0..60).map(|second| LEVEL * (1.0 + f64::from(second) / 60.0)).collect();
     let so_far = |seconds: u32| SoFar {
         seconds,
         records: 5000,
         watched: vec![watched(&flat[..seconds as usize]), watched(&rising[..seconds as usize])],
     };
-    let Progress::NotYet { why } = has_ended(&so_far(59), &bounds) else { panic!() };
+    let WarmupProgress::NotYet { why } = has_ended(&so_far(59), &bounds) else { panic!() };
     assert!(why.starts_with("writers.acked_per_s changed by +"), "{why}");
-    let Progress::NotSettled { why } = has_ended(&so_far(60), &bounds) else { panic!() };
+    let WarmupProgress::NotSettled { why } = has_ended(&so_far(60), &bounds) else { panic!() };
     assert!(why.starts_with("writers.acked_per_s changed by +"), "{why}");
 }
 
 #[test]
 fn too_few_points_nothing_and_another_level_are_told() {
     let why = |points: &[f64]| match stands(vec![watched(points)], 40) {
-        Progress::NotYet { why } => why,
+        WarmupProgress::NotYet { why } => why,
         other => panic!("{other:?}"),
     };
     assert_eq!(why(&[LEVEL; 9]), "writers.acked_per_s: 9 of at least 10 seconds");
@@ -139,9 +144,9 @@ fn too_few_points_nothing_and_another_level_are_told() {
 fn a_queue_must_be_gone_and_stand_still() {
     let queue = |points: &[f64]| {
         let what = "the open records of writers".to_owned();
-        stands(vec![Watched { what, by: Judged::Queue, points: points.to_vec() }], 40)
+        stands(vec![WarmupSeries { what, by: SeriesKind::Queue, points: points.to_vec() }], 40)
     };
-    let settled = |points: &[f64]| queue(points) == Progress::Settled;
+    let settled = |points: &[f64]| queue(points) == WarmupProgress::Settled;
     // In flight anyway, with a stall of a second.
     let mut points = [0.02; 40];
     points[37] = 0.9;
@@ -153,9 +158,9 @@ fn a_queue_must_be_gone_and_stand_still() {
     // One that came and stays, by a little more and a little less than what is allowed.
     let come = |height: f64| [&[0.02; 20][..], &[0.02 + height; 20]].concat();
     assert!(settled(&come(0.045)));
-    let Progress::NotYet { why } = queue(&come(0.06)) else { panic!() };
+    let WarmupProgress::NotYet { why } = queue(&come(0.06)) else { panic!() };
     assert_eq!(why, "the open records of writers lie 0.06 s of load above the records in flight");
-    let Progress::NotYet { why } = queue(&draining[..40]) else { panic!() };
+    let WarmupProgress::NotYet { why } = queue(&draining[..40]) else { panic!() };
     assert_eq!(why, "the open records of writers changed by -0.05 s of load in the last 5 s");
     // One that grows.
     let growing: Vec<f64> = (0..20).map(|second| 0.006 * f64::from(second)).collect();

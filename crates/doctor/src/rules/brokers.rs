@@ -1,14 +1,14 @@
 //! Settings of brokers, by their processors where these are known.
 
 use super::{Reason, advice, jvm, source};
-use crate::advice::Severity::{High, Low, Medium};
-use crate::advice::{Advice, Change};
+use crate::advice::AdviceSeverity::{High, Low, Medium};
+use crate::advice::{Advice, SettingChange};
 use crate::expect::Expect;
 use crate::kafka_tool::{self, Entity};
-use crate::observed::{Broker, Cluster, Level, Setting};
+use crate::observed::{Cluster, ObservedBroker, ObservedSetting, SettingLevel};
 
 /// A broker's setting whose recommended value is the same everywhere.
-struct Rule {
+struct BrokerRule {
     setting: &'static str,
     /// Kafka's default, in force where a plan does not set it.
     default: &'static str,
@@ -22,10 +22,10 @@ const fn rule(
     setting: &'static str,
     default: &'static str,
     expect: Expect,
-    (severity, why, source): (crate::Severity, &'static str, &'static str),
+    (severity, why, source): (crate::AdviceSeverity, &'static str, &'static str),
     is_dynamic: bool,
-) -> Rule {
-    Rule { setting, default, expect, reason: Reason { severity, why, source }, is_dynamic }
+) -> BrokerRule {
+    BrokerRule { setting, default, expect, reason: Reason { severity, why, source }, is_dynamic }
 }
 
 const SOCKETS: &str = "keeps a fast or distant network busy; the kernel grants no more than its net.core.rmem_max and \
@@ -33,7 +33,7 @@ const SOCKETS: &str = "keeps a fast or distant network busy; the kernel grants n
 
 const FETCHERS: &str = "num.replica.fetchers";
 
-const RULES: &[Rule] = &[
+const RULES: &[BrokerRule] = &[
     rule(
         FETCHERS,
         "1",
@@ -99,7 +99,7 @@ const REPLICATED: &[(&str, &str, &str, &str)] = &[
 
 /// Where a change is made: of a running cluster by Kafka's tool, for one broker or for all; of a plan in the scenario.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ChangeTarget<'a> {
     cluster: Option<&'a Cluster>,
     entity: Entity<'a>,
     /// Memory of the host of all of them.
@@ -109,7 +109,7 @@ struct Place<'a> {
 /// Compares brokers with the tables, with the memory of the host that all of them run on. What they have in common is
 /// reported once.
 pub(crate) fn examine(
-    brokers: &[Broker],
+    brokers: &[ObservedBroker],
     cluster: Option<&Cluster>,
     memory_bytes: Option<u64>,
 ) -> Vec<Advice> {
@@ -117,7 +117,7 @@ pub(crate) fn examine(
     let is_common = |setting: &str| in_common.iter().any(|advice| advice.setting == setting);
     let mut all = Vec::new();
     for (index, broker) in brokers.iter().enumerate() {
-        let place = Place { cluster, entity: Entity::Broker(broker.id), memory_bytes };
+        let place = ChangeTarget { cluster, entity: Entity::Broker(broker.id), memory_bytes };
         for advice in of_broker(&format!("broker {}", broker.id), broker, brokers.len(), place) {
             if !is_common(&advice.setting) {
                 all.push(advice);
@@ -131,16 +131,20 @@ pub(crate) fn examine(
 }
 
 /// Advice that every one of several brokers gets in the same words; its change is then for all of them.
-fn in_common(brokers: &[Broker], cluster: Option<&Cluster>, memory_bytes: Option<u64>) -> Vec<Advice> {
-    let place = Place { cluster, entity: Entity::AllBrokers, memory_bytes };
+fn in_common(
+    brokers: &[ObservedBroker],
+    cluster: Option<&Cluster>,
+    memory_bytes: Option<u64>,
+) -> Vec<Advice> {
+    let place = ChangeTarget { cluster, entity: Entity::AllBrokers, memory_bytes };
     let of_each: Vec<Vec<Advice>> =
         brokers.iter().map(|broker| of_broker("brokers", broker, brokers.len(), place)).collect();
     let Some((first, others)) = of_each.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Vec::new();
     };
     // What a broker has for itself hides what is set for all.
-    let has_own = |broker: &Broker, name: &str| {
-        broker.settings.get(name).is_some_and(|setting| setting.level == Level::Broker)
+    let has_own = |broker: &ObservedBroker, name: &str| {
+        broker.settings.get(name).is_some_and(|setting| setting.level == SettingLevel::Broker)
     };
     let is_common = |advice: &&Advice| {
         others.iter().all(|other| other.contains(advice))
@@ -149,9 +153,9 @@ fn in_common(brokers: &[Broker], cluster: Option<&Cluster>, memory_bytes: Option
     first.iter().filter(is_common).cloned().collect()
 }
 
-fn of_broker(of: &str, broker: &Broker, brokers: usize, place: Place<'_>) -> Vec<Advice> {
+fn of_broker(of: &str, broker: &ObservedBroker, brokers: usize, place: ChangeTarget<'_>) -> Vec<Advice> {
     // A broker by itself replicates nothing; a cluster that runs may grow.
-    let is_asked = |rule: &&Rule| brokers > 1 || !broker.is_planned || rule.setting != FETCHERS;
+    let is_asked = |rule: &&BrokerRule| brokers > 1 || !broker.is_planned || rule.setting != FETCHERS;
     let mut all: Vec<Advice> =
         RULES.iter().filter(is_asked).map(|rule| fixed(of, broker, rule, place)).collect();
     all.extend(threads(of, broker, place));
@@ -164,7 +168,7 @@ fn of_broker(of: &str, broker: &Broker, brokers: usize, place: Place<'_>) -> Vec
     all
 }
 
-fn fixed(of: &str, broker: &Broker, rule: &Rule, place: Place<'_>) -> Advice {
+fn fixed(of: &str, broker: &ObservedBroker, rule: &BrokerRule, place: ChangeTarget<'_>) -> Advice {
     let setting = in_force(broker, rule.setting, rule.default);
     let value = setting.as_ref().map(|setting| setting.value.clone());
     let is_followed = value.as_deref().and_then(|value| rule.expect.is_followed(value));
@@ -175,12 +179,12 @@ fn fixed(of: &str, broker: &Broker, rule: &Rule, place: Place<'_>) -> Advice {
 
 fn replicated(
     of: &str,
-    broker: &Broker,
+    broker: &ObservedBroker,
     &(setting, default, why, source): &(&'static str, &'static str, &'static str, &'static str),
-    place: Place<'_>,
+    place: ChangeTarget<'_>,
 ) -> Advice {
     let reason = Reason { severity: Medium, why, source };
-    let rule = Rule { setting, default, expect: Expect::AtLeast(3), reason, is_dynamic: false };
+    let rule = BrokerRule { setting, default, expect: Expect::AtLeast(3), reason, is_dynamic: false };
     fixed(of, broker, &rule, place)
 }
 
@@ -192,19 +196,19 @@ fn controller(of: &str, has_controller: bool) -> Advice {
     };
     let now = if has_controller { "in the broker" } else { "elsewhere" };
     let how = |_: &str| {
-        Some(Change::by_hand("controllers of their own; in a scenario: system.mode: controllers=3"))
+        Some(SettingChange::by_hand("controllers of their own; in a scenario: system.mode: controllers=3"))
     };
     let current = (Some(now.to_owned()), Some(!has_controller));
     advice(of, "controller", current, "a process of its own".to_owned(), reason, how)
 }
 
-fn in_force(broker: &Broker, name: &str, default: &str) -> Option<Setting> {
-    let default = || Setting { value: default.to_owned(), level: Level::Start };
+fn in_force(broker: &ObservedBroker, name: &str, default: &str) -> Option<ObservedSetting> {
+    let default = || ObservedSetting { value: default.to_owned(), level: SettingLevel::Start };
     broker.settings.get(name).cloned().or_else(|| broker.is_planned.then(default))
 }
 
 /// Threads, by the processors that a broker has: of 16, 6 for the network (at most half) and 8 for requests.
-fn threads(of: &str, broker: &Broker, place: Place<'_>) -> [Advice; 2] {
+fn threads(of: &str, broker: &ObservedBroker, place: ChangeTarget<'_>) -> [Advice; 2] {
     let network = Reason {
         severity: Medium,
         why: "network threads carry TLS and copies; of 16 CPUs 6, and at most half of them, so that requests find one",
@@ -242,23 +246,29 @@ fn threads(of: &str, broker: &Broker, place: Place<'_>) -> [Advice; 2] {
     )
 }
 
-fn change(name: &str, value: &str, now: Option<&Setting>, is_dynamic: bool, place: Place<'_>) -> Change {
+fn change(
+    name: &str,
+    value: &str,
+    now: Option<&ObservedSetting>,
+    is_dynamic: bool,
+    place: ChangeTarget<'_>,
+) -> SettingChange {
     match place.cluster {
         Some(cluster) if is_dynamic => kafka_tool::set(cluster, place.entity, name, value, now),
-        Some(_) => Change::by_hand(format!(
+        Some(_) => SettingChange::by_hand(format!(
             "in each broker's server.properties: {name}={value}; then restart one after the other"
         )),
-        None => Change::by_hand(format!("in the scenario: system.config: {{{name}: {value}}}")),
+        None => SettingChange::by_hand(format!("in the scenario: system.config: {{{name}: {value}}}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::AdviceStatus;
 
-    fn planned(id: i32, processors: Option<u32>) -> Broker {
-        Broker { id, is_planned: true, processors, ..Broker::default() }
+    fn planned(id: i32, processors: Option<u32>) -> ObservedBroker {
+        ObservedBroker { id, is_planned: true, processors, ..ObservedBroker::default() }
     }
 
     fn of(all: &[Advice], setting: &str) -> Advice {
@@ -275,7 +285,7 @@ mod tests {
             assert_eq!(of(&all, "num.io.threads").recommended, io, "of {processors}");
         }
         let unknown = of(&examine(&[planned(0, None)], None, None), "num.io.threads");
-        assert_eq!((unknown.verdict, unknown.change), (Verdict::Unknown, None));
+        assert_eq!((unknown.verdict, unknown.change), (AdviceStatus::Unknown, None));
     }
 
     #[test]
@@ -284,15 +294,15 @@ mod tests {
         let of_fetchers: Vec<_> =
             all.iter().filter(|advice| advice.setting == "num.replica.fetchers").collect();
         assert_eq!(of_fetchers.iter().map(|advice| advice.of.as_str()).collect::<Vec<_>>(), ["brokers"]);
-        assert_eq!(of(&all, "default.replication.factor").verdict, Verdict::NotFollowed);
-        assert_eq!(of(&all, "offsets.topic.replication.factor").verdict, Verdict::Followed);
+        assert_eq!(of(&all, "default.replication.factor").verdict, AdviceStatus::NotFollowed);
+        assert_eq!(of(&all, "offsets.topic.replication.factor").verdict, AdviceStatus::Followed);
     }
 
-    fn running(id: i32, settings: &[(&str, &str, Level)]) -> Broker {
-        let setting = |&(name, value, level): &(&str, &str, Level)| {
-            (name.to_owned(), Setting { value: value.to_owned(), level })
+    fn running(id: i32, settings: &[(&str, &str, SettingLevel)]) -> ObservedBroker {
+        let setting = |&(name, value, level): &(&str, &str, SettingLevel)| {
+            (name.to_owned(), ObservedSetting { value: value.to_owned(), level })
         };
-        Broker { id, settings: settings.iter().map(setting).collect(), ..Broker::default() }
+        ObservedBroker { id, settings: settings.iter().map(setting).collect(), ..ObservedBroker::default() }
     }
 
     fn cluster() -> Cluster {
@@ -300,7 +310,7 @@ mod tests {
     }
 
     /// The change and the way back of one setting, without what every command begins with.
-    fn commands(brokers: &[Broker], of: &str, setting: &str) -> (String, String) {
+    fn commands(brokers: &[ObservedBroker], of: &str, setting: &str) -> (String, String) {
         let all = examine(brokers, Some(&cluster()), None);
         let advice = all.iter().find(|advice| advice.of == of && advice.setting == setting);
         let change = advice.and_then(|advice| advice.change.clone()).unwrap_or_else(|| panic!("{all:#?}"));
@@ -317,20 +327,23 @@ mod tests {
         let delete = |entity: &str| format!("{entity} --delete-config {NAME}");
         // What is in the file or set for all comes back once the value of the one broker is gone.
         let one = "--entity-name 7";
-        for level in [Level::Start, Level::AllBrokers] {
+        for level in [SettingLevel::Start, SettingLevel::AllBrokers] {
             assert_eq!(commands(&[on(7, level)], "broker 7", NAME), pair(add(one, "false"), delete(one)));
         }
         let own = pair(add(one, "false"), add(one, "true"));
-        assert_eq!(commands(&[on(7, Level::Broker)], "broker 7", NAME), own);
+        assert_eq!(commands(&[on(7, SettingLevel::Broker)], "broker 7", NAME), own);
         // The memory of several brokers.
         let all = "--entity-default";
         let several = |level| [on(7, level), on(8, level)];
-        assert_eq!(commands(&several(Level::Start), "brokers", NAME), pair(add(all, "false"), delete(all)));
+        assert_eq!(
+            commands(&several(SettingLevel::Start), "brokers", NAME),
+            pair(add(all, "false"), delete(all))
+        );
         let of_all = pair(add(all, "false"), add(all, "true"));
-        assert_eq!(commands(&several(Level::AllBrokers), "brokers", NAME), of_all);
-        assert_eq!(commands(&several(Level::Broker), "broker 7", NAME), own);
+        assert_eq!(commands(&several(SettingLevel::AllBrokers), "brokers", NAME), of_all);
+        assert_eq!(commands(&several(SettingLevel::Broker), "broker 7", NAME), own);
         // One that has its own does not hear what is set for all, and what is set for it must not be for the others.
-        let mixed = [on(7, Level::Broker), on(8, Level::Start)];
+        let mixed = [on(7, SettingLevel::Broker), on(8, SettingLevel::Start)];
         assert_eq!(commands(&mixed, "broker 7", NAME), own);
         let other = "--entity-name 8";
         assert_eq!(commands(&mixed, "broker 8", NAME), pair(add(other, "false"), delete(other)));
@@ -338,7 +351,10 @@ mod tests {
 
     #[test]
     fn threads_go_by_half_or_double_both_ways() {
-        let broker = Broker { processors: Some(1), ..running(0, &[("num.io.threads", "64", Level::Start)]) };
+        let broker = ObservedBroker {
+            processors: Some(1),
+            ..running(0, &[("num.io.threads", "64", SettingLevel::Start)])
+        };
         let add = |value: u32| format!("--entity-name 0 --add-config num.io.threads={value}");
         assert_eq!(
             commands(&[broker], "broker 0", "num.io.threads"),
@@ -363,6 +379,6 @@ mod tests {
     #[test]
     fn of_a_running_broker_what_it_did_not_tell_is_not_known() {
         let all = examine(&[running(1, &[])], Some(&cluster()), None);
-        assert_eq!(of(&all, "socket.send.buffer.bytes").verdict, Verdict::Unknown);
+        assert_eq!(of(&all, "socket.send.buffer.bytes").verdict, AdviceStatus::Unknown);
     }
 }

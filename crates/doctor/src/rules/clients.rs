@@ -1,9 +1,9 @@
 //! Client settings of a scenario's load.
 
 use super::{Reason, advice, source};
-use crate::advice::Severity::{High, Low, Medium};
-use crate::advice::{Advice, Change};
-use crate::observed::{Topic, java_bytes};
+use crate::advice::AdviceSeverity::{High, Low, Medium};
+use crate::advice::{Advice, SettingChange};
+use crate::observed::{ObservedTopic, java_bytes};
 use kdyno_model::plan::{Compression, GroupProtocol, LoadPlan, ProducePlan};
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const MS_NS: u64 = 1_000_000;
 /// Holds load items against what is recommended; `topics` are those of the same plan, `processors` those that clients run on.
 pub(crate) fn examine(
     clients: &BTreeMap<String, LoadPlan>,
-    topics: &[Topic],
+    topics: &[ObservedTopic],
     processors: Option<u32>,
 ) -> Vec<Advice> {
     let mut all = Vec::new();
@@ -36,7 +36,7 @@ fn producers(of: &str, name: &str, item: &LoadPlan, produce: &ProducePlan) -> Ve
     let client = &produce.client;
     let in_scenario = |setting: &str, value: &str| {
         let what = format!("in the scenario: load.{name}.client: {{{setting}: {value}}}");
-        move |_: &str| Some(Change::by_hand(what.clone()))
+        move |_: &str| Some(SettingChange::by_hand(what.clone()))
     };
     let batches = Reason {
         severity: Medium,
@@ -98,7 +98,7 @@ fn jvm(of: &str, name: &str, options: &[String], processors: Option<u32>) -> [Ad
     const HEAP_BYTES: u64 = 1 << 30;
     let given = |prefix: &str| options.iter().rev().find_map(|option| option.strip_prefix(prefix));
     let in_scenario = |option: &str| {
-        Some(Change::by_hand(format!("in the scenario: load.{name}.client: {{jvm: [{option}]}}")))
+        Some(SettingChange::by_hand(format!("in the scenario: load.{name}.client: {{jvm: [{option}]}}")))
     };
     let words = |value: Option<&str>| Some(value.unwrap_or("the JVM's default").to_owned());
     let reason = |why| Reason { severity: Low, why, source: source::INTEL };
@@ -138,12 +138,12 @@ fn idle(of: &str, item: &LoadPlan, per_s: f64) -> Advice {
         source: source::KAFKA_JAVADOC,
     };
     let current = (Some(format!("{each:.2} records/s")), Some(each >= 1.0));
-    let how = |_: &str| Some(Change::by_hand("fewer clients, which share a producer"));
+    let how = |_: &str| Some(SettingChange::by_hand("fewer clients, which share a producer"));
     advice(of, "each producer", current, "at least 1 record/s".to_owned(), reason, how)
 }
 
 /// Beyond one consumer for each partition the others get none.
-fn consumers(of: &str, item: &LoadPlan, topic: &Topic) -> Advice {
+fn consumers(of: &str, item: &LoadPlan, topic: &ObservedTopic) -> Advice {
     let reason = Reason {
         severity: Medium,
         why: "a partition goes to one consumer of a group: those beyond the number of partitions get nothing",
@@ -151,7 +151,7 @@ fn consumers(of: &str, item: &LoadPlan, topic: &Topic) -> Advice {
     };
     let clients = item.clients;
     let fits = usize::try_from(clients).is_ok_and(|clients| clients <= topic.partitions);
-    let how = |_: &str| Some(Change::by_hand("fewer consumers, or more partitions"));
+    let how = |_: &str| Some(SettingChange::by_hand("fewer consumers, or more partitions"));
     let recommended = format!("at most {} (the partitions of {})", topic.partitions, topic.name);
     advice(of, "consumers", (Some(clients.to_string()), Some(fits)), recommended, reason, how)
 }
@@ -170,7 +170,7 @@ fn heartbeats(of: &str, name: &str, protocol: &GroupProtocol) -> Option<Advice> 
         source: source::KAFKA_CONSUMER_CONFIGS,
     };
     let how = |_: &str| {
-        Some(Change::by_hand(format!("in the scenario: load.{name}.client: {{{NAME}: {most_ms}}}")))
+        Some(SettingChange::by_hand(format!("in the scenario: load.{name}.client: {{{NAME}: {most_ms}}}")))
     };
     let recommended = format!("at most {most_ms} (a third of session.timeout.ms, {session_ms})");
     let current = (Some(now_ms.to_string()), Some(now_ms <= most_ms));
@@ -180,7 +180,7 @@ fn heartbeats(of: &str, name: &str, protocol: &GroupProtocol) -> Option<Advice> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict::{self, Followed, NotFollowed};
+    use crate::AdviceStatus::{self, Followed, NotFollowed};
 
     #[test]
     fn three_heartbeats_fit_into_a_session() {
@@ -206,7 +206,7 @@ mod tests {
         );
     }
 
-    fn verdicts(options: &[&str], processors: u32) -> [Verdict; 2] {
+    fn verdicts(options: &[&str], processors: u32) -> [AdviceStatus; 2] {
         let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
         jvm("load writers", "writers", &options, Some(processors)).map(|advice| advice.verdict)
     }
@@ -218,6 +218,6 @@ mod tests {
         assert_eq!(verdicts(&["-Xmx512m", "-XX:ParallelGCThreads=5"], 2), [NotFollowed, NotFollowed]);
         assert_eq!(verdicts(&["-Xmx1g"], 16), [Followed, NotFollowed], "a JVM takes 13 of 16");
         assert_eq!(verdicts(&["-Xmx512m", "-Xmx2G"], 4), [Followed, Followed], "the last one counts");
-        assert_eq!(verdicts(&["-Xmxmuch"], 4)[0], Verdict::Unknown);
+        assert_eq!(verdicts(&["-Xmxmuch"], 4)[0], AdviceStatus::Unknown);
     }
 }

@@ -1,8 +1,8 @@
 //! Disks of the folders in which logs lie.
 
 use super::{Reason, advice, source};
-use crate::advice::Severity::{Low, Medium};
-use crate::advice::{Advice, Change};
+use crate::advice::AdviceSeverity::{Low, Medium};
+use crate::advice::{Advice, SettingChange};
 use crate::expect::Expect;
 use crate::observed::Disk;
 use crate::quote::quoted;
@@ -94,8 +94,8 @@ fn queue(of: &str, disk: &Disk, rule: &QueueRule) -> Option<Advice> {
     let apply = set(&rule.expect.value());
     let change = |current: &str| {
         Some(match rule.how {
-            How::OfSolidState => Change::commands(apply, set(current)),
-            How::ByHand(when) => Change::by_hand(format!("{when}: {apply}")),
+            How::OfSolidState => SettingChange::commands(apply, set(current)),
+            How::ByHand(when) => SettingChange::by_hand(format!("{when}: {apply}")),
         })
     };
     Some(advice(of, rule.file, (current, is_followed), rule.expect.words(), rule.reason, change))
@@ -109,7 +109,7 @@ fn filesystem(of: &str, disk: &Disk) -> Advice {
         source: source::KAFKA_HOST,
     };
     let current = (Some(disk.filesystem.clone()), expect.is_followed(&disk.filesystem));
-    let how = |_: &str| Some(Change::by_hand("make a new file system: mkfs.xfs DEVICE"));
+    let how = |_: &str| Some(SettingChange::by_hand("make a new file system: mkfs.xfs DEVICE"));
     advice(of, "file system", current, expect.words(), reason, how)
 }
 
@@ -128,7 +128,7 @@ fn access_times(of: &str, disk: &Disk) -> Advice {
     let before = if found == Some("relatime") { "relatime" } else { "strictatime" };
     let of_folders = if has("nodiratime") { ",nodiratime" } else { "" };
     let undo = format!("atime,{before}{of_folders}");
-    let change = |_: &str| Some(Change::commands(remount("noatime"), remount(&undo)));
+    let change = |_: &str| Some(SettingChange::commands(remount("noatime"), remount(&undo)));
     advice(of, "mount", (Some(current), Some(found == Some("noatime"))), "noatime".to_owned(), reason, change)
 }
 
@@ -138,8 +138,9 @@ fn sharing(of: &str, brokers: usize) -> Advice {
         why: "brokers on one drive wait for each other's writes, and replicas share its failure",
         source: source::INTEL,
     };
-    let how =
-        |_: &str| Some(Change::by_hand("a drive for each broker; of a scenario's brokers: system.storage"));
+    let how = |_: &str| {
+        Some(SettingChange::by_hand("a drive for each broker; of a scenario's brokers: system.storage"))
+    };
     let current = (Some(brokers.to_string()), Some(brokers == 1));
     advice(of, "number of brokers", current, "1".to_owned(), reason, how)
 }
@@ -147,7 +148,7 @@ fn sharing(of: &str, brokers: usize) -> Advice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::AdviceStatus;
 
     fn disk() -> Disk {
         Disk {
@@ -169,9 +170,9 @@ mod tests {
     #[test]
     fn a_disk_is_held_against_the_table() {
         let all = examine(&[disk()]);
-        assert_eq!(of(&all, "file system").verdict, Verdict::Followed);
-        assert_eq!(of(&all, "rotational").verdict, Verdict::Followed);
-        assert_eq!(of(&all, "read_ahead_kb").verdict, Verdict::Unknown);
+        assert_eq!(of(&all, "file system").verdict, AdviceStatus::Followed);
+        assert_eq!(of(&all, "rotational").verdict, AdviceStatus::Followed);
+        assert_eq!(of(&all, "read_ahead_kb").verdict, AdviceStatus::Unknown);
         let mount = of(&all, "mount").change.as_ref().expect("a change");
         assert_eq!(mount.apply, "mount -o remount,noatime '/data 1'");
         assert_eq!(mount.undo.as_deref(), Some("mount -o remount,atime,relatime '/data 1'"));
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn brokers_that_share_a_drive_are_told_and_memory_has_no_mount_advice() {
         let all = examine(&[Disk { brokers: 3, ..disk() }]);
-        assert_eq!(of(&all, "number of brokers").verdict, Verdict::NotFollowed);
+        assert_eq!(of(&all, "number of brokers").verdict, AdviceStatus::NotFollowed);
         let memory = Disk { filesystem: "tmpfs".to_owned(), device: None, ..disk() };
         assert!(examine(&[memory]).is_empty());
     }

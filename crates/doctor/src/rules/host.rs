@@ -1,15 +1,15 @@
 //! The host: kernel, limits of processes, processors.
 
 use super::{Reason, advice, source};
-use crate::advice::Severity::{High, Low, Medium};
-use crate::advice::{Advice, Change};
+use crate::advice::AdviceSeverity::{High, Low, Medium};
+use crate::advice::{Advice, SettingChange};
 use crate::expect::Expect;
-use crate::observed::Host;
+use crate::observed::ObservedHost;
 use crate::quote::quoted;
 
 /// Where a setting of the host is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum HostSource {
     /// A kernel parameter, by the name that `sysctl` has for it.
     Sysctl,
     /// Files of one value, or of several with the one in force in brackets, as a shell's pattern: one for each processor,
@@ -28,36 +28,36 @@ pub enum Place {
 }
 
 /// A recommended setting.
-struct Rule {
+struct HostRule {
     setting: &'static str,
-    place: Place,
+    place: HostSource,
     expect: Expect,
     reason: Reason,
 }
 
 const fn rule(
     setting: &'static str,
-    place: Place,
+    place: HostSource,
     expect: Expect,
-    severity: crate::Severity,
+    severity: crate::AdviceSeverity,
     why: &'static str,
     source: &'static str,
-) -> Rule {
-    Rule { setting, place, expect, reason: Reason { severity, why, source } }
+) -> HostRule {
+    HostRule { setting, place, expect, reason: Reason { severity, why, source } }
 }
 
-const GOVERNOR: Place = Place::Files("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
-const ENERGY_BIAS: Place = Place::Files("/sys/devices/system/cpu/cpu*/power/energy_perf_bias");
-const DEFRAG: Place = Place::Files("/sys/kernel/mm/transparent_hugepage/defrag");
+const GOVERNOR: HostSource = HostSource::Files("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
+const ENERGY_BIAS: HostSource = HostSource::Files("/sys/devices/system/cpu/cpu*/power/energy_perf_bias");
+const DEFRAG: HostSource = HostSource::Files("/sys/kernel/mm/transparent_hugepage/defrag");
 
 const BUFFER: &str = "lets brokers and clients ask for socket buffers that fill a fast or distant network";
 const KEEPALIVE: &str = "a peer that is gone is noticed within two minutes, not hours";
 
-const RULES: &[Rule] = &[
+const RULES: &[HostRule] = &[
     // The first: its profile sets some of the others, which have the last word then.
     rule(
         "tuned profile",
-        Place::TunedProfile,
+        HostSource::TunedProfile,
         Expect::Is("latency-performance"),
         Low,
         "keeps CPUs out of deep sleep, from which they wake up late",
@@ -65,7 +65,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         "open files (ulimit -n)",
-        Place::OpenFiles,
+        HostSource::OpenFiles,
         Expect::AtLeast(100_000),
         High,
         "a broker has files open for each log segment and each connection, and fails when it gets no more; \
@@ -74,7 +74,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         "processes (ulimit -u)",
-        Place::Processes,
+        HostSource::Processes,
         Expect::AtLeast(32_768),
         Medium,
         "threads count as processes, and brokers and clients have hundreds",
@@ -82,7 +82,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         "locked memory (ulimit -l)",
-        Place::LockedMemory,
+        HostSource::LockedMemory,
         Expect::AtLeast(u64::MAX),
         Low,
         "lets a JVM keep its heap in memory",
@@ -90,7 +90,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         "swap",
-        Place::SwapBytes,
+        HostSource::SwapBytes,
         Expect::AtMost(0),
         Medium,
         "a heap that is swapped out stops its broker for seconds",
@@ -98,7 +98,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         SWAPPINESS,
-        Place::Sysctl,
+        HostSource::Sysctl,
         Expect::AtMost(1),
         Low,
         "where swap is on, the page cache must not push programs out: brokers read and write through it",
@@ -106,7 +106,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         DIRTY_BYTES,
-        Place::Sysctl,
+        HostSource::Sysctl,
         Expect::UpTo(400_000_000),
         Medium,
         "the kernel begins to write early and evenly; a share of a large memory gathers gigabytes, and their write-back \
@@ -115,7 +115,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         "vm.max_map_count",
-        Place::Sysctl,
+        HostSource::Sysctl,
         Expect::AtLeast(262_144),
         Low,
         "a log segment takes two map areas, and a broker that gets no more of them fails; 262144 serve 130,000 segments",
@@ -123,7 +123,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         "vm.zone_reclaim_mode",
-        Place::Sysctl,
+        HostSource::Sysctl,
         Expect::Is("0"),
         Medium,
         "the page cache may use the memory of all NUMA nodes",
@@ -137,14 +137,28 @@ const RULES: &[Rule] = &[
         "a thread that asks for memory does not wait until the kernel has made a huge page",
         source::INTEL,
     ),
-    rule("net.core.rmem_max", Place::Sysctl, Expect::AtLeast(16_777_216), Medium, BUFFER, source::INTEL),
-    rule("net.core.wmem_max", Place::Sysctl, Expect::AtLeast(16_777_216), Medium, BUFFER, source::INTEL),
-    rule("net.core.rmem_default", Place::Sysctl, Expect::AtLeast(16_777_216), Low, BUFFER, source::INTEL),
-    rule("net.core.wmem_default", Place::Sysctl, Expect::AtLeast(16_777_216), Low, BUFFER, source::INTEL),
-    rule("net.core.optmem_max", Place::Sysctl, Expect::AtLeast(40_960), Low, BUFFER, source::INTEL),
+    rule("net.core.rmem_max", HostSource::Sysctl, Expect::AtLeast(16_777_216), Medium, BUFFER, source::INTEL),
+    rule("net.core.wmem_max", HostSource::Sysctl, Expect::AtLeast(16_777_216), Medium, BUFFER, source::INTEL),
+    rule(
+        "net.core.rmem_default",
+        HostSource::Sysctl,
+        Expect::AtLeast(16_777_216),
+        Low,
+        BUFFER,
+        source::INTEL,
+    ),
+    rule(
+        "net.core.wmem_default",
+        HostSource::Sysctl,
+        Expect::AtLeast(16_777_216),
+        Low,
+        BUFFER,
+        source::INTEL,
+    ),
+    rule("net.core.optmem_max", HostSource::Sysctl, Expect::AtLeast(40_960), Low, BUFFER, source::INTEL),
     rule(
         "net.ipv4.tcp_rmem",
-        Place::Sysctl,
+        HostSource::Sysctl,
         Expect::LastAtLeast("4096 87380 16777216"),
         Medium,
         BUFFER,
@@ -152,15 +166,36 @@ const RULES: &[Rule] = &[
     ),
     rule(
         "net.ipv4.tcp_wmem",
-        Place::Sysctl,
+        HostSource::Sysctl,
         Expect::LastAtLeast("4096 65536 16777216"),
         Medium,
         BUFFER,
         source::INTEL,
     ),
-    rule("net.ipv4.tcp_keepalive_time", Place::Sysctl, Expect::AtMost(60), Low, KEEPALIVE, source::INTEL),
-    rule("net.ipv4.tcp_keepalive_probes", Place::Sysctl, Expect::AtMost(3), Low, KEEPALIVE, source::INTEL),
-    rule("net.ipv4.tcp_keepalive_intvl", Place::Sysctl, Expect::AtMost(10), Low, KEEPALIVE, source::INTEL),
+    rule(
+        "net.ipv4.tcp_keepalive_time",
+        HostSource::Sysctl,
+        Expect::AtMost(60),
+        Low,
+        KEEPALIVE,
+        source::INTEL,
+    ),
+    rule(
+        "net.ipv4.tcp_keepalive_probes",
+        HostSource::Sysctl,
+        Expect::AtMost(3),
+        Low,
+        KEEPALIVE,
+        source::INTEL,
+    ),
+    rule(
+        "net.ipv4.tcp_keepalive_intvl",
+        HostSource::Sysctl,
+        Expect::AtMost(10),
+        Low,
+        KEEPALIVE,
+        source::INTEL,
+    ),
     rule(
         "scaling_governor",
         GOVERNOR,
@@ -185,8 +220,8 @@ const DIRTY_BYTES: &str = "vm.dirty_background_bytes";
 const SWAPPINESS: &str = "vm.swappiness";
 
 /// Every setting that is looked up, and where.
-pub const LOOKED_UP: [(&str, Place); RULES.len() + 1] = {
-    let mut all = [(DIRTY_RATIO, Place::Sysctl); RULES.len() + 1];
+pub const LOOKED_UP: [(&str, HostSource); RULES.len() + 1] = {
+    let mut all = [(DIRTY_RATIO, HostSource::Sysctl); RULES.len() + 1];
     let mut next = 0;
     while next < RULES.len() {
         all[next] = (RULES[next].setting, RULES[next].place);
@@ -196,7 +231,7 @@ pub const LOOKED_UP: [(&str, Place); RULES.len() + 1] = {
 };
 
 /// Holds a host against the table.
-pub(crate) fn examine(host: &Host) -> Vec<Advice> {
+pub(crate) fn examine(host: &ObservedHost) -> Vec<Advice> {
     let mut all: Vec<Advice> = RULES.iter().map(|rule| judge(rule, host)).collect();
     if let Some(nodes) = host.numa_nodes.filter(|nodes| *nodes > 1) {
         all.push(several_nodes(nodes));
@@ -204,16 +239,16 @@ pub(crate) fn examine(host: &Host) -> Vec<Advice> {
     all
 }
 
-fn judge(rule: &Rule, host: &Host) -> Advice {
+fn judge(rule: &HostRule, host: &ObservedHost) -> Advice {
     let (current, is_followed) = match rule.place {
-        Place::Files(_) => of_files(rule, host),
+        HostSource::Files(_) => of_files(rule, host),
         _ => of_setting(rule, host),
     };
     let change = |current: &str| Some(change(rule, current, host));
     advice("host", rule.setting, (current, is_followed), rule.expect.words(), rule.reason, change)
 }
 
-fn of_setting(rule: &Rule, host: &Host) -> (Option<String>, Option<bool>) {
+fn of_setting(rule: &HostRule, host: &ObservedHost) -> (Option<String>, Option<bool>) {
     // Kernels write tabs between the numbers of a list.
     let words = |text: &String| text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
     let current = host.settings.get(rule.setting).map(words);
@@ -237,12 +272,12 @@ fn of_setting(rule: &Rule, host: &Host) -> (Option<String>, Option<bool>) {
     }
 }
 
-fn dirty_ratio(host: &Host) -> Option<u64> {
+fn dirty_ratio(host: &ObservedHost) -> Option<u64> {
     host.settings.get(DIRTY_RATIO)?.trim().parse().ok().filter(|ratio| *ratio <= 100)
 }
 
 /// For files that each CPU has: the value, or how many have each.
-fn of_files(rule: &Rule, host: &Host) -> (Option<String>, Option<bool>) {
+fn of_files(rule: &HostRule, host: &ObservedHost) -> (Option<String>, Option<bool>) {
     let Some(files) = host.files.get(rule.setting) else { return (None, None) };
     let values = values(files);
     let words = match values.as_slice() {
@@ -269,35 +304,37 @@ fn values(files: &[(String, String)]) -> Vec<(&str, Vec<&str>)> {
     values
 }
 
-fn change(rule: &Rule, current: &str, host: &Host) -> Change {
+fn change(rule: &HostRule, current: &str, host: &ObservedHost) -> SettingChange {
     let value = rule.expect.value_for(current);
     let sysctl = |name: &str, value: &str| format!("sysctl -w {}", quoted(&format!("{name}={value}")));
     match rule.place {
         // Setting the bytes has set the share to 0; setting the share sets the bytes to 0.
-        Place::Sysctl if rule.setting == DIRTY_BYTES && current.starts_with('0') => {
+        HostSource::Sysctl if rule.setting == DIRTY_BYTES && current.starts_with('0') => {
             let ratio = dirty_ratio(host).unwrap_or(10).to_string();
-            Change::commands(sysctl(rule.setting, &value), sysctl(DIRTY_RATIO, &ratio))
+            SettingChange::commands(sysctl(rule.setting, &value), sysctl(DIRTY_RATIO, &ratio))
         }
-        Place::Sysctl => Change::commands(sysctl(rule.setting, &value), sysctl(rule.setting, current)),
-        Place::Files(pattern) => {
+        HostSource::Sysctl => {
+            SettingChange::commands(sysctl(rule.setting, &value), sysctl(rule.setting, current))
+        }
+        HostSource::Files(pattern) => {
             let found = values(host.files.get(rule.setting).map_or(&[], Vec::as_slice));
             let undo: Vec<String> = match found.as_slice() {
                 [(value, _)] => vec![write(value, pattern)],
                 several => several.iter().map(|(value, paths)| write(value, &paths.join(" "))).collect(),
             };
-            Change::commands(write(&value, pattern), undo.join(" && "))
+            SettingChange::commands(write(&value, pattern), undo.join(" && "))
         }
         // What is in use must fit into memory, which cannot be promised.
-        Place::SwapBytes => Change::by_hand(
+        HostSource::SwapBytes => SettingChange::by_hand(
             "swapoff -a, if what is in use of it (`free -m`) fits into memory; and take it out of /etc/fstab",
         ),
-        Place::TunedProfile => {
+        HostSource::TunedProfile => {
             let set = |profile: &str| format!("tuned-adm profile {}", quoted(profile));
-            Change::commands(set(&value), set(current))
+            SettingChange::commands(set(&value), set(current))
         }
-        Place::OpenFiles => limit("nofile", "LimitNOFILE", "1048576"),
-        Place::Processes => limit("nproc", "LimitNPROC", &value),
-        Place::LockedMemory => limit("memlock", "LimitMEMLOCK", "unlimited"),
+        HostSource::OpenFiles => limit("nofile", "LimitNOFILE", "1048576"),
+        HostSource::Processes => limit("nproc", "LimitNPROC", &value),
+        HostSource::LockedMemory => limit("memlock", "LimitMEMLOCK", "unlimited"),
     }
 }
 
@@ -307,9 +344,9 @@ fn write(value: &str, files: &str) -> String {
 }
 
 /// Limits belong to a user or a service, and come into force when it logs in or starts again.
-fn limit(name: &str, of_service: &str, value: &str) -> Change {
+fn limit(name: &str, of_service: &str, value: &str) -> SettingChange {
     let of_systemd = if value == "unlimited" { "infinity" } else { value };
-    Change::by_hand(format!(
+    SettingChange::by_hand(format!(
         "in /etc/security/limits.d: USER - {name} {value}; of a systemd service: {of_service}={of_systemd}"
     ))
 }
@@ -320,7 +357,7 @@ fn several_nodes(nodes: u32) -> Advice {
         why: "a broker does not scale past one NUMA node, and memory of another node is slower",
         source: source::INTEL,
     };
-    let how = || Change::by_hand("numactl -m N -N N COMMAND; of a scenario's brokers: system.cpus");
+    let how = || SettingChange::by_hand("numactl -m N -N N COMMAND; of a scenario's brokers: system.cpus");
     advice(
         "host",
         "NUMA nodes",
@@ -334,11 +371,11 @@ fn several_nodes(nodes: u32) -> Advice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::AdviceStatus;
 
-    fn host(settings: &[(&'static str, &str)]) -> Host {
+    fn host(settings: &[(&'static str, &str)]) -> ObservedHost {
         let settings = settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        Host { settings, numa_nodes: Some(1), ..Host::default() }
+        ObservedHost { settings, numa_nodes: Some(1), ..ObservedHost::default() }
     }
 
     fn of(all: &[Advice], setting: &str) -> Advice {
@@ -349,7 +386,7 @@ mod tests {
     fn what_was_not_looked_up_is_unknown_and_nothing_is_changed() {
         let all = examine(&host(&[]));
         assert_eq!(all.len(), RULES.len());
-        assert!(all.iter().all(|advice| advice.verdict == Verdict::Unknown && advice.change.is_none()));
+        assert!(all.iter().all(|advice| advice.verdict == AdviceStatus::Unknown && advice.change.is_none()));
     }
 
     #[test]
@@ -386,10 +423,10 @@ mod tests {
         assert!(files.severity == High && files.change.is_some_and(|change| change.by_hand));
     }
 
-    fn governors(values: &[&str]) -> Host {
+    fn governors(values: &[&str]) -> ObservedHost {
         let path = |number| format!("/sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor");
         let of_each = values.iter().enumerate().map(|(number, value)| (path(number), (*value).to_owned()));
-        Host { files: [("scaling_governor", of_each.collect())].into(), ..host(&[]) }
+        ObservedHost { files: [("scaling_governor", of_each.collect())].into(), ..host(&[]) }
     }
 
     #[test]
@@ -415,18 +452,18 @@ mod tests {
     fn a_share_of_a_small_memory_is_less_than_the_bytes_that_are_recommended() {
         let with = |memory_bytes| {
             let settings = host(&[(DIRTY_BYTES, "0"), (DIRTY_RATIO, "10")]);
-            of(&examine(&Host { memory_bytes, ..settings }), DIRTY_BYTES).verdict
+            of(&examine(&ObservedHost { memory_bytes, ..settings }), DIRTY_BYTES).verdict
         };
-        assert_eq!(with(Some(2 << 30)), Verdict::Followed);
-        assert_eq!(with(Some(8 << 30)), Verdict::NotFollowed);
-        assert_eq!(with(None), Verdict::NotFollowed);
+        assert_eq!(with(Some(2 << 30)), AdviceStatus::Followed);
+        assert_eq!(with(Some(8 << 30)), AdviceStatus::NotFollowed);
+        assert_eq!(with(None), AdviceStatus::NotFollowed);
     }
 
     #[test]
     fn without_swap_it_does_not_matter_how_eagerly_it_is_used() {
         let verdict =
             |swap| of(&examine(&host(&[("vm.swappiness", "60"), ("swap", swap)])), SWAPPINESS).verdict;
-        assert_eq!([verdict("0"), verdict("1024")], [Verdict::Followed, Verdict::NotFollowed]);
+        assert_eq!([verdict("0"), verdict("1024")], [AdviceStatus::Followed, AdviceStatus::NotFollowed]);
     }
 
     #[test]
@@ -440,7 +477,7 @@ mod tests {
 
     #[test]
     fn several_numa_nodes_are_told() {
-        let all = examine(&Host { numa_nodes: Some(2), ..host(&[]) });
-        assert_eq!(of(&all, "NUMA nodes").verdict, Verdict::NotFollowed);
+        let all = examine(&ObservedHost { numa_nodes: Some(2), ..host(&[]) });
+        assert_eq!(of(&all, "NUMA nodes").verdict, AdviceStatus::NotFollowed);
     }
 }

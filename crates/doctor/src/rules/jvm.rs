@@ -1,9 +1,9 @@
 //! Options of brokers' JVMs, and their heaps compared with the memory of the host.
 
 use super::{Reason, advice, source};
-use crate::advice::Severity::{High, Low, Medium};
-use crate::advice::{Advice, Change};
-use crate::observed::{Broker, Jvm};
+use crate::advice::AdviceSeverity::{High, Low, Medium};
+use crate::advice::{Advice, SettingChange};
+use crate::observed::{Jvm, ObservedBroker};
 use kdyno_model::units;
 
 /// What a heap should have, where the host has it.
@@ -40,7 +40,7 @@ pub(crate) fn examine(of: &str, jvm: &Jvm, memory_bytes: Option<u64>, is_planned
                 format!("in the environment of each broker: {running}; then restart one after the other")
             }
         };
-        Some(Change::by_hand(by_hand))
+        Some(SettingChange::by_hand(by_hand))
     };
     let heap_now = units::bytes(jvm.heap_bytes as f64);
     [
@@ -64,7 +64,7 @@ pub(crate) fn examine(of: &str, jvm: &Jvm, memory_bytes: Option<u64>, is_planned
 }
 
 /// The heaps of all brokers of one host together, compared with its memory; `None` where no heap is known.
-pub(crate) fn heaps(brokers: &[Broker], memory_bytes: u64) -> Option<Advice> {
+pub(crate) fn heaps(brokers: &[ObservedBroker], memory_bytes: u64) -> Option<Advice> {
     let known: Vec<u64> = brokers.iter().filter_map(|broker| Some(broker.jvm.as_ref()?.heap_bytes)).collect();
     if known.is_empty() {
         return None;
@@ -104,25 +104,25 @@ pub(crate) fn heaps(brokers: &[Broker], memory_bytes: u64) -> Option<Advice> {
         (Some(format!("{}{sum}, of {}", words(all_bytes), words(memory_bytes))), is_followed),
         format!("at most half of it, {}", words(most_bytes)),
         reason,
-        |_| Some(Change::by_hand(how)),
+        |_| Some(SettingChange::by_hand(how)),
     ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Severity;
-    use crate::Verdict::{self, Followed, NotFollowed, Unknown};
+    use crate::AdviceSeverity;
+    use crate::AdviceStatus::{self, Followed, NotFollowed, Unknown};
 
     const GIB: u64 = 1 << 30;
 
-    fn broker(id: i32, heap_bytes: Option<u64>) -> Broker {
+    fn broker(id: i32, heap_bytes: Option<u64>) -> ObservedBroker {
         let jvm = heap_bytes.map(|heap_bytes| Jvm { heap_bytes, options: Vec::new() });
-        Broker { id, jvm, is_planned: true, ..Broker::default() }
+        ObservedBroker { id, jvm, is_planned: true, ..ObservedBroker::default() }
     }
 
-    fn told(heaps_gib: &[Option<u64>], memory_gib: u64) -> Option<(Verdict, Severity, String)> {
-        let brokers: Vec<Broker> =
+    fn told(heaps_gib: &[Option<u64>], memory_gib: u64) -> Option<(AdviceStatus, AdviceSeverity, String)> {
+        let brokers: Vec<ObservedBroker> =
             (0..).zip(heaps_gib).map(|(id, gib)| broker(id, gib.map(|gib| gib * GIB))).collect();
         let advice = heaps(&brokers, memory_gib * GIB)?;
         Some((advice.verdict, advice.severity, advice.current.unwrap_or_default()))

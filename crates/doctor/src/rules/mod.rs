@@ -7,7 +7,7 @@ pub mod host;
 mod jvm;
 pub(crate) mod topics;
 
-use crate::advice::{Advice, Change, Severity, Verdict};
+use crate::advice::{Advice, AdviceSeverity, AdviceStatus, SettingChange};
 
 /// Who says so.
 pub(crate) mod source {
@@ -28,7 +28,7 @@ pub(crate) mod source {
 /// What a rule says, whatever it is compared with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reason {
-    pub(crate) severity: Severity,
+    pub(crate) severity: AdviceSeverity,
     pub(crate) why: &'static str,
     pub(crate) source: &'static str,
 }
@@ -40,16 +40,16 @@ pub(crate) fn advice(
     (current, is_followed): (Option<String>, Option<bool>),
     recommended: String,
     reason: Reason,
-    change: impl FnOnce(&str) -> Option<Change>,
+    change: impl FnOnce(&str) -> Option<SettingChange>,
 ) -> Advice {
     let verdict = match (&current, is_followed) {
-        (Some(_), Some(true)) => Verdict::Followed,
-        (Some(_), Some(false)) => Verdict::NotFollowed,
-        _ => Verdict::Unknown,
+        (Some(_), Some(true)) => AdviceStatus::Followed,
+        (Some(_), Some(false)) => AdviceStatus::NotFollowed,
+        _ => AdviceStatus::Unknown,
     };
     let change = match verdict {
-        Verdict::NotFollowed => change(current.as_deref().unwrap_or_default()),
-        Verdict::Followed | Verdict::Unknown => None,
+        AdviceStatus::NotFollowed => change(current.as_deref().unwrap_or_default()),
+        AdviceStatus::Followed | AdviceStatus::Unknown => None,
     };
     Advice {
         of: of.to_owned(),

@@ -1,23 +1,23 @@
 //! Topics: replicas, spread over brokers, who leads.
 
 use super::{Reason, advice, source};
-use crate::advice::Severity::{High, Low, Medium};
-use crate::advice::{Advice, Change, Severity};
+use crate::advice::AdviceSeverity::{High, Low, Medium};
+use crate::advice::{Advice, AdviceSeverity, SettingChange};
 use crate::expect::Expect;
 use crate::kafka_tool::{self, Entity};
-use crate::observed::{Cluster, Placement, Setting, Topic};
+use crate::observed::{Cluster, ObservedSetting, ObservedTopic, Placement};
 use std::collections::BTreeMap;
 
 /// Holds topics against what is recommended for a cluster of so many brokers; a null broker, where there are none, keeps
 /// no replicas.
-pub(crate) fn examine(topics: &[Topic], brokers: usize, cluster: Option<&Cluster>) -> Vec<Advice> {
+pub(crate) fn examine(topics: &[ObservedTopic], brokers: usize, cluster: Option<&Cluster>) -> Vec<Advice> {
     if brokers == 0 {
         return Vec::new();
     }
     topics.iter().flat_map(|topic| of_topic(topic, brokers, cluster)).collect()
 }
 
-fn of_topic(topic: &Topic, brokers: usize, cluster: Option<&Cluster>) -> Vec<Advice> {
+fn of_topic(topic: &ObservedTopic, brokers: usize, cluster: Option<&Cluster>) -> Vec<Advice> {
     let of = format!("topic {}", topic.name);
     let mut all = vec![replicas(&of, topic, brokers)];
     // Kafka chooses settings and partitions of its own topics.
@@ -63,7 +63,7 @@ const FLUSH_MS_MIN: u64 = 10_000;
 /// One of these, where it is set.
 fn setting(
     of: &str,
-    topic: &Topic,
+    topic: &ObservedTopic,
     (name, expect, reason): &(&'static str, Expect, Reason),
     cluster: Option<&Cluster>,
 ) -> Option<Advice> {
@@ -73,21 +73,22 @@ fn setting(
     Some(advice(of, name, (Some(setting.value.clone()), is_followed), expect.words(), *reason, change))
 }
 
-fn replicas(of: &str, topic: &Topic, brokers: usize) -> Advice {
+fn replicas(of: &str, topic: &ObservedTopic, brokers: usize) -> Advice {
     let reason = Reason {
         severity: if topic.replicas < 2 { High } else { Medium },
         why: "with three, one broker can be down for work and another one fail",
         source: source::INTEL,
     };
     let wanted = brokers.min(3);
-    let how = |_: &str| Some(Change::by_hand("kafka-reassign-partitions.sh with a new list of replicas"));
+    let how =
+        |_: &str| Some(SettingChange::by_hand("kafka-reassign-partitions.sh with a new list of replicas"));
     let current = (Some(topic.replicas.to_string()), Some(topic.replicas >= wanted));
     advice(of, "replication factor", current, format!("at least {wanted}"), reason, how)
 }
 
 /// `min.insync.replicas`: two of three, and of more at least two. With two replicas one must do, or a broker that is
 /// away stops the writers: nothing is said unless it does.
-fn in_sync(of: &str, topic: &Topic, cluster: Option<&Cluster>) -> Option<Advice> {
+fn in_sync(of: &str, topic: &ObservedTopic, cluster: Option<&Cluster>) -> Option<Advice> {
     const NAME: &str = "min.insync.replicas";
     let setting = topic.settings.get(NAME);
     // In a plan it is Kafka's default unless it is set.
@@ -119,26 +120,29 @@ fn in_sync(of: &str, topic: &Topic, cluster: Option<&Cluster>) -> Option<Advice>
 fn topic_change(
     name: &str,
     value: &str,
-    topic: &Topic,
-    now: Option<&Setting>,
+    topic: &ObservedTopic,
+    now: Option<&ObservedSetting>,
     cluster: Option<&Cluster>,
-) -> Change {
+) -> SettingChange {
     match cluster {
         Some(cluster) => kafka_tool::set(cluster, Entity::Topic(&topic.name), name, value, now),
-        None => {
-            Change::by_hand(format!("in the scenario: topics.{}.config: {{{name}: {value}}}", topic.name))
-        }
+        None => SettingChange::by_hand(format!(
+            "in the scenario: topics.{}.config: {{{name}: {value}}}",
+            topic.name
+        )),
     }
 }
 
-fn spread(of: &str, topic: &Topic, brokers: usize) -> Advice {
+fn spread(of: &str, topic: &ObservedTopic, brokers: usize) -> Advice {
     let reason = Reason {
         severity: Low,
         why: "otherwise some brokers lead one partition more than others and are the first at their limit",
         source: source::INTEL,
     };
     let next = topic.partitions.div_ceil(brokers) * brokers;
-    let how = |_: &str| Some(Change::by_hand(format!("{next} partitions; keys then go to other partitions")));
+    let how = |_: &str| {
+        Some(SettingChange::by_hand(format!("{next} partitions; keys then go to other partitions")))
+    };
     let current = (Some(topic.partitions.to_string()), Some(topic.partitions.is_multiple_of(brokers)));
     advice(of, "partitions", current, format!("a multiple of {brokers} (the brokers)"), reason, how)
 }
@@ -166,11 +170,11 @@ fn out_of_sync(of: &str, placement: &[Placement]) -> Advice {
 
 fn none_of(of: &str, what: &str, count: usize, reason: Reason, how: &'static str) -> Advice {
     let current = (Some(count.to_string()), Some(count == 0));
-    advice(of, what, current, "0".to_owned(), reason, |_| Some(Change::by_hand(how)))
+    advice(of, what, current, "0".to_owned(), reason, |_| Some(SettingChange::by_hand(how)))
 }
 
 /// How many partitions each broker leads, where they could be even.
-fn leaders(of: &str, topic: &Topic, placement: &[Placement], cluster: Option<&Cluster>) -> Advice {
+fn leaders(of: &str, topic: &ObservedTopic, placement: &[Placement], cluster: Option<&Cluster>) -> Advice {
     let is_moved = |partition: &Placement| {
         partition.leader >= 0 && partition.replicas.first().is_some_and(|first| *first != partition.leader)
     };
@@ -179,7 +183,7 @@ fn leaders(of: &str, topic: &Topic, placement: &[Placement], cluster: Option<&Cl
     for partition in placement.iter().filter(|partition| partition.leader >= 0) {
         *led.entry(partition.leader).or_default() += 1;
     }
-    let severity: Severity = if moved.is_empty() { Low } else { Medium };
+    let severity: AdviceSeverity = if moved.is_empty() { Low } else { Medium };
     let reason = Reason {
         severity,
         why: "the preferred replicas are spread evenly; while others lead, some brokers carry more than their share",
@@ -196,16 +200,16 @@ fn leaders(of: &str, topic: &Topic, placement: &[Placement], cluster: Option<&Cl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
-    use crate::observed::Level;
+    use crate::AdviceStatus;
+    use crate::observed::SettingLevel;
 
     fn of<'a>(all: &'a [Advice], setting: &str) -> &'a Advice {
         all.iter().find(|advice| advice.setting == setting).expect("a rule of that name")
     }
 
-    fn topic(in_sync: Option<&str>) -> Topic {
-        let value = |text: &str| Setting { value: text.to_owned(), level: Level::Topic };
-        Topic {
+    fn topic(in_sync: Option<&str>) -> ObservedTopic {
+        let value = |text: &str| ObservedSetting { value: text.to_owned(), level: SettingLevel::Topic };
+        ObservedTopic {
             name: "orders".to_owned(),
             is_internal: false,
             partitions: 4,
@@ -225,7 +229,7 @@ mod tests {
     #[test]
     fn what_a_topic_has_from_its_brokers_comes_back_when_its_own_is_gone() {
         let mut topic = topic(Some("1"));
-        for level in [Level::Start, Level::AllBrokers, Level::Broker] {
+        for level in [SettingLevel::Start, SettingLevel::AllBrokers, SettingLevel::Broker] {
             topic.settings.values_mut().for_each(|setting| setting.level = level);
             let all = examine(std::slice::from_ref(&topic), 3, Some(&cluster()));
             let undo = of(&all, "min.insync.replicas").change.as_ref().and_then(|change| change.undo.clone());
@@ -237,17 +241,17 @@ mod tests {
     #[test]
     fn of_other_than_three_replicas_what_holds_of_three_is_not_said() {
         let with = |replicas, set| {
-            let all = examine(&[Topic { replicas, ..topic(Some(set)) }], 5, None);
+            let all = examine(&[ObservedTopic { replicas, ..topic(Some(set)) }], 5, None);
             let found = all.into_iter().find(|advice| advice.setting == "min.insync.replicas")?;
             Some((found.recommended, found.verdict))
         };
         assert_eq!(with(2, "1"), None);
-        assert_eq!(with(2, "2"), Some(("1".to_owned(), Verdict::NotFollowed)));
+        assert_eq!(with(2, "2"), Some(("1".to_owned(), AdviceStatus::NotFollowed)));
         for (set, verdict) in [
-            ("1", Verdict::NotFollowed),
-            ("2", Verdict::Followed),
-            ("4", Verdict::Followed),
-            ("5", Verdict::NotFollowed),
+            ("1", AdviceStatus::NotFollowed),
+            ("2", AdviceStatus::Followed),
+            ("4", AdviceStatus::Followed),
+            ("5", AdviceStatus::NotFollowed),
         ] {
             assert_eq!(with(5, set), Some(("2 to 4".to_owned(), verdict)), "{set}");
         }
@@ -258,10 +262,10 @@ mod tests {
     #[test]
     fn replicas_in_sync_are_two_of_three() {
         for (set, verdict, severity) in [
-            (None, Verdict::NotFollowed, Medium),
-            (Some("2"), Verdict::Followed, Medium),
-            (Some("3"), Verdict::NotFollowed, High),
-            (Some("x"), Verdict::Unknown, Medium),
+            (None, AdviceStatus::NotFollowed, Medium),
+            (Some("2"), AdviceStatus::Followed, Medium),
+            (Some("3"), AdviceStatus::NotFollowed, High),
+            (Some("x"), AdviceStatus::Unknown, Medium),
         ] {
             let all = examine(&[topic(set)], 3, None);
             let found = of(&all, "min.insync.replicas");
@@ -279,19 +283,19 @@ mod tests {
     #[test]
     fn settings_that_lose_records_or_flush_often_are_told_where_they_are_set() {
         let with = |name: &str, value: &str| {
-            let set = Setting { value: value.to_owned(), level: Level::Topic };
+            let set = ObservedSetting { value: value.to_owned(), level: SettingLevel::Topic };
             let settings = [(name.to_owned(), set)].into();
-            let all = examine(&[Topic { settings, ..topic(None) }], 3, Some(&cluster()));
+            let all = examine(&[ObservedTopic { settings, ..topic(None) }], 3, Some(&cluster()));
             all.into_iter()
                 .find(|advice| advice.setting == name)
                 .map(|advice| (advice.verdict, advice.severity))
         };
         let unclean = "unclean.leader.election.enable";
-        assert_eq!(with(unclean, "true"), Some((Verdict::NotFollowed, High)));
-        assert_eq!(with(unclean, "false"), Some((Verdict::Followed, High)));
-        assert_eq!(with("flush.messages", "1"), Some((Verdict::NotFollowed, Medium)));
-        assert_eq!(with("flush.messages", "9223372036854775807"), Some((Verdict::Followed, Medium)));
-        assert_eq!(with("flush.ms", "1000"), Some((Verdict::NotFollowed, Medium)));
+        assert_eq!(with(unclean, "true"), Some((AdviceStatus::NotFollowed, High)));
+        assert_eq!(with(unclean, "false"), Some((AdviceStatus::Followed, High)));
+        assert_eq!(with("flush.messages", "1"), Some((AdviceStatus::NotFollowed, Medium)));
+        assert_eq!(with("flush.messages", "9223372036854775807"), Some((AdviceStatus::Followed, Medium)));
+        assert_eq!(with("flush.ms", "1000"), Some((AdviceStatus::NotFollowed, Medium)));
         let all = examine(&[topic(None)], 3, None);
         assert!(all.iter().all(|advice| advice.setting != unclean), "nobody set it");
     }
@@ -300,8 +304,9 @@ mod tests {
     fn partitions_are_held_against_brokers_and_leaders() {
         let at = |leader, isr: &[i32]| Placement { leader, replicas: vec![0, 1, 2], isr: isr.to_vec() };
         let placement = vec![at(0, &[0, 1, 2]), at(1, &[1, 2]), at(-1, &[]), at(0, &[0, 1, 2])];
-        let all = examine(&[Topic { placement: Some(placement), ..topic(None) }], 3, Some(&cluster()));
-        assert_eq!(of(&all, "partitions").verdict, Verdict::NotFollowed);
+        let all =
+            examine(&[ObservedTopic { placement: Some(placement), ..topic(None) }], 3, Some(&cluster()));
+        assert_eq!(of(&all, "partitions").verdict, AdviceStatus::NotFollowed);
         assert_eq!(of(&all, "partitions without leader").current.as_deref(), Some("1"));
         assert_eq!(of(&all, "under-replicated partitions").current.as_deref(), Some("2"));
         let moved = of(&all, "preferred leaders");
@@ -314,8 +319,8 @@ mod tests {
             "that partition alone: {elect}"
         );
         // A running cluster that did not report a setting has not the default of a plan.
-        assert_eq!(of(&all, "min.insync.replicas").verdict, Verdict::Unknown);
-        let one = examine(&[Topic { replicas: 1, ..topic(None) }], 1, None);
-        assert_eq!(of(&one, "replication factor").verdict, Verdict::Followed);
+        assert_eq!(of(&all, "min.insync.replicas").verdict, AdviceStatus::Unknown);
+        let one = examine(&[ObservedTopic { replicas: 1, ..topic(None) }], 1, None);
+        assert_eq!(of(&one, "replication factor").verdict, AdviceStatus::Followed);
     }
 }

@@ -1,6 +1,6 @@
 //! Jobs that are never done.
 
-use crate::{GENEROUS, MS, Told, answer, each_connection, run, serve, step, target};
+use crate::{GENEROUS, LoadReport, MS, answer, each_connection, run, serve, step, target};
 use kdyno_model::plan::http_load::{HttpLoad, JobPlan};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 const A_WHILE: Duration = Duration::from_secs(2);
 
 /// Asks an application for a job that answers each question with this, until so many were asked; whether that is the last one.
-fn told(poll: &'static str, questions: usize, is_last: bool) -> Told {
+fn told(poll: &'static str, questions: usize, is_last: bool) -> LoadReport {
     let (asks, asked) = channel();
     let port = each_connection(move |mut stream| {
         serve(&mut stream, |path| {

@@ -17,9 +17,9 @@ const MS: u64 = 1_000_000;
 
 /// What was written, while somebody else writes.
 #[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Written {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().expect("no panic").write(bytes)
     }
@@ -29,7 +29,7 @@ impl Write for Written {
     }
 }
 
-impl Written {
+impl SharedBuffer {
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().expect("no panic")).into_owned()
     }
@@ -59,25 +59,26 @@ fn step(name: &str, path: &str) -> HttpStep {
 
 /// What a load printed: of each request and turn its name and whether it was good; in words; and why it did not end
 /// well.
-struct Told {
+struct LoadReport {
     requests: Vec<(String, bool)>,
     words: String,
     ended: Option<String>,
 }
 
-impl Told {
+impl LoadReport {
     fn count(&self, name: &str, is_good: bool) -> usize {
         self.requests.iter().filter(|(own, good)| own == name && *good == is_good).count()
     }
 }
 
 /// Lets a load go on until this comes back, and then until it has ended.
-fn run(load: &HttpLoad, is_enough: impl FnOnce()) -> Told {
+fn run(load: &HttpLoad, is_enough: impl FnOnce()) -> LoadReport {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("load.json");
     kdyno_http_load::check(load).expect("of use");
     std::fs::write(&path, serde_json::to_vec(load).expect("JSON")).expect("written");
-    let (stop, out, err) = (Arc::new(AtomicBool::new(false)), Written::default(), Written::default());
+    let (stop, out, err) =
+        (Arc::new(AtomicBool::new(false)), SharedBuffer::default(), SharedBuffer::default());
     let (stopped, to_out, to_err) = (Arc::clone(&stop), out.clone(), err.clone());
     let running = std::thread::spawn(move || kdyno_http_load::main(&path, stopped, to_out, to_err));
     is_enough();
@@ -87,7 +88,7 @@ fn run(load: &HttpLoad, is_enough: impl FnOnce()) -> Told {
         let mut fields = line.split(',').skip(2);
         (fields.next().unwrap_or_default().to_owned(), fields.next() == Some("true"))
     };
-    Told { requests: out.text().lines().skip(1).map(row).collect(), words: err.text(), ended }
+    LoadReport { requests: out.text().lines().skip(1).map(row).collect(), words: err.text(), ended }
 }
 
 /// An answer as it is written.

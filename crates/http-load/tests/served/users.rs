@@ -1,6 +1,6 @@
 //! Users: what is reported of an application that hangs, TLS, and unusable settings.
 
-use crate::{GENEROUS, MS, Told, answer, each_connection, run, serve, step, target};
+use crate::{GENEROUS, LoadReport, MS, answer, each_connection, run, serve, step, target};
 use kdyno_model::plan::http_load::{HttpLoad, UsersPlan};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -26,7 +26,7 @@ fn users(address: String, trust: Option<&Path>, steps: &[(&str, &str)]) -> Users
 }
 
 /// Lets users go on until this comes back.
-fn told(users: UsersPlan, is_enough: impl FnOnce()) -> Told {
+fn told(users: UsersPlan, is_enough: impl FnOnce()) -> LoadReport {
     let told = run(&HttpLoad::Users(Box::new(users)), is_enough);
     assert_eq!(told.ended, None, "users end well");
     told
@@ -69,14 +69,14 @@ fn authority(name: &str) -> (Issuer<'static, KeyPair>, String) {
 }
 
 /// What a server with TLS saw: each connection, then how it came about, then each request.
-struct Secured {
+struct TlsServerLog {
     address: String,
     connected: Receiver<()>,
     agreed: Receiver<Option<HandshakeKind>>,
     asked: Receiver<()>,
 }
 
-impl Secured {
+impl TlsServerLog {
     fn start(issuer: &Issuer<'static, KeyPair>) -> Self {
         let key = KeyPair::generate().expect("a key");
         let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("a host");
@@ -114,7 +114,7 @@ fn over_tls_each_user_has_a_session_and_a_connection_of_its_own_which_stays() {
     let (issuer, pem) = authority("own");
     let trust = dir.path().join("own.pem");
     std::fs::write(&trust, pem).expect("written");
-    let server = Secured::start(&issuer);
+    let server = TlsServerLog::start(&issuer);
     let mut kinds = Vec::new();
     let plan = users(server.address.clone(), Some(&trust), &[("find", "/find"), ("look", "/look")]);
     let told = told(plan, || {
@@ -137,7 +137,7 @@ fn a_server_of_another_authority_is_told_in_one_sentence() {
     let ((issuer, _), (_, other)) = (authority("own"), authority("other"));
     let trust = dir.path().join("other.pem");
     std::fs::write(&trust, other).expect("written");
-    let server = Secured::start(&issuer);
+    let server = TlsServerLog::start(&issuer);
     let plan = users(server.address.clone(), Some(&trust), &[("find", "/find")]);
     let told = told(plan, || {
         for _ in 0..6 {

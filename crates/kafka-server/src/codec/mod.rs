@@ -2,7 +2,7 @@
 //! the fake broker, and by nothing else.
 //!
 //! Requests come from anyone, so everything is read by the bounded [`Reader`](kdyno_kafka::wire::Reader): the
-//! small ones as the messages of `kdyno_kafka`, Produce and Fetch here, borrowed from their frame. Only the versions that [`Api::versions`] names are spoken; a request
+//! small ones as the messages of `kdyno_kafka`, Produce and Fetch here, borrowed from their frame. Only the versions that [`ApiKind::versions`] names are spoken; a request
 //! in another one is an error, except for `ApiVersions`, which is then answered in version 0 as brokers do.
 
 pub(crate) mod batch;
@@ -81,7 +81,7 @@ pub(crate) mod code {
 /// The requests spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::enum_variant_names, reason = "Kafka calls one of them ApiVersions")]
-pub(crate) enum Api {
+pub(crate) enum ApiKind {
     Produce,
     Fetch,
     ListOffsets,
@@ -103,7 +103,7 @@ pub(crate) enum Api {
     ConsumerGroupHeartbeat,
 }
 
-impl Api {
+impl ApiKind {
     /// All of them, by ascending key.
     pub const ALL: [Self; 19] = [
         Self::Produce,
@@ -211,7 +211,7 @@ impl Api {
 /// What the header of a request says, as far as an answer needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestHead {
-    pub api: Api,
+    pub api: ApiKind,
     pub version: i16,
     pub correlation_id: i32,
     /// Compact fields and tags.
@@ -223,16 +223,17 @@ pub(crate) struct RequestHead {
 
 impl RequestHead {
     /// Reads the header, up to the first byte of the body; `versions` are those that are spoken.
-    pub fn read(reader: &mut Reader<'_>, versions: fn(Api) -> (i16, i16)) -> Result<Self> {
+    pub fn read(reader: &mut Reader<'_>, versions: fn(ApiKind) -> (i16, i16)) -> Result<Self> {
         let key = reader.i16()?;
         let version = reader.i16()?;
         let correlation_id = reader.i32()?;
-        let api = Api::of_key(key).ok_or(WireError::Invalid("request of a kind that is not spoken here"))?;
+        let api =
+            ApiKind::of_key(key).ok_or(WireError::Invalid("request of a kind that is not spoken here"))?;
         let (first, last) = versions(api);
         let unsupported = !(first..=last).contains(&version);
         if unsupported {
             return match api {
-                Api::ApiVersions => {
+                ApiKind::ApiVersions => {
                     Ok(Self { api, version: 0, correlation_id, flexible: false, unsupported: true })
                 }
                 _ => Err(WireError::Invalid("request in a version that is not spoken here")),
@@ -252,7 +253,7 @@ pub(crate) fn begin_frame(out: &mut Vec<u8>, head: &RequestHead) -> usize {
     out.put_i32(0);
     out.put_i32(head.correlation_id);
     // Clients must be able to read this one before they know what the broker speaks: never tags.
-    out.put_no_tags(head.flexible && head.api != Api::ApiVersions);
+    out.put_no_tags(head.flexible && head.api != ApiKind::ApiVersions);
     start
 }
 

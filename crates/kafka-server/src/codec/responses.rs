@@ -1,6 +1,6 @@
 //! Responses to the small requests: what both brokers say in the same way.
 
-use super::{Api, RequestHead, begin_frame, code, end_frame};
+use super::{ApiKind, RequestHead, begin_frame, code, end_frame};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     Message, m02_list_offsets, m03_metadata, m10_find_coordinator, m18_api_versions, m19_create_topics,
@@ -27,13 +27,13 @@ pub(crate) fn respond(out: &mut Vec<u8>, head: &RequestHead, response: &impl Mes
     end_frame(out, start);
 }
 
-/// Everything of [`Api`] that is spoken in these versions, and the level of the feature `transaction.version`, unless 0.
+/// Everything of [`ApiKind`] that is spoken in these versions, and the level of the feature `transaction.version`, unless 0.
 pub(crate) fn api_versions(
     head: &RequestHead,
-    versions: fn(Api) -> (i16, i16),
+    versions: fn(ApiKind) -> (i16, i16),
     transaction_version: i16,
 ) -> m18_api_versions::Response {
-    let range = |api: Api| {
+    let range = |api: ApiKind| {
         let (min_version, max_version) = versions(api);
         m18_api_versions::ApiVersion { api_key: api.key(), min_version, max_version }
     };
@@ -46,7 +46,11 @@ pub(crate) fn api_versions(
     m18_api_versions::Response {
         finalized_features: finalized_features.into_iter().collect(),
         error_code: ErrorCode(if head.unsupported { code::UNSUPPORTED_VERSION } else { code::NONE }),
-        api_keys: Api::ALL.map(range).into_iter().filter(|one| one.min_version <= one.max_version).collect(),
+        api_keys: ApiKind::ALL
+            .map(range)
+            .into_iter()
+            .filter(|one| one.min_version <= one.max_version)
+            .collect(),
         ..Default::default()
     }
 }

@@ -1,16 +1,16 @@
 //! What a script does to the fake cluster as a whole.
 
-use super::cluster::{Broker, FakeCluster, Output};
+use super::cluster::{ClusterOutput, FakeCluster, ServingBroker};
 use super::connection::ConnId;
 use super::log::PartitionLog;
 use super::plan::Action;
-use super::server::Server;
+use super::server::RequestServer;
 use crate::codec::responses::BrokerView;
-use crate::codec::{Api, RequestHead};
+use crate::codec::{ApiKind, RequestHead};
 
 /// Head of the request that unsolicited bytes answer.
 const NOBODY_ASKED: RequestHead = RequestHead {
-    api: Api::Produce,
+    api: ApiKind::Produce,
     version: 9,
     correlation_id: i32::MAX,
     flexible: true,
@@ -47,7 +47,7 @@ impl FakeCluster {
             Action::SendHostile { broker, hostile } => {
                 for conn in self.connections_of(broker) {
                     let answer = self.spoil(hostile, &NOBODY_ASKED, &[]);
-                    self.outputs.push(Output::Bytes { conn, bytes: answer.bytes });
+                    self.outputs.push(ClusterOutput::Bytes { conn, bytes: answer.bytes });
                 }
             }
             Action::SetService { broker, service } => {
@@ -81,9 +81,9 @@ impl FakeCluster {
         // Each broker draws its own service times, whatever the others serve.
         let seed = self.config.seed ^ (id as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let service = self.config.service.clone();
-        self.brokers.entry(id).or_insert_with(|| Broker {
+        self.brokers.entry(id).or_insert_with(|| ServingBroker {
             view: BrokerView { id, host, port },
-            server: Server::new(service, seed),
+            server: RequestServer::new(service, seed),
             throttle_ms: 0,
         });
     }

@@ -2,13 +2,13 @@
 
 use super::Right;
 use super::cluster::FakeCluster;
-use super::connection::Answer;
 use super::connection::ConnId;
+use super::connection::QueuedResponse;
 use super::log::PartitionLog;
-use super::requests::Control;
+use super::requests::ControlRequest;
 use crate::codec::fetch::FetchRequest;
 use crate::codec::responses::{self, respond};
-use crate::codec::{Api, RequestHead, TOPIC_NAME_BYTES_MAX, code};
+use crate::codec::{ApiKind, RequestHead, TOPIC_NAME_BYTES_MAX, code};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m08_offset_commit, m09_offset_fetch,
@@ -25,33 +25,33 @@ impl FakeCluster {
     ///
     /// # Errors
     /// Its body is not what its header promised.
-    pub(super) fn answer_control(&mut self, broker: i32, control: Control) -> Result<()> {
-        let Control { conn, slot, head, frame, body_at } = control;
+    pub(super) fn answer_control(&mut self, broker: i32, control: ControlRequest) -> Result<()> {
+        let ControlRequest { conn, slot, head, frame, body_at } = control;
         let (body, version) = (&frame[body_at..], head.version);
         let mut bytes = Vec::new();
         let out = &mut bytes;
         match head.api {
-            Api::ApiVersions => {
+            ApiKind::ApiVersions => {
                 if !head.unsupported {
                     m18_api_versions::Request::decode(body, version)?;
                 }
                 let level = self.config.transaction_version;
                 respond(out, &head, &responses::api_versions(&head, self.config.versions(), level));
             }
-            Api::Metadata => {
+            ApiKind::Metadata => {
                 let request = m03_metadata::Request::decode(body, version)?;
                 respond(out, &head, &self.metadata(request, version)?);
             }
-            Api::ListOffsets => {
+            ApiKind::ListOffsets => {
                 let request = m02_list_offsets::Request::decode(body, version)?;
                 respond(out, &head, &self.list_offsets(broker, request));
             }
-            Api::Fetch => {
+            ApiKind::Fetch => {
                 let request = FetchRequest::decode(Reader::new(body), version, head.flexible)?;
                 self.begin_fetch(conn, slot, head, &request);
                 return Ok(());
             }
-            Api::CreateTopics => {
+            ApiKind::CreateTopics => {
                 let request = m19_create_topics::Request::decode(body, version)?;
                 let create = |topic: &_, check_only| self.create_topic(topic, check_only);
                 let mut response = responses::create_topics(request, create);
@@ -60,7 +60,7 @@ impl FakeCluster {
                 }
                 respond(out, &head, &response);
             }
-            Api::DeleteTopics => {
+            ApiKind::DeleteTopics => {
                 let request = m20_delete_topics::Request::decode(body, version)?;
                 let is_denied = self.denies(Right::DeleteTopics);
                 let mut response =
@@ -70,7 +70,7 @@ impl FakeCluster {
                 }
                 respond(out, &head, &response);
             }
-            Api::DescribeConfigs => {
+            ApiKind::DescribeConfigs => {
                 let request = m32_describe_configs::Request::decode(body, version)?;
                 let mut response = responses::describe_configs(request);
                 for result in response.results.iter_mut().filter(|_| self.denies(Right::DescribeConfigs)) {
@@ -78,7 +78,7 @@ impl FakeCluster {
                 }
                 respond(out, &head, &response);
             }
-            Api::JoinGroup | Api::SyncGroup | Api::Heartbeat | Api::LeaveGroup => {
+            ApiKind::JoinGroup | ApiKind::SyncGroup | ApiKind::Heartbeat | ApiKind::LeaveGroup => {
                 return self.hear_classic(broker, (conn, slot, head), body);
             }
             _ => self.coordinate(broker, &head, body, out)?,
@@ -91,31 +91,31 @@ impl FakeCluster {
     fn coordinate(&mut self, broker: i32, head: &RequestHead, body: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let version = head.version;
         match head.api {
-            Api::InitProducerId => {
+            ApiKind::InitProducerId => {
                 let request = m22_init_producer_id::Request::decode(body, version)?;
                 respond(out, head, &self.init_producer_id(broker, request));
             }
-            Api::FindCoordinator => {
+            ApiKind::FindCoordinator => {
                 let request = m10_find_coordinator::Request::decode(body, version)?;
                 respond(out, head, &self.find_coordinator(&request, version));
             }
-            Api::AddPartitionsToTxn => {
+            ApiKind::AddPartitionsToTxn => {
                 let request = m24_add_partitions_to_txn::Request::decode(body, version)?;
                 respond(out, head, &self.add_partitions(broker, &request));
             }
-            Api::EndTxn => {
+            ApiKind::EndTxn => {
                 let request = m26_end_txn::Request::decode(body, version)?;
                 respond(out, head, &self.end_txn(broker, version, &request));
             }
-            Api::OffsetCommit => {
+            ApiKind::OffsetCommit => {
                 let request = m08_offset_commit::Request::decode(body, version)?;
                 respond(out, head, &self.commit_offsets(broker, &request));
             }
-            Api::OffsetFetch => {
+            ApiKind::OffsetFetch => {
                 let request = m09_offset_fetch::Request::decode(body, version)?;
                 respond(out, head, &self.committed_offsets(broker, &request));
             }
-            Api::ConsumerGroupHeartbeat => {
+            ApiKind::ConsumerGroupHeartbeat => {
                 let request = m68_consumer_group_heartbeat::Request::decode(body, version)?;
                 respond(out, head, &self.hear_member(broker, &request));
             }
@@ -136,7 +136,7 @@ impl FakeCluster {
     }
 
     pub(super) fn answer(&mut self, conn: ConnId, slot: u64, bytes: Vec<u8>) {
-        self.send(conn, slot, Answer { bytes, ..Answer::default() });
+        self.send(conn, slot, QueuedResponse { bytes, ..QueuedResponse::default() });
     }
 
     fn metadata(&self, request: m03_metadata::Request, version: i16) -> Result<m03_metadata::Response> {

@@ -11,13 +11,13 @@ use kdyno_kafka::messages::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whose request waits for an answer: its connection, its place there, and its header.
-pub(super) type Asker = (ConnId, Slot, RequestHead);
+pub(super) type WaitingRequest = (ConnId, Slot, RequestHead);
 
 /// An answer, where it goes.
-pub(super) type Told = (ConnId, Slot, Vec<u8>);
+pub(super) type AddressedResponse = (ConnId, Slot, Vec<u8>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Stage {
+enum GroupState {
     /// Members are still to join.
     Joining,
     /// All have joined, and the leader is to assign.
@@ -29,7 +29,7 @@ enum Stage {
 /// A group; its offsets are kept with those of the other protocol.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClassicGroup {
-    stage: Stage,
+    stage: GroupState,
     generation: i32,
     leader: String,
     members: BTreeMap<String, ClassicMember>,
@@ -41,13 +41,13 @@ pub(super) struct ClassicGroup {
 #[derive(Debug, Clone, Default)]
 struct ClassicMember {
     protocols: Vec<join::JoinGroupRequestProtocol>,
-    joining: Option<Asker>,
-    syncing: Option<Asker>,
+    joining: Option<WaitingRequest>,
+    syncing: Option<WaitingRequest>,
     assignment: Vec<u8>,
 }
 
 /// An answer to who waits for it.
-pub(super) fn told((conn, slot, head): Asker, response: &impl Message) -> Told {
+pub(super) fn told((conn, slot, head): WaitingRequest, response: &impl Message) -> AddressedResponse {
     let mut bytes = Vec::new();
     respond(&mut bytes, &head, response);
     (conn, slot, bytes)
@@ -59,7 +59,7 @@ impl ClassicGroup {
         match self.wrong(member_id, generation) {
             // Members that are about to join commit first.
             ErrorCode::REBALANCE_IN_PROGRESS => ErrorCode::NONE,
-            ErrorCode::NONE if self.stage == Stage::Assigning => ErrorCode::REBALANCE_IN_PROGRESS,
+            ErrorCode::NONE if self.stage == GroupState::Assigning => ErrorCode::REBALANCE_IN_PROGRESS,
             other => other,
         }
     }
@@ -69,13 +69,13 @@ impl ClassicGroup {
         match self.members.get(member_id) {
             None => ErrorCode::UNKNOWN_MEMBER_ID,
             Some(_) if generation != self.generation => ErrorCode::ILLEGAL_GENERATION,
-            Some(_) if self.stage == Stage::Joining => ErrorCode::REBALANCE_IN_PROGRESS,
+            Some(_) if self.stage == GroupState::Joining => ErrorCode::REBALANCE_IN_PROGRESS,
             Some(_) => ErrorCode::NONE,
         }
     }
 
     /// A member joins, or joins again.
-    pub(super) fn join(&mut self, asker: Asker, request: join::Request) -> Vec<Told> {
+    pub(super) fn join(&mut self, asker: WaitingRequest, request: join::Request) -> Vec<AddressedResponse> {
         let refused = |error_code, member_id| {
             vec![told(asker, &join::Response { error_code, member_id, ..Default::default() })]
         };
@@ -94,21 +94,21 @@ impl ClassicGroup {
     }
 
     /// All members have to join, those too who wait for their share.
-    fn rebalance(&mut self) -> Vec<Told> {
-        self.stage = Stage::Joining;
+    fn rebalance(&mut self) -> Vec<AddressedResponse> {
+        self.stage = GroupState::Joining;
         let again = sync::Response { error_code: ErrorCode::REBALANCE_IN_PROGRESS, ..Default::default() };
         let waiting = self.members.values_mut().filter_map(|member| member.syncing.take());
-        let mut all: Vec<Told> = waiting.map(|asker| told(asker, &again)).collect();
+        let mut all: Vec<AddressedResponse> = waiting.map(|asker| told(asker, &again)).collect();
         all.extend(self.complete());
         all
     }
 
     /// Once all have joined there is a generation, and one of them is to assign by what it likes best.
-    fn complete(&mut self) -> Vec<Told> {
+    fn complete(&mut self) -> Vec<AddressedResponse> {
         if self.members.is_empty() || self.members.values().any(|member| member.joining.is_none()) {
             return Vec::new();
         }
-        (self.stage, self.generation) = (Stage::Assigning, self.generation + 1);
+        (self.stage, self.generation) = (GroupState::Assigning, self.generation + 1);
         if !self.members.contains_key(&self.leader) {
             self.leader = self.members.keys().next().cloned().unwrap_or_default();
         }
@@ -140,23 +140,23 @@ impl ClassicGroup {
     }
 
     /// A member asks for its share; the leader says who gets what.
-    pub(super) fn sync(&mut self, asker: Asker, request: sync::Request) -> Vec<Told> {
+    pub(super) fn sync(&mut self, asker: WaitingRequest, request: sync::Request) -> Vec<AddressedResponse> {
         let error_code = self.wrong(&request.member_id, request.generation_id);
         if error_code.is_error() {
             return vec![told(asker, &sync::Response { error_code, ..Default::default() })];
         }
-        if request.member_id == self.leader && self.stage == Stage::Assigning {
+        if request.member_id == self.leader && self.stage == GroupState::Assigning {
             for one in request.assignments {
                 if let Some(member) = self.members.get_mut(&one.member_id) {
                     member.assignment = one.assignment;
                 }
             }
-            self.stage = Stage::Stable;
+            self.stage = GroupState::Stable;
         }
         if let Some(member) = self.members.get_mut(&request.member_id) {
             member.syncing = Some(asker);
         }
-        if self.stage != Stage::Stable {
+        if self.stage != GroupState::Stable {
             return Vec::new();
         }
         let answered = self.members.values_mut().filter_map(|member| {
@@ -167,7 +167,11 @@ impl ClassicGroup {
     }
 
     /// Members leave.
-    pub(super) fn leave(&mut self, asker: Asker, request: &leave::Request) -> Vec<Told> {
+    pub(super) fn leave(
+        &mut self,
+        asker: WaitingRequest,
+        request: &leave::Request,
+    ) -> Vec<AddressedResponse> {
         let mut members = Vec::new();
         let before = self.members.len();
         for one in &request.members {

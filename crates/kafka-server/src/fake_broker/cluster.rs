@@ -1,14 +1,14 @@
 //! The cluster: connections, the order of events, and what happens to produce requests.
 
 use super::FakeConfig;
-use super::connection::{Answer, ConnId, Connection, Slot};
-use super::coordinator::Coordinator;
+use super::connection::{ConnId, FakeConnection, QueuedResponse, Slot};
+use super::coordinator::FakeCoordinator;
 use super::log::{PartitionLog, StoredBatch, StoredPartition};
-use super::plan::Plan;
-use super::requests::{Control, FetchSession, Produce, TimerKey, WaitingFetch};
-use super::server::Server;
+use super::plan::ScriptedPlan;
+use super::requests::{ControlRequest, FetchSession, PendingProduce, TimerKey, WaitingFetch};
+use super::server::RequestServer;
 use crate::codec::responses::BrokerView;
-use crate::codec::{Api, RequestHead, TopicRef, topic_id};
+use crate::codec::{ApiKind, RequestHead, TopicRef, topic_id};
 use kdyno_kafka::wire::{Reader, Result};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -19,7 +19,7 @@ const REPLICAS: usize = 3;
 
 /// What the cluster does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Output {
+pub enum ClusterOutput {
     /// Bytes for the client.
     Bytes {
         /// On this connection.
@@ -75,15 +75,15 @@ pub struct FakeCounts {
 /// What happens at an instant of its own.
 #[derive(Debug)]
 pub(super) enum Timer {
-    Control(Control),
+    Control(ControlRequest),
     FetchDeadline { fetch: u64 },
 }
 
 /// A broker that is there.
 #[derive(Debug)]
-pub(super) struct Broker {
+pub(super) struct ServingBroker {
     pub view: BrokerView,
-    pub(super) server: Server<Produce>,
+    pub(super) server: RequestServer<PendingProduce>,
     /// What its answers to produce and fetch requests say of throttling.
     pub(super) throttle_ms: i32,
 }
@@ -93,24 +93,24 @@ pub(super) struct Broker {
 pub struct FakeCluster {
     pub(super) config: FakeConfig,
     pub(super) now_ns: u64,
-    pub(super) brokers: BTreeMap<i32, Broker>,
+    pub(super) brokers: BTreeMap<i32, ServingBroker>,
     addresses: BTreeMap<i32, (String, u16)>,
     /// As metadata reports it.
     pub(super) cluster_id: String,
     pub(super) topics: BTreeMap<String, Vec<PartitionLog>>,
     /// How often a topic of a name was deleted.
     pub(super) deletions: BTreeMap<String, u8>,
-    pub(super) connections: BTreeMap<ConnId, Connection>,
+    pub(super) connections: BTreeMap<ConnId, FakeConnection>,
     timers: BTreeMap<TimerKey, Timer>,
     pub(super) fetches: BTreeMap<u64, WaitingFetch>,
     /// By their ids.
     pub(super) fetch_sessions: BTreeMap<i32, FetchSession>,
-    pub(super) plan: Plan,
+    pub(super) plan: ScriptedPlan,
     pub(super) random: Pcg64,
     next_id: u64,
     pub(super) next_producer_id: i64,
-    pub(super) coordinator: Coordinator,
-    pub(super) outputs: Vec<Output>,
+    pub(super) coordinator: FakeCoordinator,
+    pub(super) outputs: Vec<ClusterOutput>,
     pub(super) counts: FakeCounts,
     pub(super) traces: Vec<RequestTrace>,
 }
@@ -129,11 +129,11 @@ impl FakeCluster {
             timers: BTreeMap::new(),
             fetches: BTreeMap::new(),
             fetch_sessions: BTreeMap::new(),
-            plan: Plan::default(),
+            plan: ScriptedPlan::default(),
             random: Pcg64::seed_from_u64(config.seed),
             next_id: 0,
             next_producer_id: 1,
-            coordinator: Coordinator::default(),
+            coordinator: FakeCoordinator::default(),
             outputs: Vec::new(),
             counts: FakeCounts::default(),
             traces: Vec::new(),
@@ -179,9 +179,9 @@ impl FakeCluster {
         let conn = ConnId(self.new_id());
         if self.brokers.contains_key(&broker) {
             self.counts.connections += 1;
-            self.connections.insert(conn, Connection::new(broker));
+            self.connections.insert(conn, FakeConnection::new(broker));
         } else {
-            self.outputs.push(Output::Close { conn });
+            self.outputs.push(ClusterOutput::Close { conn });
         }
         conn
     }
@@ -218,7 +218,7 @@ impl FakeCluster {
 
     /// Lets everything happen that is due until `now_ns`, and returns what came of it, in order. An instant before the
     /// latest one given is that one.
-    pub fn poll(&mut self, now_ns: u64) -> Vec<Output> {
+    pub fn poll(&mut self, now_ns: u64) -> Vec<ClusterOutput> {
         self.advance(now_ns);
         std::mem::take(&mut self.outputs)
     }
@@ -250,7 +250,7 @@ impl FakeCluster {
 
     /// Bytes of a connection's requests that are not answered yet.
     pub fn held_bytes(&self, conn: ConnId) -> usize {
-        self.connections.get(&conn).map_or(0, Connection::held_bytes)
+        self.connections.get(&conn).map_or(0, FakeConnection::held_bytes)
     }
 
     pub(super) fn partition(&self, topic: &str, partition: i32) -> Option<&PartitionLog> {
@@ -378,26 +378,26 @@ impl FakeCluster {
         let mut reader = Reader::new(&frame);
         let head = RequestHead::read(&mut reader, self.config.versions())?;
         let body_at = frame.len() - reader.remaining();
-        if head.api == Api::Produce {
+        if head.api == ApiKind::Produce {
             return self.arrive_produce(conn, head, frame, body_at);
         }
         self.counts.other_requests += 1;
         let Some(connection) = self.connections.get_mut(&conn) else { return Ok(()) };
         let slot = connection.reserve(frame.len());
         let due_ns = self.now_ns.saturating_add(self.config.control_delay_ns);
-        self.start_timer(due_ns, Timer::Control(Control { conn, slot, head, frame, body_at }));
+        self.start_timer(due_ns, Timer::Control(ControlRequest { conn, slot, head, frame, body_at }));
         Ok(())
     }
 
     /// Puts an answer into its place and sends what has its turn.
-    pub(super) fn send(&mut self, conn: ConnId, slot: Slot, answer: Answer) {
+    pub(super) fn send(&mut self, conn: ConnId, slot: Slot, answer: QueuedResponse) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         connection.fill(slot, answer);
         let mut closes = false;
         while let Some(answer) = connection.next_answer().filter(|_| !closes) {
             self.counts.acknowledged_records += answer.acknowledged_records;
             if !answer.bytes.is_empty() {
-                self.outputs.push(Output::Bytes { conn, bytes: answer.bytes });
+                self.outputs.push(ClusterOutput::Bytes { conn, bytes: answer.bytes });
             }
             closes = answer.closes;
         }
@@ -416,7 +416,7 @@ impl FakeCluster {
     pub(super) fn hang_up(&mut self, conn: ConnId) -> bool {
         let was_open = self.connections.remove(&conn).is_some();
         if was_open {
-            self.outputs.push(Output::Close { conn });
+            self.outputs.push(ClusterOutput::Close { conn });
         }
         was_open
     }

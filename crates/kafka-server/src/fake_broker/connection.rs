@@ -12,16 +12,16 @@ pub(super) type Slot = u64;
 
 /// What a slot holds.
 #[derive(Debug)]
-struct Place {
+struct SlotEntry {
     slot: Slot,
     /// Bytes of the request: what the peer made this side hold.
     request_bytes: usize,
-    answer: Option<Answer>,
+    answer: Option<QueuedResponse>,
 }
 
 /// What leaves when its turn has come.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct QueuedResponse {
     /// Empty for requests that are not answered.
     pub bytes: Vec<u8>,
     /// Records that this answer acknowledges.
@@ -32,15 +32,15 @@ pub(super) struct Answer {
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct FakeConnection {
     pub broker: i32,
     input: Vec<u8>,
-    places: VecDeque<Place>,
+    places: VecDeque<SlotEntry>,
     next_slot: Slot,
     held_bytes: usize,
 }
 
-impl Connection {
+impl FakeConnection {
     /// A connection to `broker`.
     pub fn new(broker: i32) -> Self {
         Self { broker, input: Vec::new(), places: VecDeque::new(), next_slot: 0, held_bytes: 0 }
@@ -78,12 +78,12 @@ impl Connection {
         let slot = self.next_slot;
         self.next_slot += 1;
         self.held_bytes += request_bytes;
-        self.places.push_back(Place { slot, request_bytes, answer: None });
+        self.places.push_back(SlotEntry { slot, request_bytes, answer: None });
         slot
     }
 
     /// Fills a place.
-    pub fn fill(&mut self, slot: Slot, answer: Answer) {
+    pub fn fill(&mut self, slot: Slot, answer: QueuedResponse) {
         let front = self.places.front().map_or(slot, |place| place.slot);
         if let Some(place) = self.places.get_mut(slot.wrapping_sub(front) as usize) {
             place.answer = Some(answer);
@@ -91,7 +91,7 @@ impl Connection {
     }
 
     /// The next answer whose turn has come.
-    pub fn next_answer(&mut self) -> Option<Answer> {
+    pub fn next_answer(&mut self) -> Option<QueuedResponse> {
         let answer = self.places.front_mut()?.answer.take()?;
         if let Some(place) = self.places.pop_front() {
             self.held_bytes -= place.request_bytes;

@@ -1,18 +1,18 @@
 //! What the fake cluster's coordinator keeps.
 
-use super::membership::Group;
+use super::membership::ConsumerGroup;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the cluster knows of transactional producers and of consumer groups.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Coordinator {
+pub(super) struct FakeCoordinator {
     /// The broker that coordinates; one that is not there cannot be found.
     pub(super) broker: i32,
     /// Until when it reads its log, ns.
     pub(super) loads_until_ns: u64,
     pub(super) producers: BTreeMap<String, Transactional>,
     /// By their ids.
-    pub(super) groups: BTreeMap<String, Group>,
+    pub(super) groups: BTreeMap<String, ConsumerGroup>,
 }
 
 /// A transactional producer.

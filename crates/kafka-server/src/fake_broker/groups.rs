@@ -1,9 +1,9 @@
 //! Consumer groups in the fake cluster: the broker that coordinates transactions coordinates groups too. What a group knows is
 //! in a log, so that it moves with its coordinator.
 
-use super::classic::{Asker, told};
+use super::classic::{WaitingRequest, told};
 use super::cluster::FakeCluster;
-use crate::codec::{Api, code};
+use crate::codec::{ApiKind, code};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     Message as _, m08_offset_commit as commit, m09_offset_fetch as fetch, m11_join_group as join_group,
@@ -97,12 +97,12 @@ impl FakeCluster {
     ///
     /// # Errors
     /// The body is not what its header promised.
-    pub(super) fn hear_classic(&mut self, broker: i32, asker: Asker, body: &[u8]) -> Result<()> {
+    pub(super) fn hear_classic(&mut self, broker: i32, asker: WaitingRequest, body: &[u8]) -> Result<()> {
         let (.., head) = asker;
         let refused = self.not_coordinating(broker).err().map(ErrorCode);
         let groups = &mut self.coordinator.groups;
         let told = match head.api {
-            Api::JoinGroup => {
+            ApiKind::JoinGroup => {
                 let request = join_group::Request::decode(body, head.version)?;
                 match refused {
                     Some(error_code) => {
@@ -111,7 +111,7 @@ impl FakeCluster {
                     None => groups.entry(request.group_id.clone()).or_default().classic.join(asker, request),
                 }
             }
-            Api::SyncGroup => {
+            ApiKind::SyncGroup => {
                 let request = sync_group::Request::decode(body, head.version)?;
                 match refused {
                     Some(error_code) => {
@@ -120,14 +120,14 @@ impl FakeCluster {
                     None => groups.entry(request.group_id.clone()).or_default().classic.sync(asker, request),
                 }
             }
-            Api::Heartbeat => {
+            ApiKind::Heartbeat => {
                 let request = classic_heartbeat::Request::decode(body, head.version)?;
                 let group = &groups.entry(request.group_id).or_default().classic;
                 let known = || group.wrong(&request.member_id, request.generation_id);
                 let error_code = refused.unwrap_or_else(known);
                 vec![told(asker, &classic_heartbeat::Response { error_code, ..Default::default() })]
             }
-            Api::LeaveGroup => {
+            ApiKind::LeaveGroup => {
                 let request = leave_group::Request::decode(body, head.version)?;
                 match refused {
                     Some(error_code) => {

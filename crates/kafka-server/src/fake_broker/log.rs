@@ -58,7 +58,7 @@ pub(super) struct PartitionLog {
     /// The first offset that is there.
     pub log_start: i64,
     end_offset: i64,
-    producers: BTreeMap<i64, Producer>,
+    producers: BTreeMap<i64, ProducerEntry>,
     /// The first offset of each producer's open transaction.
     open: BTreeMap<i64, i64>,
     aborted: Vec<AbortedTransaction>,
@@ -75,7 +75,7 @@ struct AbortedTransaction {
 
 /// What a partition knows of an idempotent producer.
 #[derive(Debug, Clone, Default)]
-struct Producer {
+struct ProducerEntry {
     epoch: i16,
     /// First and last sequence of its latest batches, and the offset of each.
     latest: VecDeque<(i32, i32, i64)>,
@@ -83,7 +83,7 @@ struct Producer {
 
 /// What becomes of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum AppendDecision {
     /// It is to be stored.
     New,
     /// It is stored already, from this offset on.
@@ -92,17 +92,17 @@ enum Verdict {
     Refused(i16),
 }
 
-impl Producer {
+impl ProducerEntry {
     /// By the rules of Kafka's `ProducerAppendInfo`.
-    fn judge(&self, head: &BatchHead) -> Verdict {
+    fn judge(&self, head: &BatchHead) -> AppendDecision {
         let (epoch, first) = (head.producer_epoch, head.base_sequence);
         let last = last_sequence(head);
         if epoch < self.epoch {
-            return Verdict::Refused(code::INVALID_PRODUCER_EPOCH);
+            return AppendDecision::Refused(code::INVALID_PRODUCER_EPOCH);
         }
         let known = self.latest.iter().find(|(from, to, _)| (*from, *to) == (first, last));
         if let Some((_, _, offset)) = known.filter(|_| epoch == self.epoch) {
-            return Verdict::Known(*offset);
+            return AppendDecision::Known(*offset);
         }
         let expected = match self.latest.back() {
             Some((_, last, _)) if epoch == self.epoch => last.wrapping_add(1) & i32::MAX,
@@ -112,7 +112,11 @@ impl Producer {
             None if head.is_transactional => 0,
             None => first,
         };
-        if first == expected { Verdict::New } else { Verdict::Refused(code::OUT_OF_ORDER_SEQUENCE_NUMBER) }
+        if first == expected {
+            AppendDecision::New
+        } else {
+            AppendDecision::Refused(code::OUT_OF_ORDER_SEQUENCE_NUMBER)
+        }
     }
 
     fn note(&mut self, head: &BatchHead, offset: i64) {
@@ -230,12 +234,14 @@ impl PartitionLog {
                 let offset = self.end_offset();
                 let producer = self.producers.entry(head.producer_id).or_default();
                 match producer.judge(&head) {
-                    Verdict::New => producer.note(&head, offset),
-                    Verdict::Known(base_offset) => {
+                    AppendDecision::New => producer.note(&head, offset),
+                    AppendDecision::Known(base_offset) => {
                         appended.base_offset = base_offset;
                         continue;
                     }
-                    Verdict::Refused(error) => return Ok(Appended { error, base_offset: -1, ..appended }),
+                    AppendDecision::Refused(error) => {
+                        return Ok(Appended { error, base_offset: -1, ..appended });
+                    }
                 }
             }
             appended.records += u64::from(head.records);
@@ -327,18 +333,18 @@ mod tests {
     /// The first of two batches in flight is refused for another reason: the second must not take its place.
     #[test]
     fn in_a_transaction_no_batch_overtakes_the_first() {
-        let refused = Verdict::Refused(code::OUT_OF_ORDER_SEQUENCE_NUMBER);
+        let refused = AppendDecision::Refused(code::OUT_OF_ORDER_SEQUENCE_NUMBER);
         let mut log = PartitionLog::new(0, vec![0]);
         for epoch in [0, 1, 2] {
             let producer = log.producers.entry(ID).or_default();
             assert_eq!(producer.judge(&head(epoch, 5, true)), refused, "{epoch}");
-            assert_eq!(producer.judge(&head(epoch, 0, true)), Verdict::New, "{epoch}");
+            assert_eq!(producer.judge(&head(epoch, 0, true)), AppendDecision::New, "{epoch}");
             producer.note(&head(epoch, 0, true), 0);
-            assert_eq!(producer.judge(&head(epoch, 5, true)), Verdict::New, "{epoch}");
+            assert_eq!(producer.judge(&head(epoch, 5, true)), AppendDecision::New, "{epoch}");
             // Since KIP-890 the marker begins the next epoch; before, sequences go on over it.
             log.append_marker((ID, epoch), true, false);
             let producer = log.producers.entry(ID).or_default();
-            assert_eq!(producer.judge(&head(epoch, 5, true)), Verdict::New, "{epoch}");
+            assert_eq!(producer.judge(&head(epoch, 5, true)), AppendDecision::New, "{epoch}");
             log.append_marker((ID, epoch + 1), true, false);
         }
     }
@@ -346,6 +352,6 @@ mod tests {
     /// Without transactions a partition goes on with whatever comes from a producer that it does not know.
     #[test]
     fn a_producer_that_is_not_known_begins_anywhere_without_transactions() {
-        assert_eq!(Producer::default().judge(&head(0, 5, false)), Verdict::New);
+        assert_eq!(ProducerEntry::default().judge(&head(0, 5, false)), AppendDecision::New);
     }
 }

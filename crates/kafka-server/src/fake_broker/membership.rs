@@ -10,12 +10,12 @@ const HEARTBEAT_INTERVAL_MS: i32 = 100;
 
 /// A group.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Group {
+pub(super) struct ConsumerGroup {
     /// Number of the next assignment: it counts the changes of its members.
     epoch: i32,
     /// The one topic that its members read.
     pub(super) topic: String,
-    pub(super) members: BTreeMap<String, Member>,
+    pub(super) members: BTreeMap<String, GroupMember>,
     /// Next offset by topic and partition.
     pub(super) offsets: BTreeMap<(String, i32), i64>,
     /// Its members, where they are by the classic protocol.
@@ -24,7 +24,7 @@ pub(super) struct Group {
 
 /// A member of a group.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Member {
+pub(super) struct GroupMember {
     pub(super) epoch: i32,
     /// What it says that it has.
     owned: BTreeSet<i32>,
@@ -32,7 +32,7 @@ pub(super) struct Member {
     told: BTreeSet<i32>,
 }
 
-impl Group {
+impl ConsumerGroup {
     /// A member says that it is there, and what it has.
     pub(super) fn hear(&mut self, request: &heartbeat::Request) -> Result<(), ErrorCode> {
         let id = &request.member_id;
@@ -41,7 +41,7 @@ impl Group {
             return Ok(());
         }
         if request.member_epoch == 0 {
-            let is_new = self.members.insert(id.clone(), Member::default()).is_none();
+            let is_new = self.members.insert(id.clone(), GroupMember::default()).is_none();
             self.epoch += i32::from(is_new);
         }
         let member = self.members.get_mut(id).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
@@ -95,7 +95,7 @@ impl Group {
 mod tests {
     use super::*;
 
-    fn heard(group: &mut Group, member: &str, epoch: i32, owned: &[i32]) -> (i32, Option<Vec<i32>>) {
+    fn heard(group: &mut ConsumerGroup, member: &str, epoch: i32, owned: &[i32]) -> (i32, Option<Vec<i32>>) {
         let owned = heartbeat::TopicPartitions { topic_id: [1; 16], partitions: owned.to_vec() };
         let request = heartbeat::Request {
             member_id: member.to_owned(),
@@ -114,7 +114,7 @@ mod tests {
     /// A member is given what is another's only once that one has said that it gave it up.
     #[test]
     fn a_partition_is_never_two_members() {
-        let mut group = Group::default();
+        let mut group = ConsumerGroup::default();
         assert_eq!(heard(&mut group, "a", 0, &[]), (1, Some(vec![0, 1, 2, 3])));
         assert_eq!(heard(&mut group, "b", 0, &[]), (2, Some(vec![])));
         assert_eq!(heard(&mut group, "a", 1, &[0, 1, 2, 3]), (1, Some(vec![0, 2])), "it has to give some up");

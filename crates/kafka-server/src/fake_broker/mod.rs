@@ -33,14 +33,14 @@ mod tests;
 #[cfg(test)]
 mod tests_script;
 
-pub use cluster::{FakeCluster, FakeCounts, Output, RequestTrace};
+pub use cluster::{ClusterOutput, FakeCluster, FakeCounts, RequestTrace};
 pub use connection::ConnId;
 pub use log::{StoredBatch, StoredPartition};
-pub use plan::{Hostile, Stored};
-pub use script::{Script, Step};
+pub use plan::{Hostile, StoredAnyway};
+pub use script::{Script, ScriptStep};
 pub use service::{Service, ServicePer, ServiceTime};
 
-use crate::codec::Api;
+use crate::codec::ApiKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a user may be without.
@@ -111,8 +111,8 @@ impl FakeConfig {
     }
 
     /// The versions of each API that the brokers speak.
-    pub(crate) fn versions(&self) -> fn(Api) -> (i16, i16) {
-        if self.has_topic_ids { Api::versions_by_id } else { Api::versions }
+    pub(crate) fn versions(&self) -> fn(ApiKind) -> (i16, i16) {
+        if self.has_topic_ids { ApiKind::versions_by_id } else { ApiKind::versions }
     }
 
     /// Brokers of before topics had ids.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Whether records are stored although the client gets no acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoredAnyway {
     /// The records are in the log.
     Yes,
     /// They are not.
@@ -34,11 +34,11 @@ pub enum Hostile {
 
 /// What happens to a produce request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum ProduceFate {
     Answer,
-    Fail { code: i16, stored: Stored },
-    Drop { stored: Stored },
-    Close { stored: Stored },
+    Fail { code: i16, stored: StoredAnyway },
+    Drop { stored: StoredAnyway },
+    Close { stored: StoredAnyway },
     Hostile(Hostile),
 }
 
@@ -61,7 +61,7 @@ pub(super) enum Action {
     MoveCoordinator { to: i32 },
     LoadCoordinator { duration_ns: u64 },
     FenceProducers,
-    Fate(Fate),
+    Fate(ProduceFate),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,16 +74,16 @@ pub(super) enum When {
 
 /// Everything scripted and still to come.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct ScriptedPlan {
     timed: BTreeMap<(u64, u64), Action>,
     steps: u64,
     numbered: BTreeMap<u64, Vec<Action>>,
     repeated: Vec<(When, Action)>,
     /// Fates whose instant has come, for the requests that arrive next.
-    pub next_fates: VecDeque<Fate>,
+    pub next_fates: VecDeque<ProduceFate>,
 }
 
-impl Plan {
+impl ScriptedPlan {
     /// Instant of the next timed action.
     pub fn next_ns(&self) -> Option<u64> {
         self.timed.keys().next().map(|(at, _)| *at)

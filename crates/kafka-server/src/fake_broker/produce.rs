@@ -1,10 +1,10 @@
 //! Produce requests in the fake cluster: their fate on arrival, what is stored and answered at completion.
 
 use super::cluster::{FakeCluster, RequestTrace};
-use super::connection::{Answer, ConnId};
+use super::connection::{ConnId, QueuedResponse};
 use super::log;
-use super::plan::{Action, Fate, Hostile, Stored};
-use super::requests::Produce;
+use super::plan::{Action, Hostile, ProduceFate, StoredAnyway};
+use super::requests::PendingProduce;
 use super::server::Job;
 use crate::codec::batch::BatchHead;
 use crate::codec::produce::{ProduceRequest, ProduceResponse};
@@ -37,8 +37,8 @@ impl FakeCluster {
         let Some(connection) = self.connections.get_mut(&conn) else { return Ok(()) };
         let (broker, slot) = (connection.broker, connection.reserve(frame.len()));
         let records = sets.iter().flatten().sum();
-        let fate = fate.unwrap_or(Fate::Answer);
-        let produce = Produce { conn, slot, number, head, frame, body_at, sets, fate };
+        let fate = fate.unwrap_or(ProduceFate::Answer);
+        let produce = PendingProduce { conn, slot, number, head, frame, body_at, sets, fate };
         if let Some(broker) = self.brokers.get_mut(&broker) {
             broker.server.arrive(self.now_ns, records, produce);
         }
@@ -46,8 +46,8 @@ impl FakeCluster {
     }
 
     /// A server has finished a produce request: stores and answers as its fate says.
-    pub(super) fn complete(&mut self, broker: i32, job: Job<Produce>) {
-        let Produce { conn, slot, number, head, frame, body_at, sets, fate } = job.request;
+    pub(super) fn complete(&mut self, broker: i32, job: Job<PendingProduce>) {
+        let PendingProduce { conn, slot, number, head, frame, body_at, sets, fate } = job.request;
         if self.config.keeps_traces {
             self.traces.push(RequestTrace {
                 number,
@@ -63,30 +63,32 @@ impl FakeCluster {
             return;
         };
         let stores = match fate {
-            Fate::Answer | Fate::Hostile(_) => true,
-            Fate::Fail { stored, .. } | Fate::Drop { stored } | Fate::Close { stored } => {
-                stored == Stored::Yes
-            }
+            ProduceFate::Answer | ProduceFate::Hostile(_) => true,
+            ProduceFate::Fail { stored, .. }
+            | ProduceFate::Drop { stored }
+            | ProduceFate::Close { stored } => stored == StoredAnyway::Yes,
         };
         let mut outcomes = if stores {
             self.store(broker, &request, &sets, head.version)
         } else {
             vec![(code::NONE, -1); sets.len()]
         };
-        if let Fate::Fail { code, .. } = fate {
+        if let ProduceFate::Fail { code, .. } = fate {
             outcomes.fill((code, -1));
         }
-        let mut answer = Answer::default();
+        let mut answer = QueuedResponse::default();
         if request.acks != 0 {
             answer.bytes = self.respond(broker, &head, &request, &outcomes);
             let acknowledged = sets.iter().zip(&outcomes).filter(|(_, (error, _))| *error == code::NONE);
             answer.acknowledged_records = acknowledged.filter_map(|(records, _)| *records).sum();
         }
         match fate {
-            Fate::Drop { .. } => return self.wake_fetches(broker),
-            Fate::Close { .. } => answer = Answer { closes: true, ..Answer::default() },
-            Fate::Hostile(hostile) => answer = self.spoil(hostile, &head, &answer.bytes),
-            Fate::Answer | Fate::Fail { .. } => {}
+            ProduceFate::Drop { .. } => return self.wake_fetches(broker),
+            ProduceFate::Close { .. } => {
+                answer = QueuedResponse { closes: true, ..QueuedResponse::default() }
+            }
+            ProduceFate::Hostile(hostile) => answer = self.spoil(hostile, &head, &answer.bytes),
+            ProduceFate::Answer | ProduceFate::Fail { .. } => {}
         }
         self.send(conn, slot, answer);
         self.wake_fetches(broker);
@@ -134,7 +136,7 @@ impl FakeCluster {
     }
 
     /// What is sent in place of an answer.
-    pub(super) fn spoil(&mut self, hostile: Hostile, head: &RequestHead, answer: &[u8]) -> Answer {
+    pub(super) fn spoil(&mut self, hostile: Hostile, head: &RequestHead, answer: &[u8]) -> QueuedResponse {
         let mut bytes = Vec::new();
         match hostile {
             Hostile::Truncated | Hostile::WrongCorrelation if answer.is_empty() => {
@@ -162,7 +164,7 @@ impl FakeCluster {
                 bytes[4] ^= 0x55;
             }
         }
-        Answer { bytes, acknowledged_records: 0, closes: hostile == Hostile::Truncated }
+        QueuedResponse { bytes, acknowledged_records: 0, closes: hostile == Hostile::Truncated }
     }
 
     /// The answer; with who leads the partitions that the broker does not.

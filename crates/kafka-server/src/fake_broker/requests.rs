@@ -1,13 +1,13 @@
 //! Requests that are not answered yet.
 
 use super::connection::{ConnId, Slot};
-use super::plan::Fate;
+use super::plan::ProduceFate;
 use crate::codec::RequestHead;
 use crate::codec::fetch::FetchPartition;
 
 /// A produce request on its way through a server.
 #[derive(Debug)]
-pub(super) struct Produce {
+pub(super) struct PendingProduce {
     pub conn: ConnId,
     pub slot: Slot,
     pub number: u64,
@@ -17,7 +17,7 @@ pub(super) struct Produce {
     pub body_at: usize,
     /// Records of each partition's set in order; `None` where it is spoilt.
     pub sets: Vec<Option<u64>>,
-    pub fate: Fate,
+    pub fate: ProduceFate,
 }
 
 /// A fetch that has not been answered.
@@ -64,7 +64,7 @@ pub(super) struct FetchSession {
 
 /// Another request, until it is looked at.
 #[derive(Debug)]
-pub(super) struct Control {
+pub(super) struct ControlRequest {
     pub conn: ConnId,
     pub slot: Slot,
     pub head: RequestHead,

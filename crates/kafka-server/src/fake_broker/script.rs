@@ -1,7 +1,7 @@
 //! How a fake cluster is made to misbehave: first say when, then what.
 
 use super::cluster::FakeCluster;
-use super::plan::{Action, Fate, Hostile, Stored, When};
+use super::plan::{Action, Hostile, ProduceFate, StoredAnyway, When};
 use super::service::Service;
 
 impl FakeCluster {
@@ -29,32 +29,32 @@ pub struct Script<'a> {
 impl<'a> Script<'a> {
     /// At an instant; an instant that has passed is now. What is done to a request is then done to the
     /// first produce request that arrives at or after it.
-    pub fn at(self, at_ns: u64) -> Step<'a> {
+    pub fn at(self, at_ns: u64) -> ScriptStep<'a> {
         self.when(When::At(at_ns))
     }
 
     /// When the produce request with this number arrives, at whichever broker; they count from 1.
-    pub fn request(self, number: u64) -> Step<'a> {
+    pub fn request(self, number: u64) -> ScriptStep<'a> {
         self.when(When::Request(number))
     }
 
     /// With each produce request whose number is a multiple of `every`, 1 or more.
-    pub fn every(self, every: u64) -> Step<'a> {
+    pub fn every(self, every: u64) -> ScriptStep<'a> {
         self.when(When::Every(every.max(1)))
     }
 
     /// With each produce request with this probability.
-    pub fn share(self, share: f64) -> Step<'a> {
+    pub fn share(self, share: f64) -> ScriptStep<'a> {
         self.share_between(share, 0, u64::MAX)
     }
 
     /// With each produce request with this probability, from one instant until before another.
-    pub fn share_between(self, share: f64, from_ns: u64, to_ns: u64) -> Step<'a> {
+    pub fn share_between(self, share: f64, from_ns: u64, to_ns: u64) -> ScriptStep<'a> {
         self.when(When::Share { share, from_ns, to_ns })
     }
 
-    fn when(self, when: When) -> Step<'a> {
-        Step { script: self, when }
+    fn when(self, when: When) -> ScriptStep<'a> {
+        ScriptStep { script: self, when }
     }
 }
 
@@ -62,12 +62,12 @@ impl<'a> Script<'a> {
 /// counts.
 #[derive(Debug)]
 #[must_use]
-pub struct Step<'a> {
+pub struct ScriptStep<'a> {
     script: Script<'a>,
     when: When,
 }
 
-impl<'a> Step<'a> {
+impl<'a> ScriptStep<'a> {
     /// Stops all answers of a broker for a while, as a stopped process would: connections stay, requests
     /// queue, the one in service goes on afterwards where it was.
     pub fn stall(self, broker: i32, duration_ns: u64) -> Script<'a> {
@@ -159,23 +159,23 @@ impl<'a> Step<'a> {
     }
 
     /// Answers every partition of the request with an error code.
-    pub fn fail(self, code: i16, stored: Stored) -> Script<'a> {
-        self.add(Action::Fate(Fate::Fail { code, stored }))
+    pub fn fail(self, code: i16, stored: StoredAnyway) -> Script<'a> {
+        self.add(Action::Fate(ProduceFate::Fail { code, stored }))
     }
 
     /// Never answers; the answers to later requests of the connection wait behind it for ever.
-    pub fn drop_request(self, stored: Stored) -> Script<'a> {
-        self.add(Action::Fate(Fate::Drop { stored }))
+    pub fn drop_request(self, stored: StoredAnyway) -> Script<'a> {
+        self.add(Action::Fate(ProduceFate::Drop { stored }))
     }
 
     /// Closes the connection instead of answering.
-    pub fn close(self, stored: Stored) -> Script<'a> {
-        self.add(Action::Fate(Fate::Close { stored }))
+    pub fn close(self, stored: StoredAnyway) -> Script<'a> {
+        self.add(Action::Fate(ProduceFate::Close { stored }))
     }
 
     /// Stores the records and answers with something else than an answer.
     pub fn answer_hostile(self, hostile: Hostile) -> Script<'a> {
-        self.add(Action::Fate(Fate::Hostile(hostile)))
+        self.add(Action::Fate(ProduceFate::Hostile(hostile)))
     }
 
     fn add(self, action: Action) -> Script<'a> {

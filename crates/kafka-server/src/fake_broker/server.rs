@@ -1,6 +1,6 @@
 //! One broker's produce server: when each request starts and completes, with stalls.
 
-use super::service::{Service, Source};
+use super::service::{Service, ServiceTimes};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A request in the hands of a server.
@@ -14,9 +14,9 @@ pub(super) struct Job<T> {
 
 /// The server.
 #[derive(Debug)]
-pub(super) struct Server<T> {
+pub(super) struct RequestServer<T> {
     service: Service,
-    source: Source,
+    source: ServiceTimes,
     stalled_until_ns: u64,
     /// In service, one at a time.
     busy: Option<Job<T>>,
@@ -27,12 +27,12 @@ pub(super) struct Server<T> {
     arrivals: u64,
 }
 
-impl<T> Server<T> {
+impl<T> RequestServer<T> {
     /// An idle server.
     pub fn new(service: Service, seed: u64) -> Self {
         Self {
             service,
-            source: Source::new(seed),
+            source: ServiceTimes::new(seed),
             stalled_until_ns: 0,
             busy: None,
             waiting: VecDeque::new(),

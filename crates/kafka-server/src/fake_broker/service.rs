@@ -66,12 +66,12 @@ pub enum ServiceTime {
 
 /// Draws service times.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct ServiceTimes {
     random: Pcg64,
     drawn: usize,
 }
 
-impl Source {
+impl ServiceTimes {
     /// Equal seeds give equal draws.
     pub fn new(seed: u64) -> Self {
         Self { random: Pcg64::seed_from_u64(seed), drawn: 0 }

@@ -1,7 +1,7 @@
 //! A fake cluster behind real loopback sockets, driven by the real clock on a thread of its own: for tests
 //! of real event loops and of whole programs.
 
-use super::cluster::{FakeCluster, Output};
+use super::cluster::{ClusterOutput, FakeCluster};
 use super::connection::ConnId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
@@ -29,19 +29,19 @@ const SLEEP_NS_MAX: u64 = 100_000_000;
 #[derive(Debug)]
 pub struct FakeServer {
     addresses: BTreeMap<i32, SocketAddr>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedCluster>,
     wake: UnixStream,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedCluster {
     cluster: Mutex<FakeCluster>,
     stop: AtomicBool,
     start: Instant,
 }
 
-impl Shared {
+impl SharedCluster {
     fn lock(&self) -> MutexGuard<'_, FakeCluster> {
         // A test that failed while it held the lock must not take the server's thread with it.
         self.cluster.lock().unwrap_or_else(PoisonError::into_inner)
@@ -71,12 +71,12 @@ pub fn spawn(mut cluster: FakeCluster) -> io::Result<FakeServer> {
     let (wake, woken) = UnixStream::pair()?;
     wake.set_nonblocking(true)?;
     woken.set_nonblocking(true)?;
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedCluster {
         cluster: Mutex::new(cluster),
         stop: AtomicBool::new(false),
         start: Instant::now(),
     });
-    let mut sockets = Sockets {
+    let mut sockets = SocketLoop {
         shared: Arc::clone(&shared),
         listeners,
         woken,
@@ -128,7 +128,7 @@ impl Drop for FakeServer {
 }
 
 #[derive(Debug)]
-struct Connection {
+struct TcpConnection {
     stream: TcpStream,
     unsent: Vec<u8>,
     /// To be closed once everything is sent.
@@ -136,15 +136,15 @@ struct Connection {
 }
 
 #[derive(Debug)]
-struct Sockets {
-    shared: Arc<Shared>,
+struct SocketLoop {
+    shared: Arc<SharedCluster>,
     listeners: Vec<(i32, TcpListener)>,
     woken: UnixStream,
-    connections: BTreeMap<ConnId, Connection>,
+    connections: BTreeMap<ConnId, TcpConnection>,
     buffer: Vec<u8>,
 }
 
-impl Sockets {
+impl SocketLoop {
     fn run(&mut self) {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let (listeners, connections) = self.wait();
@@ -203,7 +203,7 @@ impl Sockets {
             return;
         }
         let conn = self.shared.lock().open(*broker, self.shared.now_ns());
-        self.connections.insert(conn, Connection { stream, unsent: Vec::new(), ends: false });
+        self.connections.insert(conn, TcpConnection { stream, unsent: Vec::new(), ends: false });
     }
 
     fn receive(&mut self, conn: ConnId) {
@@ -231,12 +231,12 @@ impl Sockets {
         let outputs = self.shared.lock().poll(self.shared.now_ns());
         for output in outputs {
             match output {
-                Output::Bytes { conn, bytes } => {
+                ClusterOutput::Bytes { conn, bytes } => {
                     if let Some(connection) = self.connections.get_mut(&conn) {
                         connection.unsent.extend_from_slice(&bytes);
                     }
                 }
-                Output::Close { conn } => {
+                ClusterOutput::Close { conn } => {
                     if let Some(connection) = self.connections.get_mut(&conn) {
                         connection.ends = true;
                     }
@@ -255,7 +255,7 @@ impl Sockets {
     }
 }
 
-fn send(connection: &mut Connection) -> io::Result<()> {
+fn send(connection: &mut TcpConnection) -> io::Result<()> {
     let mut sent = 0;
     let mut result = Ok(());
     while sent < connection.unsent.len() {

@@ -1,6 +1,6 @@
 //! The fake cluster as a cluster: queueing theory as the oracle for times, an independent codec for bytes.
 
-use super::cluster::{FakeCluster, Output};
+use super::cluster::{ClusterOutput, FakeCluster};
 use super::connection::ConnId;
 use super::{FakeConfig, Service, ServicePer, ServiceTime, tcp};
 use crate::codec::batch::prebuilt;
@@ -27,7 +27,7 @@ pub(super) fn frame(id: i32, partition: i32, records: u32) -> Vec<u8> {
 }
 
 /// Everything that comes until nothing is scheduled any more: instant and output.
-pub(super) fn drain(cluster: &mut FakeCluster) -> Vec<(u64, Output)> {
+pub(super) fn drain(cluster: &mut FakeCluster) -> Vec<(u64, ClusterOutput)> {
     let mut all = Vec::new();
     while let Some(at) = cluster.next_deadline() {
         all.extend(cluster.poll(at).into_iter().map(|output| (at, output)));
@@ -36,8 +36,8 @@ pub(super) fn drain(cluster: &mut FakeCluster) -> Vec<(u64, Output)> {
 }
 
 /// Correlation id, error and base offset of an answer to [`frame`].
-pub(super) fn answered(output: &Output) -> (i32, i16, i64) {
-    let Output::Bytes { bytes, .. } = output else { panic!("closed") };
+pub(super) fn answered(output: &ClusterOutput) -> (i32, i16, i64) {
+    let ClusterOutput::Bytes { bytes, .. } = output else { panic!("closed") };
     let mut bytes = bytes.clone();
     let (id, answer) = response::<ProduceResponse>(&mut bytes, 9);
     assert!(bytes.is_empty());
@@ -55,7 +55,7 @@ fn ask<R: kafka_protocol::protocol::Decodable + kafka_protocol::protocol::Header
     cluster.receive(conn, frame, 0);
     let at = cluster.next_deadline().expect("an answer");
     let outputs = cluster.poll(at);
-    let [Output::Bytes { bytes, .. }] = &outputs[..] else { panic!("{outputs:?}") };
+    let [ClusterOutput::Bytes { bytes, .. }] = &outputs[..] else { panic!("{outputs:?}") };
     response::<R>(&mut bytes.clone(), version).1
 }
 
@@ -143,7 +143,7 @@ proptest! {
         prop_assert!(cluster.held_bytes(bad) <= sent.len());
         cluster.receive(good, &frame(9, 1, 1), 5);
         let outputs = drain(&mut cluster);
-        let ours: Vec<_> = outputs.iter().filter(|(_, o)| matches!(o, Output::Bytes { conn, .. } if *conn == good)).collect();
+        let ours: Vec<_> = outputs.iter().filter(|(_, o)| matches!(o, ClusterOutput::Bytes { conn, .. } if *conn == good)).collect();
         prop_assert_eq!(ours.len(), 1);
         prop_assert_eq!(answered(&ours[0].1).0, 9);
     }
@@ -194,7 +194,7 @@ fn answers_keep_the_order_of_their_connection() {
     let outputs = drain(&mut cluster);
     assert_eq!(outputs.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1000, 1000]);
     assert_eq!(answered(&outputs[0].1).0, 1);
-    let Output::Bytes { bytes, .. } = &outputs[1].1 else { panic!("closed") };
+    let ClusterOutput::Bytes { bytes, .. } = &outputs[1].1 else { panic!("closed") };
     assert_eq!(response::<ApiVersionsResponse>(&mut bytes.clone(), 3).0, 2);
 }
 
@@ -274,7 +274,7 @@ fn a_fetch_waits_for_records_or_for_the_end_of_its_wait() {
     let outputs = drain(&mut cluster);
     assert_eq!(outputs.len(), 1);
     assert_eq!(outputs[0].0, 500_010_000);
-    let Output::Bytes { bytes, .. } = &outputs[0].1 else { panic!("closed") };
+    let ClusterOutput::Bytes { bytes, .. } = &outputs[0].1 else { panic!("closed") };
     let (_, answer) = response::<FetchResponse>(&mut bytes.clone(), 12);
     assert!(answer.responses[0].partitions[0].records.clone().unwrap_or_default().is_empty());
 }
@@ -334,7 +334,7 @@ fn a_claim_makes_nothing_be_held() {
     assert_eq!(cluster.held_bytes(conn), 104);
     let conn = cluster.open(0, 0);
     cluster.receive(conn, &i32::MAX.to_be_bytes(), 0);
-    assert_eq!(cluster.poll(0), [Output::Close { conn }]);
+    assert_eq!(cluster.poll(0), [ClusterOutput::Close { conn }]);
     assert_eq!((cluster.held_bytes(conn), cluster.counts().protocol_errors), (0, 1));
     // Answered requests are let go, and their batches are not kept unless requested.
     let conn = cluster.open(0, 0);
@@ -360,7 +360,7 @@ fn behind_real_sockets_it_is_the_same_cluster() {
     for (stream, partition) in streams.iter_mut().zip(0..) {
         for id in 0..20 {
             let bytes = read_frame(stream);
-            let answer = answered(&Output::Bytes { conn: ConnId(0), bytes });
+            let answer = answered(&ClusterOutput::Bytes { conn: ConnId(0), bytes });
             assert_eq!(answer, (id, 0, 3 * i64::from(id)));
         }
         assert_eq!(server.with(|cluster| cluster.stored("t", partition)).expect("partition").records, 60);

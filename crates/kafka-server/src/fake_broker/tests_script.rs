@@ -1,8 +1,8 @@
 //! Each thing that a script can do.
 
-use super::cluster::{FakeCluster, Output};
+use super::cluster::{ClusterOutput, FakeCluster};
 use super::tests::{answered, drain, fetch, frame};
-use super::{FakeConfig, Hostile, Service, ServicePer, ServiceTime, Stored};
+use super::{FakeConfig, Hostile, Service, ServicePer, ServiceTime, StoredAnyway};
 use crate::codec::code;
 use crate::codec::oracle::{request, response};
 use kafka_protocol::messages::{
@@ -21,7 +21,7 @@ fn stored(cluster: &FakeCluster) -> u64 {
     (0..2).map(|partition| cluster.stored("t", partition).expect("partition").records).sum()
 }
 
-fn times(outputs: &[(u64, Output)]) -> Vec<u64> {
+fn times(outputs: &[(u64, ClusterOutput)]) -> Vec<u64> {
     outputs.iter().map(|(at, _)| *at).collect()
 }
 
@@ -70,7 +70,12 @@ fn a_stall_of_fixed_delays_lets_all_go_at_its_end() {
 #[test]
 fn chosen_requests_fail_stored_or_not() {
     let mut cluster = cluster();
-    cluster.script().request(2).fail(REQUEST_TIMED_OUT, Stored::Yes).request(3).fail(-1, Stored::No);
+    cluster
+        .script()
+        .request(2)
+        .fail(REQUEST_TIMED_OUT, StoredAnyway::Yes)
+        .request(3)
+        .fail(-1, StoredAnyway::No);
     let conn = cluster.open(0, 0);
     for id in 1..=4 {
         cluster.receive(conn, &frame(id, 0, 5), 0);
@@ -84,7 +89,12 @@ fn chosen_requests_fail_stored_or_not() {
 #[test]
 fn a_share_fails_and_the_counts_reconcile() {
     let mut cluster = cluster();
-    cluster.script().share(0.1).fail(REQUEST_TIMED_OUT, Stored::No).every(100).fail(-1, Stored::Yes);
+    cluster
+        .script()
+        .share(0.1)
+        .fail(REQUEST_TIMED_OUT, StoredAnyway::No)
+        .every(100)
+        .fail(-1, StoredAnyway::Yes);
     let conn = cluster.open(0, 0);
     for id in 0..2000 {
         cluster.receive(conn, &frame(id, 0, 1), 0);
@@ -102,7 +112,7 @@ fn a_share_fails_and_the_counts_reconcile() {
 #[test]
 fn a_share_can_be_limited_in_time() {
     let mut cluster = cluster();
-    cluster.script().share_between(1.0, 100, 200).fail(-1, Stored::No);
+    cluster.script().share_between(1.0, 100, 200).fail(-1, StoredAnyway::No);
     let conn = cluster.open(0, 0);
     for (id, at) in [(1, 99), (2, 100), (3, 199), (4, 200)] {
         cluster.receive(conn, &frame(id, 0, 1), at);
@@ -114,7 +124,7 @@ fn a_share_can_be_limited_in_time() {
 
 #[test]
 fn a_dropped_request_is_never_answered_nor_is_what_follows_it() {
-    for (kept, records) in [(Stored::Yes, 3), (Stored::No, 2)] {
+    for (kept, records) in [(StoredAnyway::Yes, 3), (StoredAnyway::No, 2)] {
         let mut cluster = cluster();
         cluster.script().request(2).drop_request(kept);
         let (conn, other) = (cluster.open(0, 0), cluster.open(0, 0));
@@ -133,7 +143,7 @@ fn a_dropped_request_is_never_answered_nor_is_what_follows_it() {
 
 #[test]
 fn a_connection_closes_before_or_after_storing_and_its_queue_is_still_served() {
-    for (kept, records) in [(Stored::Yes, 3), (Stored::No, 2)] {
+    for (kept, records) in [(StoredAnyway::Yes, 3), (StoredAnyway::No, 2)] {
         let mut cluster = cluster();
         cluster.script().request(2).close(kept);
         let conn = cluster.open(0, 0);
@@ -142,7 +152,7 @@ fn a_connection_closes_before_or_after_storing_and_its_queue_is_still_served() {
         }
         let outputs = drain(&mut cluster);
         assert_eq!(answered(&outputs[0].1).0, 1);
-        assert_eq!(outputs[1..], [(20, Output::Close { conn })]);
+        assert_eq!(outputs[1..], [(20, ClusterOutput::Close { conn })]);
         assert_eq!((stored(&cluster), cluster.counts().acknowledged_records), (records, 1));
         cluster.receive(conn, &frame(4, 0, 1), 100);
         assert_eq!(drain(&mut cluster), []);
@@ -159,7 +169,7 @@ fn a_moved_leader_is_refused_by_the_old_and_named_by_metadata() {
     cluster.receive(old, &fetch(10, 0, 0, 10_000), 0);
     let outputs = drain(&mut cluster);
     assert_eq!(answered(&outputs[0].1), (1, code::NOT_LEADER_OR_FOLLOWER, -1));
-    let Output::Bytes { bytes, .. } = &outputs[1].1 else { panic!("closed") };
+    let ClusterOutput::Bytes { bytes, .. } = &outputs[1].1 else { panic!("closed") };
     let (_, fetched) = response::<FetchResponse>(&mut bytes.clone(), 10);
     assert_eq!(fetched.responses[0].partitions[0].error_code, code::NOT_LEADER_OR_FOLLOWER);
     assert!(outputs[1].0 < 1000, "the fetch waited on although it had failed");
@@ -167,7 +177,7 @@ fn a_moved_leader_is_refused_by_the_old_and_named_by_metadata() {
     let metadata = request(ApiKey::Metadata, 9, 2, &MetadataRequest::default().with_topics(None));
     cluster.receive(old, &metadata, 50);
     let outputs = drain(&mut cluster);
-    let Output::Bytes { bytes, .. } = &outputs[0].1 else { panic!("closed") };
+    let ClusterOutput::Bytes { bytes, .. } = &outputs[0].1 else { panic!("closed") };
     let (_, answer) = response::<MetadataResponse>(&mut bytes.clone(), 9);
     let partition = &answer.topics[0].partitions[0];
     assert_eq!((partition.leader_id.0, partition.leader_epoch), (1, 1));
@@ -185,10 +195,10 @@ fn a_removed_broker_loses_its_queue_and_its_leads_and_can_come_back() {
     }
     let outputs = cluster.poll(500);
     assert_eq!(outputs.len(), 2);
-    assert_eq!(outputs[1], Output::Close { conn });
+    assert_eq!(outputs[1], ClusterOutput::Close { conn });
     assert_eq!((stored(&cluster), cluster.leader("t", 0)), (1, Some(1)));
     let refused = cluster.open(0, 600);
-    assert_eq!(cluster.poll(600), [Output::Close { conn: refused }]);
+    assert_eq!(cluster.poll(600), [ClusterOutput::Close { conn: refused }]);
     cluster.poll(1000);
     assert_eq!(cluster.broker_ids(), [0, 1]);
     let conn = cluster.open(0, 1000);
@@ -213,9 +223,9 @@ fn the_last_broker_gone_leaves_no_leader_until_one_comes() {
 #[test]
 fn connections_close_together_and_an_instant_chooses_the_next_request() {
     let mut cluster = cluster();
-    cluster.script().at(10).close_connections(0).at(20).fail(-1, Stored::No);
+    cluster.script().at(10).close_connections(0).at(20).fail(-1, StoredAnyway::No);
     let (a, b, c) = (cluster.open(0, 0), cluster.open(0, 0), cluster.open(1, 0));
-    assert_eq!(cluster.poll(10), [Output::Close { conn: a }, Output::Close { conn: b }]);
+    assert_eq!(cluster.poll(10), [ClusterOutput::Close { conn: a }, ClusterOutput::Close { conn: b }]);
     for (id, at) in [(1, 19), (2, 25), (3, 26)] {
         cluster.receive(c, &frame(id, 1, 1), at);
     }
@@ -255,14 +265,14 @@ fn hostile_answers_are_what_they_are_called() {
         let conn = cluster.open(0, 0);
         cluster.receive(conn, &frame(1, 0, 1), 0);
         let outputs = drain(&mut cluster);
-        let Output::Bytes { bytes, .. } = &outputs[0].1 else { panic!("closed") };
+        let ClusterOutput::Bytes { bytes, .. } = &outputs[0].1 else { panic!("closed") };
         let claimed = i64::from(i32::from_be_bytes(bytes[..4].try_into().expect("four")));
         match kind {
             None => true_answer = bytes.clone(),
             Some(Hostile::Garbage { bytes: count }) => assert_eq!(bytes.len(), count),
             Some(Hostile::Truncated) => {
                 assert_eq!(*bytes, true_answer[..true_answer.len() / 2]);
-                assert_eq!(outputs[1].1, Output::Close { conn });
+                assert_eq!(outputs[1].1, ClusterOutput::Close { conn });
             }
             Some(Hostile::HugeFrame) => assert_eq!(claimed, i64::from(i32::MAX)),
             Some(Hostile::NegativeFrame) => assert!(claimed < 0),
@@ -295,6 +305,8 @@ fn bytes_that_nobody_asked_for() {
     let outputs = drain(&mut cluster);
     assert_eq!(times(&outputs), [10, 20, 30]);
     assert!(
-        outputs.iter().all(|(_, output)| matches!(output, Output::Bytes { conn: to, .. } if *to == conn))
+        outputs
+            .iter()
+            .all(|(_, output)| matches!(output, ClusterOutput::Bytes { conn: to, .. } if *to == conn))
     );
 }

@@ -1,10 +1,10 @@
 //! Answers to everything but produce requests.
 
 use super::options::{FetchAnswer, NullBrokerOptions, NullBrokerStats};
-use super::topics::{PARTITIONS_MAX, Topics};
+use super::topics::{HostedTopics, PARTITIONS_MAX};
 use crate::codec::fetch::{FetchOutcome, FetchRequest, FetchResponse};
 use crate::codec::responses::{self, BrokerView, respond};
-use crate::codec::{Api, RequestHead, TOPIC_NAME_BYTES_MAX, batch, code};
+use crate::codec::{ApiKind, RequestHead, TOPIC_NAME_BYTES_MAX, batch, code};
 use kdyno_kafka::messages::{
     EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m10_find_coordinator, m18_api_versions,
     m19_create_topics, m20_delete_topics, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
@@ -26,16 +26,16 @@ const CLUSTER_ID: &str = "kdyno-null-broker";
 
 /// What all connections share.
 #[derive(Debug)]
-pub(super) struct Broker {
+pub(super) struct SharedState {
     address: BrokerView,
-    pub topics: Topics,
+    pub topics: HostedTopics,
     pub stats: NullBrokerStats,
     fetch: FetchAnswer,
     batch: Vec<u8>,
     next_producer_id: i64,
 }
 
-impl Broker {
+impl SharedState {
     /// A broker that clients reach at `host:port`.
     pub fn new(host: String, port: u16, options: &NullBrokerOptions) -> Self {
         let batch = match options.fetch {
@@ -44,7 +44,7 @@ impl Broker {
         };
         Self {
             address: BrokerView { id: BROKER_ID, host, port },
-            topics: Topics::new(options.partitions),
+            topics: HostedTopics::new(options.partitions),
             stats: NullBrokerStats::default(),
             fetch: options.fetch,
             batch,
@@ -55,7 +55,7 @@ impl Broker {
 
 /// When an answer may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answered {
+pub(super) enum AnswerTime {
     Now,
     AfterMs(u32),
 }
@@ -67,18 +67,18 @@ pub(super) enum Answered {
 pub(super) fn answer(
     head: &RequestHead,
     body: &[u8],
-    broker: &mut Broker,
+    broker: &mut SharedState,
     out: &mut Vec<u8>,
-) -> Result<Answered> {
+) -> Result<AnswerTime> {
     let version = head.version;
     match head.api {
-        Api::ApiVersions => {
+        ApiKind::ApiVersions => {
             if !head.unsupported {
                 m18_api_versions::Request::decode(body, version)?;
             }
-            respond(out, head, &responses::api_versions(head, Api::versions, 0));
+            respond(out, head, &responses::api_versions(head, ApiKind::versions, 0));
         }
-        Api::Metadata => {
+        ApiKind::Metadata => {
             let request = m03_metadata::Request::decode(body, version)?;
             let topics = responses::metadata(request, version, broker.topics.names(), |name| {
                 describe(&broker.topics, name)
@@ -86,7 +86,7 @@ pub(super) fn answer(
             let brokers = std::iter::once(&broker.address);
             respond(out, head, &responses::cluster(CLUSTER_ID, BROKER_ID, brokers, topics));
         }
-        Api::ListOffsets => {
+        ApiKind::ListOffsets => {
             let request = m02_list_offsets::Request::decode(body, version)?;
             let find = |name: &str, index, timestamp| match broker.topics.next_offset(name, index) {
                 Some(_) if timestamp == EARLIEST_TIMESTAMP => (code::NONE, 0),
@@ -95,69 +95,77 @@ pub(super) fn answer(
             };
             respond(out, head, &responses::list_offsets(request, find));
         }
-        Api::Fetch => {
+        ApiKind::Fetch => {
             let request = FetchRequest::decode(Reader::new(body), version, head.flexible)?;
             return fetch(head, &request, broker, out);
         }
-        Api::CreateTopics => {
+        ApiKind::CreateTopics => {
             let request = m19_create_topics::Request::decode(body, version)?;
             let create = |topic: &_, check_only| create_topic(&mut broker.topics, topic, check_only);
             respond(out, head, &responses::create_topics(request, create));
         }
-        Api::DeleteTopics => {
+        ApiKind::DeleteTopics => {
             let request = m20_delete_topics::Request::decode(body, version)?;
             let delete = |name: &str| broker.topics.delete(name);
             respond(out, head, &responses::delete_topics(request, delete));
         }
-        Api::DescribeConfigs => {
+        ApiKind::DescribeConfigs => {
             let request = m32_describe_configs::Request::decode(body, version)?;
             respond(out, head, &responses::describe_configs(request));
         }
-        Api::InitProducerId | Api::FindCoordinator | Api::AddPartitionsToTxn | Api::EndTxn => {
+        ApiKind::InitProducerId
+        | ApiKind::FindCoordinator
+        | ApiKind::AddPartitionsToTxn
+        | ApiKind::EndTxn => {
             return coordinate(head, body, broker, out);
         }
-        Api::Produce => return Err(WireError::Invalid("produce requests are not collected")),
-        Api::OffsetCommit
-        | Api::OffsetFetch
-        | Api::JoinGroup
-        | Api::Heartbeat
-        | Api::LeaveGroup
-        | Api::SyncGroup
-        | Api::ConsumerGroupHeartbeat => {
+        ApiKind::Produce => return Err(WireError::Invalid("produce requests are not collected")),
+        ApiKind::OffsetCommit
+        | ApiKind::OffsetFetch
+        | ApiKind::JoinGroup
+        | ApiKind::Heartbeat
+        | ApiKind::LeaveGroup
+        | ApiKind::SyncGroup
+        | ApiKind::ConsumerGroupHeartbeat => {
             return Err(WireError::Invalid("a null broker keeps no groups"));
         }
     }
-    Ok(Answered::Now)
+    Ok(AnswerTime::Now)
 }
 
 /// The answers for requests of producers with an id, and of their transactions.
-fn coordinate(head: &RequestHead, body: &[u8], broker: &mut Broker, out: &mut Vec<u8>) -> Result<Answered> {
+fn coordinate(
+    head: &RequestHead,
+    body: &[u8],
+    broker: &mut SharedState,
+    out: &mut Vec<u8>,
+) -> Result<AnswerTime> {
     let version = head.version;
     match head.api {
-        Api::InitProducerId => {
+        ApiKind::InitProducerId => {
             m22_init_producer_id::Request::decode(body, version)?;
             respond(out, head, &responses::init_producer_id(broker.next_producer_id));
             broker.next_producer_id += 1;
         }
-        Api::FindCoordinator => {
+        ApiKind::FindCoordinator => {
             let request = m10_find_coordinator::Request::decode(body, version)?;
             let response = responses::find_coordinator(&request, version, &broker.address, code::NONE);
             respond(out, head, &response);
         }
-        Api::AddPartitionsToTxn => {
+        ApiKind::AddPartitionsToTxn => {
             let request = m24_add_partitions_to_txn::Request::decode(body, version)?;
             respond(out, head, &responses::add_partitions(&request.v3_and_below_topics, code::NONE));
         }
-        Api::EndTxn => {
+        ApiKind::EndTxn => {
             m26_end_txn::Request::decode(body, version)?;
             respond(out, head, &m26_end_txn::Response::default());
         }
         _ => return Err(WireError::Invalid("no request of a producer's coordinator")),
     }
-    Ok(Answered::Now)
+    Ok(AnswerTime::Now)
 }
 
-fn describe(topics: &Topics, name: &str) -> (i16, Vec<m03_metadata::MetadataResponsePartition>) {
+fn describe(topics: &HostedTopics, name: &str) -> (i16, Vec<m03_metadata::MetadataResponsePartition>) {
     if !is_topic_name(name) {
         return (code::INVALID_TOPIC, Vec::new());
     }
@@ -176,7 +184,7 @@ fn is_topic_name(name: &str) -> bool {
 }
 
 fn create_topic(
-    topics: &mut Topics,
+    topics: &mut HostedTopics,
     topic: &m19_create_topics::CreatableTopic,
     check_only: bool,
 ) -> (i16, i32, i16) {
@@ -207,9 +215,9 @@ fn create_topic(
 fn fetch(
     head: &RequestHead,
     request: &FetchRequest<'_>,
-    broker: &mut Broker,
+    broker: &mut SharedState,
     out: &mut Vec<u8>,
-) -> Result<Answered> {
+) -> Result<AnswerTime> {
     let limit = usize::try_from(request.bytes_max).unwrap_or(0).min(RESPONSE_BYTES_MAX);
     let count = match broker.fetch {
         FetchAnswer::Empty => 0,
@@ -246,5 +254,5 @@ fn fetch(
     }
     response.end(out, &[]);
     let wait_ms = u32::try_from(request.max_wait_ms).unwrap_or(0).min(WAIT_MS_MAX);
-    Ok(if sent_bytes == 0 && wait_ms > 0 { Answered::AfterMs(wait_ms) } else { Answered::Now })
+    Ok(if sent_bytes == 0 && wait_ms > 0 { AnswerTime::AfterMs(wait_ms) } else { AnswerTime::Now })
 }

@@ -1,7 +1,7 @@
 //! One socket: what to read, what to drop unread, when to send.
 
-use super::answer::Broker;
-use super::session::{PIECE_BYTES_MAX, Session};
+use super::answer::SharedState;
+use super::session::{PIECE_BYTES_MAX, RequestSession};
 use super::tls::{CIPHERTEXT_BYTES, RECORD_BYTES_MAX, TlsEnd};
 use mio::net::TcpStream;
 use rustix::net::RecvFlags;
@@ -50,14 +50,14 @@ enum Received {
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct NullBrokerConnection {
     pub stream: TcpStream,
     /// It waits for another turn already.
     pub is_queued: bool,
     /// The end of the stream was announced: a short read does not mean that an event follows.
     pub end_is_near: bool,
     tls: Option<TlsEnd>,
-    session: Session,
+    session: RequestSession,
     /// Bytes read and not consumed: the beginning of a piece or, while paused, everything behind.
     rest: Vec<u8>,
     /// The rest was left because of an answer that has to wait or too many unsent ones.
@@ -67,7 +67,7 @@ pub(super) struct Connection {
     large_batches: bool,
 }
 
-impl Connection {
+impl NullBrokerConnection {
     /// A connection just accepted.
     pub fn new(stream: TcpStream, tls: Option<TlsEnd>) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Connection {
             is_queued: false,
             end_is_near: false,
             tls,
-            session: Session::new(),
+            session: RequestSession::new(),
             rest: Vec::new(),
             is_paused: false,
             held_until: None,
@@ -92,7 +92,7 @@ impl Connection {
     ///
     /// # Errors
     /// The socket failed or what it gave is no request: the connection is to be closed.
-    pub fn turn(&mut self, broker: &mut Broker, buffer: &mut [u8], now: Instant) -> io::Result<Turn> {
+    pub fn turn(&mut self, broker: &mut SharedState, buffer: &mut [u8], now: Instant) -> io::Result<Turn> {
         for _ in 0..READS_PER_TURN {
             if let Some(until) = self.held_until {
                 if now < until {
@@ -126,7 +126,7 @@ impl Connection {
         Ok(Turn::Again)
     }
 
-    fn send(&mut self, broker: &mut Broker) -> io::Result<()> {
+    fn send(&mut self, broker: &mut SharedState) -> io::Result<()> {
         let Some(tls) = &mut self.tls else {
             broker.stats.sent_bytes += self.session.outbox.send(&mut self.stream)? as u64;
             return Ok(());
@@ -142,7 +142,7 @@ impl Connection {
         Ok(())
     }
 
-    fn receive(&mut self, broker: &mut Broker, buffer: &mut [u8]) -> io::Result<Received> {
+    fn receive(&mut self, broker: &mut SharedState, buffer: &mut [u8]) -> io::Result<Received> {
         if self.is_paused {
             let rest = std::mem::take(&mut self.rest);
             self.feed(&rest, broker)?;
@@ -175,7 +175,7 @@ impl Connection {
         Ok(self.after(count, room))
     }
 
-    fn receive_tls(&mut self, broker: &mut Broker, buffer: &mut [u8]) -> io::Result<Received> {
+    fn receive_tls(&mut self, broker: &mut SharedState, buffer: &mut [u8]) -> io::Result<Received> {
         let Some(tls) = &mut self.tls else { return Ok(Received::More) };
         let kept = self.rest.len();
         let (plaintext, ciphertext) = buffer.split_at_mut(kept + CIPHERTEXT_BYTES + RECORD_BYTES_MAX);
@@ -193,7 +193,7 @@ impl Connection {
         Ok(self.after(count, CIPHERTEXT_BYTES))
     }
 
-    fn feed(&mut self, bytes: &[u8], broker: &mut Broker) -> io::Result<()> {
+    fn feed(&mut self, bytes: &[u8], broker: &mut SharedState) -> io::Result<()> {
         let used = self
             .session
             .feed(bytes, broker)
@@ -206,7 +206,7 @@ impl Connection {
     }
 
     /// Has the kernel drop record bytes without copying them (tcp(7), `MSG_TRUNC`).
-    fn discard(&mut self, broker: &mut Broker, buffer: &mut [u8]) -> io::Result<Received> {
+    fn discard(&mut self, broker: &mut SharedState, buffer: &mut [u8]) -> io::Result<Received> {
         let wanted = self.session.skip_ahead().min(buffer.len());
         match rustix::net::recv(&self.stream, &mut buffer[..wanted], RecvFlags::TRUNC) {
             Ok((_, 0)) => Ok(Received::End),

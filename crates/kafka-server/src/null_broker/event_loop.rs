@@ -1,7 +1,7 @@
 //! The one thread: accepts, and gives each connection its turns.
 
-use super::answer::Broker;
-use super::connection::{BUFFER_BYTES, Connection, Turn};
+use super::answer::SharedState;
+use super::connection::{BUFFER_BYTES, NullBrokerConnection, Turn};
 use super::options::{NullBrokerOptions, NullBrokerStats};
 use super::tls::NullBrokerTls;
 use mio::net::TcpListener;
@@ -29,13 +29,13 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 const LISTENER: Token = Token(usize::MAX);
 
-struct Server {
+struct NullBrokerLoop {
     poll: Poll,
     listener: TcpListener,
     tls: Option<NullBrokerTls>,
-    broker: Broker,
+    broker: SharedState,
     buffer: Vec<u8>,
-    connections: BTreeMap<Token, Connection>,
+    connections: BTreeMap<Token, NullBrokerConnection>,
     next_token: usize,
     /// Connections that have more to do without a new event.
     again: VecDeque<Token>,
@@ -58,11 +58,11 @@ pub(super) fn run(
     let mut listener = TcpListener::from_std(listener);
     let poll = Poll::new()?;
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-    let mut server = Server {
+    let mut server = NullBrokerLoop {
         poll,
         listener,
         tls,
-        broker: Broker::new(address.ip().to_string(), address.port(), options),
+        broker: SharedState::new(address.ip().to_string(), address.port(), options),
         buffer: vec![0; BUFFER_BYTES],
         connections: BTreeMap::new(),
         next_token: 0,
@@ -85,7 +85,7 @@ pub(super) fn run(
     Ok(server.broker.stats)
 }
 
-impl Server {
+impl NullBrokerLoop {
     fn wait(&mut self, events: &mut Events) -> io::Result<()> {
         let timeout = if self.again.is_empty() {
             let held = self.held.first().map(|(at, _)| *at);
@@ -154,7 +154,7 @@ impl Server {
         self.poll.registry().register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
         self.broker.stats.connections += 1;
         let tls = self.tls.as_ref().map(NullBrokerTls::open).transpose()?;
-        self.connections.insert(token, Connection::new(stream, tls));
+        self.connections.insert(token, NullBrokerConnection::new(stream, tls));
         Ok(())
     }
 

@@ -2,14 +2,14 @@
 //!
 //! Produce requests are never held: the parser walks from one length to the next, keeps the 61-byte head of
 //! each batch and skips the rest, so that a caller can drop those bytes without even reading them
-//! ([`Session::skip_ahead`]). Other requests are small and collected whole.
+//! ([`RequestSession::skip_ahead`]). Other requests are small and collected whole.
 
-use super::answer::{self, Answered, Broker};
+use super::answer::{self, AnswerTime, SharedState};
 use super::outbox::Outbox;
 use super::topics::TopicId;
 use crate::codec::batch::{BatchHead, HEAD_BYTES};
 use crate::codec::produce::{ProduceResponse, ProduceStart};
-use crate::codec::{Api, RequestHead, TopicRef, code, raw_count, topic_name};
+use crate::codec::{ApiKind, RequestHead, TopicRef, code, raw_count, topic_name};
 use kdyno_kafka::wire::{FRAME_BYTES_MAX, Reader, Result, WireError};
 
 /// Longest piece of a produce request that must be seen in one go: two classic strings and some tags.
@@ -23,7 +23,7 @@ const ENTRIES_MAX: u64 = 16_384;
 
 /// What comes next in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum ParseState {
     FrameLength,
     Header,
     Collect,
@@ -38,7 +38,7 @@ enum Step {
 
 /// The produce request that is being walked.
 #[derive(Debug)]
-struct Produce {
+struct OpenProduce {
     response: ProduceResponse,
     answered: bool,
     topics_left: u32,
@@ -53,15 +53,15 @@ struct Produce {
 
 /// The conversation.
 #[derive(Debug)]
-pub(super) struct Session {
-    step: Step,
+pub(super) struct RequestSession {
+    step: ParseState,
     head: Option<RequestHead>,
     /// Bytes of the present frame not consumed.
     frame_left: usize,
     /// Bytes to skip before the next step.
     skip: usize,
     collected: Vec<u8>,
-    produce: Option<Produce>,
+    produce: Option<OpenProduce>,
     /// The response to the present produce request, as far as it is known.
     response: Vec<u8>,
     /// Whole answers that wait to be sent.
@@ -71,11 +71,11 @@ pub(super) struct Session {
     pub wait_ms: Option<u32>,
 }
 
-impl Session {
+impl RequestSession {
     /// A fresh connection.
     pub fn new() -> Self {
         Self {
-            step: Step::FrameLength,
+            step: ParseState::FrameLength,
             head: None,
             frame_left: 0,
             skip: 0,
@@ -101,7 +101,7 @@ impl Session {
 
     /// True between requests, when nothing of one was consumed.
     pub fn is_between_requests(&self) -> bool {
-        self.step == Step::FrameLength
+        self.step == ParseState::FrameLength
     }
 
     /// True when [`feed`](Self::feed) consumes nothing because of answers that have to leave first.
@@ -119,7 +119,7 @@ impl Session {
     ///
     /// # Errors
     /// The bytes are no request that is spoken here; the connection is of no use any more.
-    pub fn feed(&mut self, bytes: &[u8], broker: &mut Broker) -> Result<usize> {
+    pub fn feed(&mut self, bytes: &[u8], broker: &mut SharedState) -> Result<usize> {
         let mut at = 0;
         while !self.is_paused() {
             let skip = self.skip.min(bytes.len() - at);
@@ -129,7 +129,7 @@ impl Session {
                 break;
             }
             let rest = &bytes[at..];
-            let in_frame = self.step != Step::FrameLength;
+            let in_frame = self.step != ParseState::FrameLength;
             let seen = if in_frame { &rest[..rest.len().min(self.frame_left)] } else { rest };
             let frame_is_cut = in_frame && seen.len() == self.frame_left;
             let mut reader = Reader::new(seen);
@@ -152,18 +152,18 @@ impl Session {
     }
 
     /// One step: reads its piece whole or changes nothing. False when it waits for more bytes of its own.
-    fn step(&mut self, reader: &mut Reader<'_>, broker: &mut Broker) -> Result<bool> {
+    fn step(&mut self, reader: &mut Reader<'_>, broker: &mut SharedState) -> Result<bool> {
         match self.step {
-            Step::FrameLength => self.frame_length(reader)?,
-            Step::Header => self.header(reader)?,
-            Step::Collect => return self.collect(reader, broker),
-            Step::ProduceStart => self.produce_start(reader)?,
-            Step::Topic => self.topic(reader, broker)?,
-            Step::Partition => self.partition(reader)?,
-            Step::Batch => self.batch(reader)?,
-            Step::PartitionEnd => self.partition_end(reader, broker)?,
-            Step::TopicEnd => self.topic_end(reader)?,
-            Step::ProduceEnd => self.produce_end(reader, broker)?,
+            ParseState::FrameLength => self.frame_length(reader)?,
+            ParseState::Header => self.header(reader)?,
+            ParseState::Collect => return self.collect(reader, broker),
+            ParseState::ProduceStart => self.produce_start(reader)?,
+            ParseState::Topic => self.topic(reader, broker)?,
+            ParseState::Partition => self.partition(reader)?,
+            ParseState::Batch => self.batch(reader)?,
+            ParseState::PartitionEnd => self.partition_end(reader, broker)?,
+            ParseState::TopicEnd => self.topic_end(reader)?,
+            ParseState::ProduceEnd => self.produce_end(reader, broker)?,
         }
         Ok(true)
     }
@@ -174,23 +174,23 @@ impl Session {
             .ok()
             .filter(|length| *length <= FRAME_BYTES_MAX)
             .ok_or(WireError::Length { what: "frame", length: length.into() })?;
-        self.step = Step::Header;
+        self.step = ParseState::Header;
         Ok(())
     }
 
     fn header(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let before = reader.remaining();
-        let head = RequestHead::read(reader, Api::versions)?;
+        let head = RequestHead::read(reader, ApiKind::versions)?;
         let body = self.frame_left - (before - reader.remaining());
-        self.step = if head.api == Api::Produce { Step::ProduceStart } else { Step::Collect };
-        if self.step == Step::Collect && body > COLLECTED_BYTES_MAX {
+        self.step = if head.api == ApiKind::Produce { ParseState::ProduceStart } else { ParseState::Collect };
+        if self.step == ParseState::Collect && body > COLLECTED_BYTES_MAX {
             return Err(WireError::Length { what: "request", length: body as i64 });
         }
         self.head = Some(head);
         Ok(())
     }
 
-    fn collect(&mut self, reader: &mut Reader<'_>, broker: &mut Broker) -> Result<bool> {
+    fn collect(&mut self, reader: &mut Reader<'_>, broker: &mut SharedState) -> Result<bool> {
         let head = self.present_head()?;
         let whole = reader.remaining() == self.frame_left;
         let bytes = reader.take(reader.remaining())?;
@@ -206,12 +206,12 @@ impl Session {
             let collected = std::mem::take(&mut self.collected);
             answer::answer(&head, &collected, broker, self.outbox.end())?
         };
-        if let Answered::AfterMs(wait_ms) = answered {
+        if let AnswerTime::AfterMs(wait_ms) = answered {
             self.outbox.hold_from(position);
             self.wait_ms = Some(wait_ms);
         }
         broker.stats.requests += 1;
-        self.step = Step::FrameLength;
+        self.step = ParseState::FrameLength;
         Ok(true)
     }
 
@@ -221,7 +221,7 @@ impl Session {
         let topics = raw_count(reader, head.flexible)?.unwrap_or(0);
         let entries = count_entries(0, topics)?;
         self.response.clear();
-        self.produce = Some(Produce {
+        self.produce = Some(OpenProduce {
             response: ProduceResponse::begin(&mut self.response, &head, topics as usize),
             answered: start.acks != 0,
             topics_left: topics,
@@ -232,11 +232,11 @@ impl Session {
             records: 0,
             entries,
         });
-        self.step = if topics == 0 { Step::ProduceEnd } else { Step::Topic };
+        self.step = if topics == 0 { ParseState::ProduceEnd } else { ParseState::Topic };
         Ok(())
     }
 
-    fn topic(&mut self, reader: &mut Reader<'_>, broker: &mut Broker) -> Result<()> {
+    fn topic(&mut self, reader: &mut Reader<'_>, broker: &mut SharedState) -> Result<()> {
         let flexible = self.present_head()?.flexible;
         let name = topic_name(reader, flexible)?;
         let partitions = raw_count(reader, flexible)?.unwrap_or(0);
@@ -246,7 +246,7 @@ impl Session {
         produce.partitions_left = partitions;
         produce.topic = broker.topics.id_or_new(name);
         produce.response.topic(&mut self.response, TopicRef::named(name), partitions as usize);
-        self.step = if partitions == 0 { Step::TopicEnd } else { Step::Partition };
+        self.step = if partitions == 0 { ParseState::TopicEnd } else { ParseState::Partition };
         Ok(())
     }
 
@@ -265,7 +265,7 @@ impl Session {
         produce.partition = partition;
         produce.records = 0;
         produce.set_left = set;
-        self.step = if set == 0 { Step::PartitionEnd } else { Step::Batch };
+        self.step = if set == 0 { ParseState::PartitionEnd } else { ParseState::Batch };
         Ok(())
     }
 
@@ -282,12 +282,12 @@ impl Session {
         produce.records += u64::from(batch.records);
         self.skip = batch.bytes - HEAD_BYTES;
         if produce.set_left == 0 {
-            self.step = Step::PartitionEnd;
+            self.step = ParseState::PartitionEnd;
         }
         Ok(())
     }
 
-    fn partition_end(&mut self, reader: &mut Reader<'_>, broker: &mut Broker) -> Result<()> {
+    fn partition_end(&mut self, reader: &mut Reader<'_>, broker: &mut SharedState) -> Result<()> {
         reader.skip_tags(self.present_head()?.flexible)?;
         let produce = self.produce.as_mut().ok_or(OUT_OF_STEP)?;
         let index = produce.partition;
@@ -300,7 +300,7 @@ impl Session {
         if base.is_some() {
             broker.stats.records = broker.stats.records.saturating_add(produce.records);
         }
-        self.step = if produce.partitions_left == 0 { Step::TopicEnd } else { Step::Partition };
+        self.step = if produce.partitions_left == 0 { ParseState::TopicEnd } else { ParseState::Partition };
         Ok(())
     }
 
@@ -308,11 +308,11 @@ impl Session {
         reader.skip_tags(self.present_head()?.flexible)?;
         let produce = self.produce.as_mut().ok_or(OUT_OF_STEP)?;
         produce.response.end_topic(&mut self.response);
-        self.step = if produce.topics_left == 0 { Step::ProduceEnd } else { Step::Topic };
+        self.step = if produce.topics_left == 0 { ParseState::ProduceEnd } else { ParseState::Topic };
         Ok(())
     }
 
-    fn produce_end(&mut self, reader: &mut Reader<'_>, broker: &mut Broker) -> Result<()> {
+    fn produce_end(&mut self, reader: &mut Reader<'_>, broker: &mut SharedState) -> Result<()> {
         let before = reader.remaining();
         reader.skip_tags(self.present_head()?.flexible)?;
         let left = self.frame_left - (before - reader.remaining());
@@ -326,7 +326,7 @@ impl Session {
         }
         broker.stats.requests += 1;
         broker.stats.produce_requests += 1;
-        self.step = Step::FrameLength;
+        self.step = ParseState::FrameLength;
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! The null broker against an independent codec, any split of its input, hostile bytes and real sockets.
 
-use super::answer::Broker;
-use super::session::Session;
+use super::answer::SharedState;
+use super::session::RequestSession;
 use super::{FetchAnswer, NullBrokerOptions, NullBrokerStats, NullBrokerTls, serve, serve_tls};
 use crate::codec::batch::prebuilt;
 use crate::codec::oracle::{produce, request, response, topic};
-use crate::codec::{Api, code};
+use crate::codec::{ApiKind, code};
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
@@ -18,7 +18,7 @@ use kafka_protocol::messages::{
 };
 use kafka_protocol::records::RecordBatchDecoder;
 use kdyno_kafka::security::tls::stores::{StoreKind, trusted};
-use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsVersion};
+use kdyno_kafka::security::tls::{TlsConfig, TlsSessions, TlsVersion};
 use kdyno_kafka::session::SessionFactory as _;
 use proptest::prelude::*;
 use std::io::{self, IoSlice, Read, Write};
@@ -27,12 +27,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub(super) fn broker(fetch: FetchAnswer) -> Broker {
-    Broker::new("127.0.0.1".into(), 9092, &NullBrokerOptions { partitions: 3, fetch })
+pub(super) fn broker(fetch: FetchAnswer) -> SharedState {
+    SharedState::new("127.0.0.1".into(), 9092, &NullBrokerOptions { partitions: 3, fetch })
 }
 
 /// Feeds everything at once and returns the answers.
-pub(super) fn talk(session: &mut Session, broker: &mut Broker, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn talk(session: &mut RequestSession, broker: &mut SharedState, bytes: &[u8]) -> Vec<u8> {
     let used = session.feed(bytes, broker).expect("understood");
     assert_eq!(used, bytes.len());
     std::mem::take(session.outbox.end())
@@ -41,7 +41,7 @@ pub(super) fn talk(session: &mut Session, broker: &mut Broker, bytes: &[u8]) -> 
 #[test]
 fn produce_is_answered_with_running_offsets_in_every_version() {
     for version in 3..=9 {
-        let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+        let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
         let two_batches = [prebuilt(10, 100), prebuilt(5, 7)].concat();
         for round in 0..3 {
             let body = produce(1, "t", &[(0, two_batches.clone()), (2, prebuilt(1, 50_000)), (3, vec![])]);
@@ -63,7 +63,7 @@ fn produce_is_answered_with_running_offsets_in_every_version() {
 
 #[test]
 fn acks_0_has_no_answer() {
-    let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+    let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
     let body = produce(0, "t", &[(0, prebuilt(4, 10))]);
     assert!(talk(&mut session, &mut broker, &request(ApiKey::Produce, 9, 1, &body)).is_empty());
     assert_eq!(broker.stats.records, 4);
@@ -75,7 +75,7 @@ fn acks_0_has_no_answer() {
 
 #[test]
 fn api_versions_in_every_version_and_beyond() {
-    let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+    let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
     for version in 0..=4 {
         let frame = request(ApiKey::ApiVersions, version, 5, &ApiVersionsRequest::default());
         let mut out = talk(&mut session, &mut broker, &frame);
@@ -83,7 +83,7 @@ fn api_versions_in_every_version_and_beyond() {
         let (_, answer) = response::<ApiVersionsResponse>(&mut out, if spoken { version } else { 0 });
         assert_eq!(answer.error_code, if spoken { 0 } else { code::UNSUPPORTED_VERSION });
         let groups = [8, 9, 11, 12, 13, 14, 68];
-        assert_eq!(answer.api_keys.len(), Api::ALL.len() - groups.len());
+        assert_eq!(answer.api_keys.len(), ApiKind::ALL.len() - groups.len());
         assert!(answer.api_keys.iter().all(|api| !groups.contains(&api.api_key)), "it keeps no groups");
         let produce = &answer.api_keys[0];
         assert_eq!((produce.api_key, produce.min_version, produce.max_version), (0, 3, 9));
@@ -92,7 +92,7 @@ fn api_versions_in_every_version_and_beyond() {
 
 #[test]
 fn topics_are_created_described_and_deleted() {
-    let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+    let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
     for (create_version, delete_version) in [(2, 1), (5, 4)] {
         let new = |name: &str, partitions, replicas| {
             CreatableTopic::default()
@@ -122,7 +122,7 @@ fn topics_are_created_described_and_deleted() {
 }
 
 /// Asks in all versions, which must agree.
-fn partitions_of(session: &mut Session, broker: &mut Broker, name: &str) -> usize {
+fn partitions_of(session: &mut RequestSession, broker: &mut SharedState, name: &str) -> usize {
     let mut counts: Vec<usize> = (0..=9)
         .map(|version| {
             let wanted = MetadataRequestTopic::default().with_name(Some(topic(name)));
@@ -141,7 +141,7 @@ fn partitions_of(session: &mut Session, broker: &mut Broker, name: &str) -> usiz
 
 #[test]
 fn offsets_configs_and_producer_ids() {
-    let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+    let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
     let body = produce(1, "t", &[(1, prebuilt(12, 10))]);
     talk(&mut session, &mut broker, &request(ApiKey::Produce, 9, 2, &body));
     for version in 1..=6 {
@@ -185,7 +185,7 @@ fn fetch(version: i16, offsets: &[i64], max_bytes: i32) -> Vec<u8> {
 fn fetch_gets_a_valid_batch_at_the_asked_offset() {
     for version in 4..=12 {
         let mut broker = broker(FetchAnswer::Batch { records: 20, value_bytes: 100 });
-        let mut session = Session::new();
+        let mut session = RequestSession::new();
         let mut out = talk(&mut session, &mut broker, &fetch(version, &[40, 7, 0], 4000));
         let (_, answer) = response::<FetchResponse>(&mut out, version);
         let partitions = &answer.responses[0].partitions;
@@ -203,7 +203,7 @@ fn fetch_gets_a_valid_batch_at_the_asked_offset() {
 
 #[test]
 fn an_empty_fetch_waits_and_holds_back_what_follows() {
-    let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+    let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
     let versions = request(ApiKey::ApiVersions, 0, 1, &ApiVersionsRequest::default());
     let input = [versions.clone(), fetch(12, &[0], 1000), versions.clone()].concat();
     let used = session.feed(&input, &mut broker).expect("understood");
@@ -238,7 +238,7 @@ fn conversation() -> Vec<u8> {
 
 /// Feeds `bytes` in pieces, dropping part of what may be skipped, as the socket's owner does.
 fn feed_in_pieces(bytes: &[u8], pieces: &[usize]) -> (Vec<u8>, NullBrokerStats) {
-    let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+    let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
     let (mut consumed, mut given) = (0, 0);
     let mut pieces = pieces.iter().cycle();
     while consumed < bytes.len() {
@@ -273,7 +273,7 @@ proptest! {
         let at = at.index(400);
         bytes[at] = value;
         bytes.truncate(end.index(bytes.len()) + 1);
-        let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+        let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
         if let Ok(used) = session.feed(&bytes, &mut broker) {
             prop_assert!(used <= bytes.len());
         }
@@ -282,7 +282,7 @@ proptest! {
 
     #[test]
     fn garbage_never_makes_it_hold_more_than_was_sent(bytes in prop::collection::vec(any::<u8>(), 0..4096)) {
-        let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+        let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
         let _ = session.feed(&bytes, &mut broker);
         prop_assert!(session.held_bytes() <= 4 * bytes.len() + 4096);
     }
@@ -309,20 +309,20 @@ fn huge_claims_are_refused_before_anything_is_held() {
         ),
     ];
     for (what, bytes) in claims {
-        let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+        let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
         assert!(session.feed(&bytes, &mut broker).is_err(), "{what}");
         assert!(session.held_bytes() < 4096, "{what}");
     }
 }
 
 /// A null broker on its own thread, ended at the latest when this goes out of scope.
-struct Running {
+struct RunningBroker {
     address: std::net::SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<NullBrokerStats>>,
 }
 
-impl Running {
+impl RunningBroker {
     fn start(options: NullBrokerOptions) -> Self {
         Self::serving(move |listener, stop| serve(listener, options, stop))
     }
@@ -350,7 +350,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningBroker {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -367,7 +367,7 @@ fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
 
 #[test]
 fn real_sockets_large_and_small_batches_interleaved() {
-    let running = Running::start(NullBrokerOptions { partitions: 4, ..Default::default() });
+    let running = RunningBroker::start(NullBrokerOptions { partitions: 4, ..Default::default() });
     let mut stream = running.connect();
     let rounds = 40;
     let mut sent_bytes = 0;
@@ -405,10 +405,10 @@ fn in_tls_every_batch_is_counted_and_answered() {
         let tls = NullBrokerTls::new(&[version], &[]).expect("tls");
         let trusted = trusted(StoreKind::Pem, tls.certificate_pem.as_bytes(), None).expect("its certificate");
         let options = NullBrokerOptions { partitions: 4, ..Default::default() };
-        let running = Running::serving(move |listener, stop| serve_tls(listener, options, tls, stop));
+        let running = RunningBroker::serving(move |listener, stop| serve_tls(listener, options, tls, stop));
         let (identity, ciphers) = (None, Vec::new());
         let config = TlsConfig { trusted, identity, checks_hostname: true, versions: vec![version], ciphers };
-        let mut session = Tls::new(config).expect("sessions").open("127.0.0.1").expect("a session");
+        let mut session = TlsSessions::new(config).expect("sessions").open("127.0.0.1").expect("a session");
         let mut stream = running.connect();
         let (mut answers, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
         for round in 0..20 {
@@ -437,7 +437,7 @@ fn in_tls_every_batch_is_counted_and_answered() {
 
 #[test]
 fn a_hostile_connection_is_closed_and_others_live_on() {
-    let running = Running::start(NullBrokerOptions::default());
+    let running = RunningBroker::start(NullBrokerOptions::default());
     let mut good = running.connect();
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0, 0, 0, 9, 0, 3, 0, 99, 0, 0, 0, 0, 0], &[255; 64]] {
         let mut bad = running.connect();
@@ -456,7 +456,7 @@ fn a_hostile_connection_is_closed_and_others_live_on() {
 #[test]
 fn a_client_that_never_reads_is_held_within_bounds() {
     let batch = FetchAnswer::Batch { records: 100, value_bytes: 10_000 };
-    let running = Running::start(NullBrokerOptions { partitions: 1, fetch: batch });
+    let running = RunningBroker::start(NullBrokerOptions { partitions: 1, fetch: batch });
     let mut deaf = running.connect();
     deaf.set_nonblocking(true).expect("nonblocking");
     let frame = fetch(12, &[0], 1 << 20);

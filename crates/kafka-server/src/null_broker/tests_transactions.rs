@@ -1,7 +1,7 @@
 //! What the null broker says of transactions, against an independent codec.
 
 use super::FetchAnswer;
-use super::session::Session;
+use super::session::RequestSession;
 use super::tests::{broker, talk};
 use crate::codec::oracle::{request, response, topic};
 use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
@@ -14,7 +14,7 @@ use kafka_protocol::protocol::StrBytes;
 /// It coordinates every transaction, and takes whatever it hears of one.
 #[test]
 fn transactions_in_every_version() {
-    let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
+    let (mut session, mut broker) = (RequestSession::new(), broker(FetchAnswer::Empty));
     let id = || TransactionalId(StrBytes::from_static_str("mine"));
     for version in 0..=4 {
         let mut body = FindCoordinatorRequest::default();

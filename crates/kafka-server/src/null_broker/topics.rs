@@ -15,7 +15,7 @@ pub(super) const PARTITIONS_MAX: u32 = 100_000;
 pub(super) type TopicId = u64;
 
 #[derive(Debug)]
-struct Topic {
+struct TopicState {
     partitions: u32,
     /// Next offset of each partition; grows to the highest partition written to.
     next_offsets: Vec<i64>,
@@ -23,17 +23,17 @@ struct Topic {
 
 /// All topics.
 #[derive(Debug)]
-pub(super) struct Topics {
+pub(super) struct HostedTopics {
     default_partitions: u32,
     ids: BTreeMap<Box<str>, TopicId>,
-    topics: HashMap<TopicId, Topic>,
+    topics: HashMap<TopicId, TopicState>,
     next_id: TopicId,
     partitions_kept: usize,
     /// Names deleted and not used since: they exist no longer, unlike names never heard of.
     deleted: BTreeSet<Box<str>>,
 }
 
-impl Topics {
+impl HostedTopics {
     /// No topics yet; one not created exists with `default_partitions` partitions.
     pub fn new(default_partitions: u32) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Topics {
         self.next_id += 1;
         self.ids.insert(name.into(), id);
         self.deleted.remove(name);
-        self.topics.insert(id, Topic { partitions, next_offsets: Vec::new() });
+        self.topics.insert(id, TopicState { partitions, next_offsets: Vec::new() });
         Some(id)
     }
 

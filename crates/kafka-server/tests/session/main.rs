@@ -9,16 +9,16 @@ use kdyno_kafka::admin::{Admin, ConfigOf, OffsetAt};
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionsConfig};
 use kdyno_kafka::client::Client;
-use kdyno_kafka::connection::Refusal;
-use kdyno_kafka::consumer::{self, Consumer, ConsumerConfig, Isolation, Partitions, Reading};
+use kdyno_kafka::connection::PermanentError;
+use kdyno_kafka::consumer::{self, Consumer, ConsumerConfig, FetchDepth, FetchIsolation, Partitions};
 use kdyno_kafka::messages::Api;
 use kdyno_kafka::producer::{
-    Bodies, Outcome, Partitioner, ProducerClient, ProducerConfig, RecordShape, Sealed,
+    Bodies, Delivery, Partitioner, ProducerClient, ProducerConfig, RecordShape, Sealed,
 };
 use kdyno_kafka::records::{BodySum, Compression, encode_record};
-use kdyno_kafka::security::Security;
-use kdyno_kafka::session::Session;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Stored, tcp};
+use kdyno_kafka::security::ConnectionSecurity;
+use kdyno_kafka::session::SecureSession;
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, StoredAnyway, tcp};
 use std::collections::BTreeMap;
 use std::io::{IoSlice, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -53,13 +53,13 @@ impl Bodies<()> for Plain {
     fn recycle(&mut self, _body: Bytes) {}
 }
 
-fn in_toys() -> Security {
-    Security { sessions: Some(Arc::new(Toys)), login: None }
+fn in_toys() -> ConnectionSecurity {
+    ConnectionSecurity { sessions: Some(Arc::new(Toys)), login: None }
 }
 
 fn connections(cluster: &FakeCluster, between: Between, needs: &'static [Api]) -> ConnectionsConfig {
     let security = match between {
-        Between::Nothing => Security::default(),
+        Between::Nothing => ConnectionSecurity::default(),
         _ => in_toys(),
     };
     ConnectionsConfig {
@@ -139,7 +139,7 @@ fn produce(wire: &mut Wire, client: &mut ProducerClient<()>) -> Vec<ConnectionEv
         left == 0 && producer.is_idle()
     });
     for (batch, outcome) in outcomes {
-        let Outcome::Acknowledged { written_ns, received_ns } = outcome else { panic!("{outcome:?}") };
+        let Delivery::Acknowledged { written_ns, received_ns } = outcome else { panic!("{outcome:?}") };
         assert!(batch.created_ns <= written_ns && written_ns <= received_ns, "{batch:?} {outcome:?}");
     }
     client.connections_mut().take_events().into_iter().map(|(_, event)| event).collect()
@@ -149,9 +149,9 @@ fn produce(wire: &mut Wire, client: &mut ProducerClient<()>) -> Vec<ConnectionEv
 fn what_is_produced_is_fetched_in_a_session_as_without() {
     for between in [Between::Nothing, Between::Session] {
         let mut cluster = cluster();
-        cluster.script().request(5).close(Stored::No);
-        cluster.script().request(9).drop_request(Stored::No);
-        cluster.script().request(12).fail(7, Stored::No);
+        cluster.script().request(5).close(StoredAnyway::No);
+        cluster.script().request(9).drop_request(StoredAnyway::No);
+        cluster.script().request(12).fail(7, StoredAnyway::No);
         let mut client = producer(&cluster, between);
         let mut wire = Wire::new(cluster, between, 0);
         let events = produce(&mut wire, &mut client);
@@ -181,8 +181,8 @@ fn fetch(wire: &mut Wire, between: Between) -> u64 {
         fetch_bytes_max: 1 << 20,
         partition_bytes_max: 1 << 18,
         retry_backoff_ns: SECOND / 10,
-        isolation: Isolation::ReadUncommitted,
-        reading: Reading::Decode,
+        isolation: FetchIsolation::ReadUncommitted,
+        reading: FetchDepth::Decode,
         holds_fetched: false,
         rack: String::new(),
         metadata_max_age_ns: 300 * SECOND,
@@ -207,7 +207,7 @@ fn a_session_that_is_refused_is_told_and_not_tried_again() {
     let mut wire = Wire::new(cluster, Between::RefusingSession, 0);
     rounds(&mut wire, &mut client, |client, _| client.connections().refusal().is_some());
     let refusal = client.connections().refusal().expect("a refusal").clone();
-    assert!(matches!(refusal, Refusal::Session(_)), "{refusal:?}");
+    assert!(matches!(refusal, PermanentError::Session(_)), "{refusal:?}");
     assert_eq!(refusal.to_string(), "TLS handshake failed: the other end said no");
     wire.now_ns += 1_000 * SECOND;
     wire.round(&mut client);

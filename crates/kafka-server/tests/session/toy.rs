@@ -1,7 +1,7 @@
 //! A session that is no protection but has all the habits of one: it speaks before the first frame, asks in
 //! between, cuts what it carries into records of its own and changes every byte.
 
-use kdyno_kafka::session::{Session, SessionError, SessionFactory};
+use kdyno_kafka::session::{SecureSession, SessionError, SessionFactory};
 use std::io::{self, IoSlice};
 
 /// Plaintext of one record at most; shorter than most requests.
@@ -81,7 +81,7 @@ impl Toy {
     }
 }
 
-impl Session for Toy {
+impl SecureSession for Toy {
     fn receive(&mut self, ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError> {
         self.received.extend_from_slice(ciphertext);
         while let Some(header) = self.received.first_chunk::<HEADER_BYTES>() {
@@ -130,7 +130,7 @@ impl Session for Toy {
 pub struct Toys;
 
 impl SessionFactory for Toys {
-    fn open(&self, host: &str) -> Result<Box<dyn Session>, SessionError> {
+    fn open(&self, host: &str) -> Result<Box<dyn SecureSession>, SessionError> {
         assert!(!host.is_empty());
         Ok(Box::new(Toy::client()))
     }

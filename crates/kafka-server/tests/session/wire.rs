@@ -3,9 +3,9 @@
 use crate::toy::Toy;
 use kdyno_kafka::broker_connections::ConnectionState;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::connection::{ConnectionError, Written};
-use kdyno_kafka::session::Session;
-use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
+use kdyno_kafka::connection::{ConnectionError, WriteProgress};
+use kdyno_kafka::session::SecureSession;
+use kdyno_kafka_server::fake_broker::{ClusterOutput, ConnId, FakeCluster};
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 
@@ -88,9 +88,9 @@ impl Wire {
             let mut space = [0; WRITE_BYTES];
             let mut room = &mut space[..];
             match queues.write_to(&mut room).expect("there is room") {
-                Written::Nothing => return,
-                Written::Bytes => {}
-                Written::Request => queues.stamp_written(self.now_ns),
+                WriteProgress::Nothing => return,
+                WriteProgress::Bytes => {}
+                WriteProgress::Request => queues.stamp_written(self.now_ns),
             }
             let left = room.len();
             let written = space[..WRITE_BYTES - left].to_vec();
@@ -109,14 +109,14 @@ impl Wire {
 
     fn serve(&mut self) {
         for output in self.cluster.poll(self.now_ns) {
-            let (Output::Bytes { conn, .. } | Output::Close { conn }) = &output;
+            let (ClusterOutput::Bytes { conn, .. } | ClusterOutput::Close { conn }) = &output;
             let Some(socket) = self.sockets.values_mut().find(|socket| socket.peer == *conn) else {
                 continue;
             };
             match (output, &mut socket.session) {
-                (Output::Close { .. }, _) => socket.is_closed = true,
-                (Output::Bytes { bytes, .. }, None) => socket.to_client.extend(bytes),
-                (Output::Bytes { bytes, .. }, Some(session)) => {
+                (ClusterOutput::Close { .. }, _) => socket.is_closed = true,
+                (ClusterOutput::Bytes { bytes, .. }, None) => socket.to_client.extend(bytes),
+                (ClusterOutput::Bytes { bytes, .. }, Some(session)) => {
                     session.send(&[IoSlice::new(&bytes)]);
                     session.write_to(&mut socket.to_client).expect("a vector takes all");
                 }

@@ -1,7 +1,7 @@
 //! How the brokers of a cluster are reached.
 
 use super::{Admin, Result};
-use crate::security::Security;
+use crate::security::ConnectionSecurity;
 use std::time::Duration;
 
 /// Addresses of a cluster, and how connections to them are secured.
@@ -10,13 +10,13 @@ pub struct Access {
     /// `host:port` to ask first.
     pub bootstrap: Vec<String>,
     /// TLS and login.
-    pub security: Security,
+    pub security: ConnectionSecurity,
 }
 
 impl Access {
     /// Without TLS and login.
     pub fn plaintext(bootstrap: Vec<String>) -> Self {
-        Self { bootstrap, security: Security::default() }
+        Self { bootstrap, security: ConnectionSecurity::default() }
     }
 
     /// As [`Admin::connect`], in this way.

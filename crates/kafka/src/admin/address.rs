@@ -50,12 +50,12 @@ impl Deadline {
 
 /// Host and port of a broker.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Address {
+pub(super) struct BrokerAddress {
     pub host: String,
     port: u16,
 }
 
-impl Address {
+impl BrokerAddress {
     /// As a broker advertises it.
     pub fn new(host: &str, port: i32) -> Result<Self> {
         match u16::try_from(port) {
@@ -76,7 +76,7 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for BrokerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A broker may advertise anything.
         let host = words::of_broker(&self.host);
@@ -88,7 +88,7 @@ impl fmt::Display for Address {
 }
 
 /// Tries every address of the host name. The look-up itself is the system's and has its own limits.
-pub(super) fn connect(address: &Address, deadline: Deadline) -> Result<TcpStream> {
+pub(super) fn connect(address: &BrokerAddress, deadline: Deadline) -> Result<TcpStream> {
     let name = address.to_string();
     let found = (address.host.as_str(), address.port).to_socket_addrs();
     let found: Vec<_> = match found {
@@ -127,10 +127,10 @@ mod tests {
     #[test]
     fn addresses_are_read_and_printed() {
         for text in ["broker-1.example:9092", "127.0.0.1:1", "[::1]:65535"] {
-            assert_eq!(Address::parse(text).unwrap().to_string(), text);
+            assert_eq!(BrokerAddress::parse(text).unwrap().to_string(), text);
         }
         for text in ["", "host", "host:", ":9092", "host:0", "host:70000", "::1:9092", "host:-1", "[::1]"] {
-            let error = Address::parse(text).unwrap_err().to_string();
+            let error = BrokerAddress::parse(text).unwrap_err().to_string();
             assert_eq!(error, format!("{text:?} is not an address of the form host:port"));
         }
     }

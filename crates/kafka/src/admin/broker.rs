@@ -1,36 +1,36 @@
 //! A [`Connection`] to one broker over a blocking socket: a request, then its response, within a deadline.
 
-use super::address::{Address, Deadline, connect, timed_out};
+use super::address::{BrokerAddress, Deadline, connect, timed_out};
 use super::error::{AdminError, Result};
-use crate::connection::{Connection, ConnectionError, Refusal, Written};
+use crate::connection::{Connection, ConnectionError, PermanentError, WriteProgress};
 use crate::errors::ErrorCode;
-use crate::messages::{Api, Request, VersionError, m03_metadata, m18_api_versions};
-use crate::security::Security;
+use crate::messages::{Api, ApiVersionError, Request, m03_metadata, m18_api_versions};
+use crate::security::ConnectionSecurity;
 use crate::{wire, words};
 use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::Instant;
 
 /// Largest response. One is read at a time, and the connection that read a large one gives its memory back
-/// ([`Broker::call`]), so this is nearly all that the responses of an admin client take, however many brokers
+/// ([`AdminConnection::call`]), so this is nearly all that the responses of an admin client take, however many brokers
 /// there are: metadata of 100,000 partitions with three replicas each takes a third of it.
 pub(super) const FRAME_BYTES_MAX: usize = 16 << 20;
 
 /// A connection that is up.
 #[derive(Debug)]
-pub(super) struct Broker {
-    pub(super) address: Address,
+pub(super) struct AdminConnection {
+    pub(super) address: BrokerAddress,
     stream: TcpStream,
     connection: Connection<()>,
     opened: Instant,
 }
 
-impl Broker {
+impl AdminConnection {
     /// Connects, and waits for session and handshake.
     pub(super) fn open(
-        address: &Address,
+        address: &BrokerAddress,
         client_id: &str,
-        security: &Security,
+        security: &ConnectionSecurity,
         deadline: Deadline,
     ) -> Result<Self> {
         let stream = connect(address, deadline)?;
@@ -88,7 +88,7 @@ impl Broker {
     }
 
     /// The newest version of an API that both ends speak.
-    pub(super) fn version(&self, api: &Api) -> std::result::Result<i16, VersionError> {
+    pub(super) fn version(&self, api: &Api) -> std::result::Result<i16, ApiVersionError> {
         self.connection.version(api)
     }
 
@@ -142,9 +142,9 @@ impl Broker {
         loop {
             self.stream.set_write_timeout(Some(deadline.wait()?))?;
             match retry_interrupted(|| self.connection.write_to(&mut self.stream))? {
-                Written::Nothing => return Ok(()),
-                Written::Bytes => {}
-                Written::Request => self.connection.stamp_written(self.now_ns()),
+                WriteProgress::Nothing => return Ok(()),
+                WriteProgress::Bytes => {}
+                WriteProgress::Request => self.connection.stamp_written(self.now_ns()),
             }
         }
     }
@@ -158,15 +158,17 @@ impl Broker {
         let (address, api) = (self.address.to_string(), api.name);
         match error {
             ConnectionError::Wire(source) => AdminError::Wire { address, api, source },
-            ConnectionError::Refused(Refusal::Version(source)) => AdminError::Version { address, source },
+            ConnectionError::Refused(PermanentError::Version(source)) => {
+                AdminError::Version { address, source }
+            }
             ConnectionError::Handshake { api, error: code }
-            | ConnectionError::Refused(Refusal::Handshake { api, error: code }) => {
+            | ConnectionError::Refused(PermanentError::Handshake { api, error: code }) => {
                 AdminError::Broker { address, api, subject: String::new(), code, message: String::new() }
             }
-            ConnectionError::Session(source) | ConnectionError::Refused(Refusal::Session(source)) => {
+            ConnectionError::Session(source) | ConnectionError::Refused(PermanentError::Session(source)) => {
                 AdminError::Session { address, source }
             }
-            ConnectionError::Refused(Refusal::Login(source)) => AdminError::Login { address, source },
+            ConnectionError::Refused(PermanentError::Login(source)) => AdminError::Login { address, source },
             ConnectionError::ClosedEarly { when, cause } => AdminError::ClosedEarly { address, when, cause },
             ConnectionError::Io(error) => match error.kind() {
                 ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => AdminError::Closed { address, api },
@@ -178,7 +180,7 @@ impl Broker {
             | ConnectionError::TimedOut(_)
             | ConnectionError::NotConnected(_)
             | ConnectionError::Left(_)
-            | ConnectionError::Refused(Refusal::Topic { .. } | Refusal::OtherCluster { .. }) => {
+            | ConnectionError::Refused(PermanentError::Topic { .. } | PermanentError::OtherCluster { .. }) => {
                 AdminError::Closed { address, api }
             }
         }

@@ -1,7 +1,7 @@
 //! What can go wrong between the admin client and brokers.
 
 use crate::errors::ErrorCode;
-use crate::messages::VersionError;
+use crate::messages::ApiVersionError;
 use crate::security::sasl::LoginError;
 use crate::session::SessionError;
 use crate::wire::WireError;
@@ -93,7 +93,7 @@ pub enum AdminError {
         /// Address of the broker.
         address: String,
         /// Which ranges do not meet.
-        source: VersionError,
+        source: ApiVersionError,
     },
     /// The answer is not what it should be.
     #[error("broker {address} answered {api} with bytes that are no reply to it: {source}")]

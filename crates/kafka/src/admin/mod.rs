@@ -19,20 +19,20 @@ mod users;
 pub use crate::consumer::OffsetAt;
 pub use access::Access;
 pub use error::{AdminError, Result};
-pub use observed::{Committed, Partition};
+pub use observed::{Committed, PartitionKey};
 pub use sample::SampleBounds;
 pub use types::{
     BrokerInfo, ClusterInfo, ConfigOf, FeatureInfo, PartitionInfo, SettingInfo, SettingSource, TopicInfo,
 };
-pub use users::{Acl, Operation, Resource};
+pub use users::{Acl, AclResource, Operation};
 
 use crate::errors::ErrorCode;
 use crate::messages::{Api, m02_list_offsets, m03_metadata, m19_create_topics, m20_delete_topics};
-use crate::security::Security;
+use crate::security::ConnectionSecurity;
 use crate::wire::WireError;
 use crate::words;
-use address::{Address, Deadline};
-use broker::Broker;
+use address::{BrokerAddress, Deadline};
+use broker::AdminConnection;
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,14 +52,14 @@ const CONNECTIONS_MAX: usize = 32;
 /// The client.
 #[derive(Debug)]
 pub struct Admin {
-    bootstrap: Vec<Address>,
+    bootstrap: Vec<BrokerAddress>,
     client_id: String,
-    security: Security,
+    security: ConnectionSecurity,
     timeout: Duration,
     /// Connections that are up; when one fails all are dropped.
-    connections: Vec<Broker>,
+    connections: Vec<AdminConnection>,
     /// Where the brokers of the last metadata listen; an error for one that cannot.
-    known: BTreeMap<i32, std::result::Result<Address, String>>,
+    known: BTreeMap<i32, std::result::Result<BrokerAddress, String>>,
     /// As the first metadata that had it reported it.
     cluster_id: Option<String>,
     controller_id: i32,
@@ -72,7 +72,7 @@ impl Admin {
     /// # Errors
     /// When no address leads to a broker; the error says why for each.
     pub fn connect(bootstrap: &[String], client_id: &str, timeout: Duration) -> Result<Self> {
-        Self::connect_by(Security::default(), bootstrap, client_id, timeout)
+        Self::connect_by(ConnectionSecurity::default(), bootstrap, client_id, timeout)
     }
 
     /// As [`Self::connect`], with every connection secured.
@@ -80,12 +80,13 @@ impl Admin {
     /// # Errors
     /// As [`Self::connect`].
     pub fn connect_by(
-        security: Security,
+        security: ConnectionSecurity,
         bootstrap: &[String],
         client_id: &str,
         timeout: Duration,
     ) -> Result<Self> {
-        let bootstrap: Vec<_> = bootstrap.iter().map(|text| Address::parse(text)).collect::<Result<_>>()?;
+        let bootstrap: Vec<_> =
+            bootstrap.iter().map(|text| BrokerAddress::parse(text)).collect::<Result<_>>()?;
         if bootstrap.is_empty() {
             return Err(AdminError::NoAddress);
         }
@@ -335,7 +336,7 @@ impl Admin {
         }
         let listens = |broker: &m03_metadata::MetadataResponseBroker| {
             let text = || format!("{}:{}", words::of_broker(&broker.host), broker.port);
-            (broker.node_id, Address::new(&broker.host, broker.port).map_err(|_| text()))
+            (broker.node_id, BrokerAddress::new(&broker.host, broker.port).map_err(|_| text()))
         };
         self.known = reply.brokers.iter().map(listens).collect();
         self.controller_id = reply.controller_id;
@@ -348,7 +349,7 @@ impl Admin {
     }
 
     /// A connection to the controller.
-    fn controller(&mut self, deadline: Deadline) -> Result<&mut Broker> {
+    fn controller(&mut self, deadline: Deadline) -> Result<&mut AdminConnection> {
         if self.controller_id < 0 {
             self.refresh(deadline)?;
         }
@@ -359,8 +360,8 @@ impl Admin {
     }
 
     /// A connection to a given broker, or to any.
-    fn broker(&mut self, node: Option<i32>, deadline: Deadline) -> Result<&mut Broker> {
-        let addresses: Vec<Address> = match node {
+    fn broker(&mut self, node: Option<i32>, deadline: Deadline) -> Result<&mut AdminConnection> {
+        let addresses: Vec<BrokerAddress> = match node {
             None => self.bootstrap.iter().chain(self.known.values().flatten()).cloned().collect(),
             Some(id) => match self.known.get(&id) {
                 Some(Ok(address)) => vec![address.clone()],
@@ -378,7 +379,7 @@ impl Admin {
         let mut errors = Vec::new();
         for (tried, address) in addresses.iter().enumerate() {
             let share = deadline.share(addresses.len() - tried);
-            match Broker::open(address, &self.client_id, &self.security, share) {
+            match AdminConnection::open(address, &self.client_id, &self.security, share) {
                 Ok(broker) => {
                     if self.connections.len() >= CONNECTIONS_MAX {
                         self.connections.remove(0);
@@ -444,7 +445,7 @@ fn lack_of_new(topic: &m03_metadata::MetadataResponseTopic, partitions: usize) -
 
 /// Checks what became of the one topic of a request; a reply that does not name it is an error.
 fn check_outcome<'r>(
-    broker: &Broker,
+    broker: &AdminConnection,
     api: &Api,
     name: &str,
     mut outcomes: impl Iterator<Item = (&'r str, ErrorCode, Option<&'r str>)>,

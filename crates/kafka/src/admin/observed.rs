@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const MANY_GROUPS_FROM: i16 = 8;
 
 /// A partition of a topic.
-pub type Partition = (String, i32);
+pub type PartitionKey = (String, i32);
 
 /// What a group has committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Committed {
     /// Why its offsets are missing, or those of some partitions: an error that is none, the first one.
     pub error: ErrorCode,
     /// The offset of the next record to be read, of each partition for which it has committed one.
-    pub offsets: BTreeMap<Partition, i64>,
+    pub offsets: BTreeMap<PartitionKey, i64>,
 }
 
 impl Admin {
@@ -97,7 +97,7 @@ impl Admin {
     ///
     /// # Errors
     /// A leader does not answer in time.
-    pub fn log_ends(&mut self, topics: &[TopicInfo]) -> Result<BTreeMap<Partition, i64>> {
+    pub fn log_ends(&mut self, topics: &[TopicInfo]) -> Result<BTreeMap<PartitionKey, i64>> {
         let mut by_leader: BTreeMap<i32, BTreeMap<&str, Vec<i32>>> = BTreeMap::new();
         for topic in topics {
             for partition in topic.partitions.iter().filter(|partition| partition.leader >= 0) {
@@ -132,7 +132,7 @@ impl Admin {
     }
 }
 
-impl super::Broker {
+impl super::AdminConnection {
     /// Whether both ends speak an API in a version from this one on.
     fn speaks_from(&self, api: &Api, version: i16) -> Result<bool> {
         let spoken = self.version(api);

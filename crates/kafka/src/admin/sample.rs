@@ -71,7 +71,7 @@ impl Admin {
             bytes_max,
             partition_bytes_max: bytes_max,
             topic,
-            partitions: &[m01_fetch::Ask { partition, leader_epoch: -1, offset }],
+            partitions: &[m01_fetch::PartitionFetch { partition, leader_epoch: -1, offset }],
             ..m01_fetch::Request::default()
         };
         let (mut error, mut values) = (ErrorCode::NONE, Vec::new());
@@ -82,7 +82,7 @@ impl Admin {
             |version, out| m01_fetch::encode(&request, version, out),
             |version, body| {
                 let reply = m01_fetch::decode(body, version, |piece| {
-                    if let m01_fetch::Piece::Partition(answer) = piece
+                    if let m01_fetch::ReplyPiece::Partition(answer) = piece
                         && answer.partition == partition
                     {
                         error = ErrorCode(answer.error);

@@ -15,7 +15,7 @@ pub struct Acl {
     /// `User:name`.
     pub principal: String,
     /// Kind of thing.
-    pub resource: Resource,
+    pub resource: AclResource,
     /// Its name.
     pub name: String,
     /// Whether the name is the beginning of names.
@@ -28,7 +28,7 @@ pub struct Acl {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 #[allow(missing_docs)]
-pub enum Resource {
+pub enum AclResource {
     Topic = 2,
     Group = 3,
     Cluster = 4,

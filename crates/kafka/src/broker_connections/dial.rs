@@ -2,9 +2,9 @@
 
 use super::{
     BrokerConnection, BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, Purpose,
-    RequestKind,
+    RequestOwner,
 };
-use crate::connection::{ConnectionError, Refusal};
+use crate::connection::{ConnectionError, PermanentError};
 use std::collections::BTreeSet;
 
 /// What the caller does, and what it reports.
@@ -70,17 +70,21 @@ impl<T> BrokerConnections<T> {
         let mut is_metadata_lost = false;
         for request in closed.connection.close() {
             match request {
-                RequestKind::Client(token) => self.lost.push((connection, token)),
-                RequestKind::Metadata => is_metadata_lost = true,
+                RequestOwner::Client(token) => self.lost.push((connection, token)),
+                RequestOwner::Metadata => is_metadata_lost = true,
             }
         }
         // What was good once may be so again: certificates and tokens are renewed, a directory of users comes back. A
         // login is good for the whole cluster, a certificate for one broker. Once the load is under way nothing of the
         // kind ends a connection for good, as in Java.
-        let is_lasting = |refusal: &Refusal| match refusal {
-            Refusal::Login(_) => !self.has_been_up && !self.has_begun,
-            Refusal::Session(_) | Refusal::Handshake { .. } => !closed.has_been_up && !self.has_begun,
-            Refusal::Version(_) | Refusal::OtherCluster { .. } | Refusal::Topic { .. } => true,
+        let is_lasting = |refusal: &PermanentError| match refusal {
+            PermanentError::Login(_) => !self.has_been_up && !self.has_begun,
+            PermanentError::Session(_) | PermanentError::Handshake { .. } => {
+                !closed.has_been_up && !self.has_begun
+            }
+            PermanentError::Version(_)
+            | PermanentError::OtherCluster { .. }
+            | PermanentError::Topic { .. } => true,
         };
         let event = match error {
             ConnectionError::Refused(refusal) if is_lasting(&refusal) => {

@@ -16,7 +16,7 @@ pub(super) const REBOOTSTRAP_AFTER_NS: u64 = 300_000_000_000;
 pub(super) struct Metadata {
     /// Host and port of each broker, as reported: not each number is a port.
     pub(super) brokers: BTreeMap<i32, (String, i32)>,
-    pub(super) topics: Vec<Topic>,
+    pub(super) topics: Vec<TopicLeaders>,
     /// As the first reply that had it reported it.
     pub(super) cluster_id: Option<String>,
     pub(super) is_wanted: bool,
@@ -38,7 +38,7 @@ pub(super) struct Metadata {
 
 /// A topic's leaders by partition; none until metadata came.
 #[derive(Debug)]
-pub(super) struct Topic {
+pub(super) struct TopicLeaders {
     pub(super) name: String,
     /// Its id, all 0 where brokers do not report it: a topic that is created again under its name has another.
     pub(super) id: [u8; 16],
@@ -49,7 +49,7 @@ pub(super) struct Topic {
     pub(super) error: ErrorCode,
 }
 
-impl Topic {
+impl TopicLeaders {
     /// The partitions that the client needs, as far as there are such, with their leaders.
     pub(super) fn needed(&self) -> impl Iterator<Item = (usize, &Leader)> {
         let all = if self.only.is_some() { 0 } else { self.leaders.len() };
@@ -76,7 +76,7 @@ impl Leader {
 
 impl Metadata {
     pub(super) fn new(topics: &[String]) -> Self {
-        let topic = |name: &String| Topic {
+        let topic = |name: &String| TopicLeaders {
             name: name.clone(),
             id: [0; 16],
             leaders: Vec::new(),

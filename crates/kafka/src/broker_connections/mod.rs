@@ -3,7 +3,7 @@
 //!
 //! The first connection that is up is asked for the topics' metadata; then every broker that leads a partition
 //! gets a connection. A lost connection, an error that says so, or age requests the metadata again. Pauses grow
-//! with attempts that fail and differ between clients. What no further attempt can cure is a [`Refusal`]: it is
+//! with attempts that fail and differ between clients. What no further attempt can cure is a [`PermanentError`]: it is
 //! kept, and not tried again. A login that fails after one was good is no such thing, nor a certificate of a broker that
 //! was connected to before, nor either of them once the load has begun: that is tried again as if the broker could not be
 //! reached.
@@ -14,9 +14,9 @@ mod metadata;
 mod refresh;
 mod types;
 
-pub use types::{ConnectionEvent, ConnectionKey, ConnectionState, ConnectionsConfig, Purpose, RequestKind};
+pub use types::{ConnectionEvent, ConnectionKey, ConnectionState, ConnectionsConfig, Purpose, RequestOwner};
 
-use crate::connection::{Answered, Connection, ConnectionError, Refusal};
+use crate::connection::{AnsweredRequest, Connection, ConnectionError, PermanentError};
 use crate::messages::{Request as _, m03_metadata};
 use crate::wire::WireError;
 use metadata::{Leader, Metadata};
@@ -37,7 +37,7 @@ pub struct BrokerConnections<T> {
     lost: Vec<(usize, T)>,
     events: Vec<(u64, ConnectionEvent)>,
     /// A topic that the cluster does not describe to us.
-    topic_refusal: Option<Refusal>,
+    topic_refusal: Option<PermanentError>,
     /// Draws the lengths of pauses.
     random: Pcg64,
     /// The bootstrap address that is tried next.
@@ -118,7 +118,7 @@ impl<T> BrokerConnections<T> {
     }
 
     /// Its queues, to move its bytes.
-    pub fn connection_mut(&mut self, connection: usize) -> &mut Connection<RequestKind<T>> {
+    pub fn connection_mut(&mut self, connection: usize) -> &mut Connection<RequestOwner<T>> {
         &mut self.connections[connection].connection
     }
 
@@ -192,7 +192,7 @@ impl<T> BrokerConnections<T> {
 
     /// The leaders of all partitions that the client needs.
     fn leaders(&self) -> impl Iterator<Item = &Leader> {
-        self.metadata.topics.iter().flat_map(metadata::Topic::needed).map(|(_, leader)| leader)
+        self.metadata.topics.iter().flat_map(metadata::TopicLeaders::needed).map(|(_, leader)| leader)
     }
 
     /// Notes which connection leads to each leader, and which connections are no longer needed.
@@ -248,7 +248,7 @@ impl<T> BrokerConnections<T> {
         &mut self,
         connection: usize,
         topic: usize,
-    ) -> (&mut Connection<RequestKind<T>>, impl Fn(usize) -> bool) {
+    ) -> (&mut Connection<RequestOwner<T>>, impl Fn(usize) -> bool) {
         let leaders = self.metadata.leaders(topic);
         let leads = move |partition: usize| {
             leaders.get(partition).is_some_and(|leader| leader.connection == Some(connection))
@@ -280,7 +280,7 @@ impl<T> BrokerConnections<T> {
 
     /// Why this client will never be ready: a topic or a broker that it needs refuses it, or each bootstrap
     /// address does.
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn refusal(&self) -> Option<&PermanentError> {
         let mut wanted = self.connections.iter().filter(|one| !one.is_bootstrap() && one.is_wanted);
         let is_refused_everywhere = self.connections.iter().all(|connection| connection.refusal.is_some());
         let anywhere = self.connections.first().filter(|_| is_refused_everywhere);
@@ -308,7 +308,7 @@ impl<T> BrokerConnections<T> {
 /// Responses.
 impl<T> BrokerConnections<T> {
     /// Takes the connection's first request in flight if it is written and no response will come.
-    pub fn take_unanswered(&mut self, connection: usize) -> Option<Answered<T>> {
+    pub fn take_unanswered(&mut self, connection: usize) -> Option<AnsweredRequest<T>> {
         self.connections[connection].connection.take_unanswered()?.of_client()
     }
 
@@ -321,7 +321,7 @@ impl<T> BrokerConnections<T> {
         &mut self,
         connection: usize,
         now_ns: u64,
-        mut each: impl FnMut(Answered<T>, &[u8]) -> Result<(), WireError>,
+        mut each: impl FnMut(AnsweredRequest<T>, &[u8]) -> Result<(), WireError>,
     ) -> Result<(), ConnectionError> {
         let mut metadata = None;
         let result = self.connections[connection].connection.receive(now_ns, |answered, body| {

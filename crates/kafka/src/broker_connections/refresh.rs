@@ -1,8 +1,8 @@
 //! Metadata is requested, and taken in.
 
 use super::metadata::{BROKERS_MAX, Leader};
-use super::{BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, Purpose, RequestKind};
-use crate::connection::{ConnectionError, Refusal};
+use super::{BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, Purpose, RequestOwner};
+use crate::connection::{ConnectionError, PermanentError};
 use crate::errors::ErrorCode;
 use crate::messages::m03_metadata;
 use crate::words;
@@ -13,7 +13,7 @@ const THROTTLED_BY_CLIENT_FROM: i16 = 6;
 
 /// What a response was worth.
 #[derive(Debug, Clone, Copy, Default)]
-struct Taken {
+struct MetadataChange {
     /// It reported something that was not known.
     is_news: bool,
     /// The broker has not heard of the latest election.
@@ -45,7 +45,7 @@ impl<T> BrokerConnections<T> {
         let topics: Vec<&str> = self.config.topics.iter().map(String::as_str).collect();
         let request = m03_metadata::Request::of_topics(Some(&topics));
         let queues = &mut self.connections[connection].connection;
-        let asked = queues.ask(RequestKind::Metadata, &request, now_ns);
+        let asked = queues.ask(RequestOwner::Metadata, &request, now_ns);
         metadata.next_connection = (connection + 1) % count;
         metadata.is_asked = true;
         if asked.is_err() {
@@ -78,7 +78,7 @@ impl<T> BrokerConnections<T> {
             return is_same_cluster.map_err(ConnectionError::from);
         }
         self.topic_refusal = None;
-        let mut taken = Taken::default();
+        let mut taken = MetadataChange::default();
         for topic in 0..self.metadata.topics.len() {
             let name = &self.metadata.topics[topic].name;
             let found = response.topics.iter().find(|found| found.name.as_deref() == Some(name));
@@ -113,13 +113,13 @@ impl<T> BrokerConnections<T> {
     }
 
     /// An address may come to lead to another cluster, which is not to get our records.
-    fn check_cluster(&mut self, cluster_id: Option<&str>) -> Result<(), Refusal> {
+    fn check_cluster(&mut self, cluster_id: Option<&str>) -> Result<(), PermanentError> {
         let Some(found) = cluster_id else { return Ok(()) };
         let first = self.metadata.cluster_id.get_or_insert_with(|| found.to_owned());
         if first == found {
             return Ok(());
         }
-        Err(Refusal::OtherCluster { first: words::of_broker(first), found: words::of_broker(found) })
+        Err(PermanentError::OtherCluster { first: words::of_broker(first), found: words::of_broker(found) })
     }
 
     /// Replaces what is known of the brokers. One that has not heard of the latest election may not have heard of
@@ -174,7 +174,7 @@ impl<T> BrokerConnections<T> {
         &mut self,
         topic: usize,
         found: &m03_metadata::MetadataResponseTopic,
-        taken: &mut Taken,
+        taken: &mut MetadataChange,
         now_ns: u64,
     ) {
         let noted = &mut self.metadata.topics[topic];
@@ -223,7 +223,7 @@ impl<T> BrokerConnections<T> {
         connection: usize,
         topic: usize,
         error: ErrorCode,
-        taken: &mut Taken,
+        taken: &mut MetadataChange,
         now_ns: u64,
     ) {
         let noted = &mut self.metadata.topics[topic];
@@ -232,7 +232,7 @@ impl<T> BrokerConnections<T> {
         taken.is_news |= before != error;
         // After a refusal there is nothing to wait for.
         taken.is_incomplete |= error.is_error() && !error.is_refusal();
-        let refusal = Refusal::Topic { topic: topic.clone(), error };
+        let refusal = PermanentError::Topic { topic: topic.clone(), error };
         if error.is_refusal() {
             self.topic_refusal.get_or_insert_with(|| refusal.clone());
         }

@@ -10,7 +10,7 @@ use crate::messages::{
     Api, Message, m00_produce, m17_sasl_handshake, m18_api_versions, m36_sasl_authenticate, write_frame,
 };
 use crate::security::sasl::{Login, LoginError};
-use crate::security::{Hidden, Security};
+use crate::security::{ConnectionSecurity, Hidden};
 use crate::session::SessionError;
 use crate::wire::Writer;
 
@@ -28,7 +28,7 @@ fn config(topics: &[&str]) -> ConnectionsConfig {
         topics: topics.iter().map(ToString::to_string).collect(),
         bootstrap: vec![("first".to_owned(), 9092)],
         needs: NEEDS,
-        security: Security::default(),
+        security: ConnectionSecurity::default(),
         request_timeout_ns: 1_000,
         retry_backoff: ExponentialBackoff { first_ns: 10, max_ns: 10 },
         reconnect_backoff: ExponentialBackoff { first_ns: 20, max_ns: 20 },
@@ -244,7 +244,7 @@ fn log_in(
 #[test]
 fn a_login_that_was_good_once_is_tried_again_when_it_fails_and_that_is_told_once() {
     let login = Arc::new(Login::plain("me", Hidden::new(b"hunter2".to_vec())).unwrap());
-    let security = Security { login: Some(login), ..Security::default() };
+    let security = ConnectionSecurity { login: Some(login), ..ConnectionSecurity::default() };
     let fresh =
         || BrokerConnections::<u32>::new(ConnectionsConfig { security: security.clone(), ..config(&["a"]) });
     let (good, bad) = (ErrorCode::NONE, ErrorCode::SASL_AUTHENTICATION_FAILED);
@@ -271,7 +271,7 @@ fn a_login_that_was_good_once_is_tried_again_when_it_fails_and_that_is_told_once
     }
     let now_ns = retry_ns(&connections);
     log_in(&mut connections, now_ns, good).expect("a token that was renewed");
-    connections.on_closed(0, now_ns, Refusal::Login(LoginError::NotAsked).into());
+    connections.on_closed(0, now_ns, PermanentError::Login(LoginError::NotAsked).into());
     let events = connections.take_events();
     assert!(matches!(&events[..], [(_, ConnectionEvent::Disconnected { .. })]), "{events:?}");
     assert!(retry_ns(&connections) > now_ns);
@@ -352,7 +352,7 @@ fn a_lost_connection_gives_back_what_was_asked_and_asks_for_the_leaders() {
     answer(&mut connections, 0, 1, &metadata(&[("a", Ok(&[1]))]), METADATA_VERSION).unwrap();
     come_up(&mut connections);
     let request = m03_metadata::Request::of_topics(None);
-    connections.connection_mut(1).ask(RequestKind::Client(7), &request, 5).unwrap();
+    connections.connection_mut(1).ask(RequestOwner::Client(7), &request, 5).unwrap();
     assert!(connections.to_close(1_004).is_none());
     let (late, error) = connections.to_close(1_005).expect("a connection that waited too long");
     connections.on_closed(late, 1_005, error);
@@ -378,7 +378,7 @@ fn a_place_is_kept_until_what_was_written_there_is_told() {
     };
     hear(&mut connections, 1);
     assert_eq!(come_up(&mut connections), [1]);
-    let (token, api) = (RequestKind::Client(7), (m00_produce::API, m00_produce::BY_NAME_MAX));
+    let (token, api) = (RequestOwner::Client(7), (m00_produce::API, m00_produce::BY_NAME_MAX));
     connections.connection_mut(1).send(token, api, false, 0, |_, out| {
         out.push_back(b"records".as_slice().into());
         7

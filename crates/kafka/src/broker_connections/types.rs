@@ -1,10 +1,10 @@
 //! What the connections of a client are made of: settings, keys, states, events.
 
 use crate::backoff::ExponentialBackoff;
-use crate::connection::{Answered, Connection, Refusal};
+use crate::connection::{AnsweredRequest, Connection, PermanentError};
 use crate::errors::ErrorCode;
 use crate::messages::Api;
-use crate::security::Security;
+use crate::security::ConnectionSecurity;
 use std::fmt;
 
 /// Settings of a client's connections. Times in ns.
@@ -19,7 +19,7 @@ pub struct ConnectionsConfig {
     /// What every broker must speak; Metadata is one of them.
     pub needs: &'static [Api],
     /// TLS and login of each connection.
-    pub security: Security,
+    pub security: ConnectionSecurity,
     /// `request.timeout.ms`.
     pub request_timeout_ns: u64,
     /// `retry.backoff.ms` to `retry.backoff.max.ms`: between two requests for metadata.
@@ -75,28 +75,28 @@ impl fmt::Display for ConnectionKey {
 
 /// A request in flight: the connections' own, or the client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestKind<T> {
+pub enum RequestOwner<T> {
     /// Which broker leads what.
     Metadata,
     /// A request of the client.
     Client(T),
 }
 
-impl From<crate::producer::Token> for RequestKind<crate::producer::Token> {
-    fn from(token: crate::producer::Token) -> Self {
+impl From<crate::producer::ProducerToken> for RequestOwner<crate::producer::ProducerToken> {
+    fn from(token: crate::producer::ProducerToken) -> Self {
         Self::Client(token)
     }
 }
 
-impl<T> Answered<RequestKind<T>> {
+impl<T> AnsweredRequest<RequestOwner<T>> {
     /// How long it may take if it is a request of the client.
-    pub(super) fn of_client(self) -> Option<Answered<T>> {
-        let Answered { token, version, written_ns, bytes, response_bytes } = self;
+    pub(super) fn of_client(self) -> Option<AnsweredRequest<T>> {
+        let AnsweredRequest { token, version, written_ns, bytes, response_bytes } = self;
         match token {
-            RequestKind::Client(token) => {
-                Some(Answered { token, version, written_ns, bytes, response_bytes })
+            RequestOwner::Client(token) => {
+                Some(AnsweredRequest { token, version, written_ns, bytes, response_bytes })
             }
-            RequestKind::Metadata => None,
+            RequestOwner::Metadata => None,
         }
     }
 }
@@ -129,7 +129,7 @@ pub(super) struct BrokerConnection<T> {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) state: ConnectionState,
-    pub(super) connection: Connection<RequestKind<T>>,
+    pub(super) connection: Connection<RequestOwner<T>>,
     /// Somebody has a use for it: its broker is there, and leads a partition of ours or coordinates.
     pub(super) is_wanted: bool,
     /// It was closed because nothing was sent over it; it is made again when something is to be.
@@ -149,7 +149,7 @@ pub(super) struct BrokerConnection<T> {
     /// Why the broker cannot be reached, which was reported: each further attempt that fails is no news.
     pub(super) unreachable: Option<String>,
     /// Why it is not tried any more.
-    pub(super) refusal: Option<Refusal>,
+    pub(super) refusal: Option<PermanentError>,
 }
 
 impl<T> BrokerConnection<T> {
@@ -157,7 +157,7 @@ impl<T> BrokerConnection<T> {
     pub(super) fn new(
         key: ConnectionKey,
         (host, port): (String, u16),
-        connection: Connection<RequestKind<T>>,
+        connection: Connection<RequestOwner<T>>,
     ) -> Self {
         Self {
             key,
@@ -259,7 +259,7 @@ pub enum ConnectionEvent {
         /// The connection over which that was learnt.
         key: ConnectionKey,
         /// Why.
-        refusal: Refusal,
+        refusal: PermanentError,
     },
     /// A partition's leader is another now (−1: none). Where both are −1 it has none when the load begins.
     LeaderMoved {

@@ -1,7 +1,7 @@
 //! Why a connection ends, and which ends are for good.
 
 use crate::errors::ErrorCode;
-use crate::messages::VersionError;
+use crate::messages::ApiVersionError;
 use crate::security::sasl::LoginError;
 use crate::session::SessionError;
 use crate::wire::WireError;
@@ -50,15 +50,15 @@ pub enum ConnectionError {
     Left(&'static str),
     /// Connecting again cannot help.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] PermanentError),
 }
 
 /// What no further attempt can cure. It is reported to the user instead of being tried for ever.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum PermanentError {
     /// The broker lacks an API we need, or speaks no version of it that we speak.
     #[error(transparent)]
-    Version(VersionError),
+    Version(ApiVersionError),
     /// The two ends of the session do not accept each other.
     #[error(transparent)]
     Session(SessionError),
@@ -95,7 +95,7 @@ impl ConnectionError {
     /// An error in the answer to a request of the handshake.
     pub(super) fn handshake(api: &'static str, error: ErrorCode) -> Self {
         if error.is_refusal() {
-            return Refusal::Handshake { api, error }.into();
+            return PermanentError::Handshake { api, error }.into();
         }
         Self::Handshake { api, error }
     }
@@ -104,7 +104,7 @@ impl ConnectionError {
 impl From<SessionError> for ConnectionError {
     fn from(error: SessionError) -> Self {
         match error {
-            SessionError::Refused(_) | SessionError::NeedsTls => Refusal::Session(error).into(),
+            SessionError::Refused(_) | SessionError::NeedsTls => PermanentError::Session(error).into(),
             SessionError::Broken(_) => Self::Session(error),
         }
     }

@@ -5,14 +5,14 @@
 //! other request; with a broker that ends sessions after some time (KIP-368) the client authenticates again before it
 //! does.
 
-use super::{ConnectionError, Refusal};
+use super::{ConnectionError, PermanentError};
 use crate::errors::ErrorCode;
 use crate::messages::{
-    Api, Message as _, Request as _, VersionError, VersionMap, m17_sasl_handshake, m18_api_versions,
+    Api, ApiVersionError, Message as _, Request as _, VersionMap, m17_sasl_handshake, m18_api_versions,
     m36_sasl_authenticate,
 };
 use crate::security::Hidden;
-use crate::security::sasl::{Exchange, Login, LoginError, Step, chance};
+use crate::security::sasl::{Exchange, Login, LoginError, SaslStep, chance};
 use std::sync::Arc;
 
 /// SaslHandshake before version 1 is followed by bare tokens instead of SaslAuthenticate.
@@ -111,7 +111,7 @@ impl Handshake {
     }
 
     /// The newest version of an API that both ends speak.
-    pub(super) fn version(&self, api: &Api) -> Result<i16, VersionError> {
+    pub(super) fn version(&self, api: &Api) -> Result<i16, ApiVersionError> {
         let place = self.needs.iter().position(|need| need.key == api.key);
         match (place.and_then(|place| self.needed_versions.get(place)), &self.versions) {
             (Some(&version), _) => Ok(version),
@@ -176,7 +176,7 @@ impl Handshake {
             (Asking::Mechanism, Some(login)) => {
                 let response = m17_sasl_handshake::Request::decode_response(body, version)?;
                 check_mechanism(&login, response, self.is_over)?;
-                let (exchange, message) = Exchange::begin(login).map_err(Refusal::Login)?;
+                let (exchange, message) = Exchange::begin(login).map_err(PermanentError::Login)?;
                 self.asking = Asking::Login(exchange, message.into());
                 Ok(())
             }
@@ -202,10 +202,10 @@ impl Handshake {
         }
         let versions = VersionMap::new(&response);
         let needed: Result<_, _> = self.needs.iter().map(|api| versions.negotiate(api)).collect();
-        self.needed_versions = needed.map_err(Refusal::Version)?;
+        self.needed_versions = needed.map_err(PermanentError::Version)?;
         match self.login {
             Some(_) => {
-                let negotiated = |api| versions.negotiate(api).map_err(Refusal::Version);
+                let negotiated = |api| versions.negotiate(api).map_err(PermanentError::Version);
                 self.login_versions =
                     (negotiated(&SASL_HANDSHAKE)?, negotiated(&m36_sasl_authenticate::API)?);
                 self.asking = Asking::Mechanism;
@@ -222,9 +222,9 @@ impl Handshake {
         response: &m36_sasl_authenticate::Response,
         now_ns: u64,
     ) -> Result<(), ConnectionError> {
-        match exchange.on_challenge(&response.auth_bytes).map_err(Refusal::Login)? {
-            Step::Send(message) => self.asking = Asking::Login(exchange, message.into()),
-            Step::Over => {
+        match exchange.on_challenge(&response.auth_bytes).map_err(PermanentError::Login)? {
+            SaslStep::Send(message) => self.asking = Asking::Login(exchange, message.into()),
+            SaslStep::Over => {
                 self.is_over = true;
                 let lifetime_ms = u64::try_from(response.session_lifetime_ms).unwrap_or(0);
                 if lifetime_ms > 0 {
@@ -256,7 +256,7 @@ fn check_mechanism(
         ErrorCode::ILLEGAL_SASL_STATE => LoginError::NotAsked,
         error => return Err(ConnectionError::handshake(m17_sasl_handshake::API.name, error)),
     };
-    Err(Refusal::Login(refused).into())
+    Err(PermanentError::Login(refused).into())
 }
 
 /// Whether the broker goes on with the login.
@@ -266,7 +266,7 @@ fn check_login(login: &Login, response: &m36_sasl_authenticate::Response) -> Res
         ErrorCode::SASL_AUTHENTICATION_FAILED => {
             let words = response.error_message.as_deref().filter(|words| !words.is_empty());
             let words = words.unwrap_or("it does not say why");
-            Err(Refusal::Login(login.refused(words)).into())
+            Err(PermanentError::Login(login.refused(words)).into())
         }
         error => Err(ConnectionError::handshake(m36_sasl_authenticate::API.name, error)),
     }

@@ -23,7 +23,7 @@ fn opened(login: Option<Arc<Login>>) -> Connection<u32> {
 /// Writes all there is; the API keys and correlation ids of the requests.
 fn written(connection: &mut Connection<u32>, now_ns: u64) -> Vec<(i16, i32)> {
     let mut bytes = Vec::new();
-    while connection.write_to(&mut bytes).unwrap() != Written::Nothing {
+    while connection.write_to(&mut bytes).unwrap() != WriteProgress::Nothing {
         connection.stamp_written(now_ns);
     }
     let mut requests = Vec::new();
@@ -125,7 +125,7 @@ fn a_login_that_fails_is_a_refusal_in_the_brokers_words() {
         answer(&mut connection, 2, 2, &response, 6).unwrap_err()
     };
     let error = refused(ErrorCode::SASL_AUTHENTICATION_FAILED, "no hunter2 here");
-    assert!(matches!(error, ConnectionError::Refused(Refusal::Login(_))), "{error:?}");
+    assert!(matches!(error, ConnectionError::Refused(PermanentError::Login(_))), "{error:?}");
     assert_eq!(error.to_string(), "the broker refused the login by PLAIN: no (hidden) here");
     let error = refused(ErrorCode::SASL_AUTHENTICATION_FAILED, "");
     assert_eq!(error.to_string(), "the broker refused the login by PLAIN: it does not say why");
@@ -147,7 +147,7 @@ fn a_listener_with_other_mechanisms_or_none_is_told_apart() {
         ),
     ] {
         let error = answer(&mut up_to_mechanism(), 1, 1, &mechanism(code), 4).unwrap_err();
-        assert!(matches!(error, ConnectionError::Refused(Refusal::Login(_))), "{error:?}");
+        assert!(matches!(error, ConnectionError::Refused(PermanentError::Login(_))), "{error:?}");
         assert_eq!(error.to_string(), told);
     }
     let mut without = opened(login());
@@ -232,7 +232,7 @@ fn a_broker_that_takes_bare_tokens_only_is_refused() {
     let mut spoken = versions();
     spoken.api_keys[1].max_version = 0;
     let error = answer(&mut connection, 0, m18_api_versions::API.version_max, &spoken, 2).unwrap_err();
-    assert!(matches!(error, ConnectionError::Refused(Refusal::Version(_))), "{error:?}");
+    assert!(matches!(error, ConnectionError::Refused(PermanentError::Version(_))), "{error:?}");
 }
 
 #[test]
@@ -271,6 +271,6 @@ fn a_tls_alert_in_answer_to_frames_is_recognised() {
     written(&mut plain, 1);
     plain.input.push(&[21, 3, 3, 0, 2, 2, 80]);
     let error = plain.receive(2, |_, _| Ok(())).unwrap_err();
-    assert!(matches!(error, ConnectionError::Refused(Refusal::Session(_))), "{error:?}");
+    assert!(matches!(error, ConnectionError::Refused(PermanentError::Session(_))), "{error:?}");
     assert!(error.to_string().contains("the broker's listener requires TLS"), "{error}");
 }

@@ -10,13 +10,13 @@ mod error;
 mod handshake;
 mod input;
 
-pub use error::{ConnectionError, Refusal};
+pub use error::{ConnectionError, PermanentError};
 pub use handshake::Handshake;
 
-use crate::messages::{Api, Request, VersionError, request_header, response_header, write_frame};
+use crate::messages::{Api, ApiVersionError, Request, request_header, response_header, write_frame};
 use crate::security::sasl::Login;
 use crate::session::gather::{WRITE_BYTES_MAX, WRITE_SLICES_MAX, advance, gather};
-use crate::session::{self, Session, SessionBytes, SessionError};
+use crate::session::{self, SecureSession, SessionBytes, SessionError};
 use crate::wire::{self, Reader, WireError};
 use bytes::Bytes;
 use input::Input;
@@ -49,7 +49,7 @@ type Response<T> = (InFlightRequest<T>, Range<usize>, usize);
 
 /// The request that a response belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answered<T> {
+pub struct AnsweredRequest<T> {
     /// What the caller said of it.
     pub token: T,
     /// Its version, which is that of the response.
@@ -64,7 +64,7 @@ pub struct Answered<T> {
 
 /// What [`Connection::write_to`] wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum WriteProgress {
     /// Nothing waited.
     Nothing,
     /// Bytes without the last one of a request.
@@ -125,7 +125,7 @@ impl<T> Connection<T> {
 
     /// The socket is connected: begins the session, if there is to be one, and the handshake, which has a login
     /// where one is given.
-    pub fn open(&mut self, session: Option<Box<dyn Session>>, login: Option<Arc<Login>>, now_ns: u64) {
+    pub fn open(&mut self, session: Option<Box<dyn SecureSession>>, login: Option<Arc<Login>>, now_ns: u64) {
         self.session = session.map(SessionBytes::new);
         self.handshake.set_login(login);
         self.active_ns = now_ns;
@@ -152,7 +152,7 @@ impl<T> Connection<T> {
     ///
     /// # Errors
     /// When there is none. For the APIs that the connection was made for there is one, once it is up.
-    pub fn version(&self, api: &Api) -> Result<i16, VersionError> {
+    pub fn version(&self, api: &Api) -> Result<i16, ApiVersionError> {
         self.handshake.version(api)
     }
 
@@ -231,7 +231,7 @@ impl<T> Connection<T> {
     ///
     /// # Errors
     /// When they have none in common.
-    pub fn ask<R: Request>(&mut self, token: T, request: &R, now_ns: u64) -> Result<(), VersionError> {
+    pub fn ask<R: Request>(&mut self, token: T, request: &R, now_ns: u64) -> Result<(), ApiVersionError> {
         self.ask_by_hand(token, (R::API, i16::MAX), now_ns, |version, out| request.encode(version, out))
     }
 
@@ -246,7 +246,7 @@ impl<T> Connection<T> {
         (api, version_max): (Api, i16),
         now_ns: u64,
         body: impl FnOnce(i16, &mut Vec<u8>),
-    ) -> Result<(), VersionError> {
+    ) -> Result<(), ApiVersionError> {
         let version = self.version(&api)?.min(version_max);
         self.ask_in(Some(token), api, version, now_ns, |out| body(version, out));
         Ok(())
@@ -356,14 +356,14 @@ impl<T> Connection<T> {
     }
 
     /// Takes the front request if it is written and no response will come.
-    pub fn take_unanswered(&mut self) -> Option<Answered<T>> {
+    pub fn take_unanswered(&mut self) -> Option<AnsweredRequest<T>> {
         let front = self.in_flight.front()?;
         if front.is_answered || self.written_count == 0 {
             return None;
         }
         let InFlightRequest { token, version, written_ns, bytes, .. } = self.in_flight.pop_front()?;
         self.written_count -= 1;
-        Some(Answered { token: token?, version, written_ns: written_ns?, bytes, response_bytes: 0 })
+        Some(AnsweredRequest { token: token?, version, written_ns: written_ns?, bytes, response_bytes: 0 })
     }
 
     /// Takes in all complete responses that were read at `now_ns`: goes on with the handshake, and hands
@@ -374,7 +374,7 @@ impl<T> Connection<T> {
     pub fn receive(
         &mut self,
         now_ns: u64,
-        mut each: impl FnMut(Answered<T>, &[u8]) -> Result<(), WireError>,
+        mut each: impl FnMut(AnsweredRequest<T>, &[u8]) -> Result<(), WireError>,
     ) -> Result<(), ConnectionError> {
         let is_plain = self.session.is_none() && !self.handshake.is_over();
         if is_plain && session::is_tls_alert(self.input.pending()) {
@@ -391,7 +391,7 @@ impl<T> Connection<T> {
             };
             self.was_of_use = true;
             let written_ns = written_ns.unwrap_or(now_ns);
-            each(Answered { token, version, written_ns, bytes, response_bytes }, body)?;
+            each(AnsweredRequest { token, version, written_ns, bytes, response_bytes }, body)?;
         }
         if self.in_flight() == 0 {
             // A client of thousands may be quiet for long. Under load something is always in flight.
@@ -428,7 +428,7 @@ impl<T> Connection<T> {
     ///
     /// # Errors
     /// The errors of the write, which has taken nothing then; `WriteZero` where it took nothing without saying why.
-    pub fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<Written> {
+    pub fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<WriteProgress> {
         let bytes = match &mut self.session {
             Some(session) => {
                 let (in_flight, all) = (&self.in_flight, self.queued_total);
@@ -451,10 +451,12 @@ impl<T> Connection<T> {
         };
         let next = self.in_flight.get(self.written_count);
         match bytes {
-            None => Ok(Written::Nothing),
+            None => Ok(WriteProgress::Nothing),
             Some(0) => Err(io::ErrorKind::WriteZero.into()),
-            Some(_) if next.is_some_and(|next| next.ends_at <= self.written_total) => Ok(Written::Request),
-            Some(_) => Ok(Written::Bytes),
+            Some(_) if next.is_some_and(|next| next.ends_at <= self.written_total) => {
+                Ok(WriteProgress::Request)
+            }
+            Some(_) => Ok(WriteProgress::Bytes),
         }
     }
 

@@ -28,7 +28,7 @@ fn send(connection: &mut Connection<u32>, token: u32, is_answered: bool, payload
 fn write(connection: &mut Connection<u32>, bytes: usize, now_ns: u64) {
     let mut space = vec![0; bytes];
     let mut left = &mut space[..];
-    if connection.write_to(&mut left).unwrap() == Written::Request {
+    if connection.write_to(&mut left).unwrap() == WriteProgress::Request {
         connection.stamp_written(now_ns);
     }
     assert_eq!(left.len(), 0, "as many were there");
@@ -133,7 +133,7 @@ struct Doubling {
     outgoing: Vec<u8>,
 }
 
-impl Session for Doubling {
+impl SecureSession for Doubling {
     fn receive(&mut self, ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError> {
         if self.is_agreed {
             plaintext.extend_from_slice(ciphertext);
@@ -164,11 +164,11 @@ impl Session for Doubling {
 
 /// Takes nothing, and counts what it was offered.
 #[derive(Default)]
-struct Full {
+struct FullSink {
     offered: usize,
 }
 
-impl io::Write for Full {
+impl io::Write for FullSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.offered = bytes.len();
         Err(io::ErrorKind::WouldBlock.into())
@@ -180,9 +180,9 @@ impl io::Write for Full {
 }
 
 fn to_write(connection: &mut Connection<u32>) -> usize {
-    let mut full = Full::default();
+    let mut full = FullSink::default();
     match connection.write_to(&mut full) {
-        Ok(written) => assert_eq!((written, full.offered), (Written::Nothing, 0)),
+        Ok(written) => assert_eq!((written, full.offered), (WriteProgress::Nothing, 0)),
         Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
     }
     full.offered

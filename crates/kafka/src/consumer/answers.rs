@@ -5,20 +5,20 @@
 
 use super::aborted::Aborted;
 use super::effects::Effects;
-use super::position::{Position, Positions, Preferred};
+use super::position::{PartitionPosition, PartitionPositions, Preferred};
 use super::reading::read_set;
 use super::session::FetchSession;
 use super::sink::RecordSink;
-use super::types::{ConsumerConfig, Isolation};
+use super::types::{ConsumerConfig, FetchIsolation};
 use crate::errors::ErrorCode;
-use crate::messages::m01_fetch::{self, Ask, PartitionReply, Piece, TopicName};
+use crate::messages::m01_fetch::{self, FetchPartitionReply, PartitionFetch, ReplyPiece, TopicName};
 use crate::messages::{BrokerEndpoint, Request as _, m02_list_offsets};
 use crate::wire::{Result, WireError};
 
 /// An answer that is taken in.
-pub(super) struct Answer<'a, S> {
+pub(super) struct FetchAnswers<'a, S> {
     pub config: &'a ConsumerConfig,
-    pub positions: &'a mut Positions,
+    pub positions: &'a mut PartitionPositions,
     pub session: &'a mut FetchSession,
     /// When it was read, ns.
     pub now_ns: u64,
@@ -26,7 +26,7 @@ pub(super) struct Answer<'a, S> {
     pub sink: &'a mut S,
 }
 
-impl<S: RecordSink> Answer<'_, S> {
+impl<S: RecordSink> FetchAnswers<'_, S> {
     fn retry_ns(&self) -> u64 {
         self.now_ns.saturating_add(self.config.retry_backoff_ns)
     }
@@ -77,15 +77,15 @@ impl<S: RecordSink> Answer<'_, S> {
     pub(super) fn on_fetch(mut self, version: i16, body: &[u8]) -> Result<()> {
         let reply = m01_fetch::decode(body, version, |piece| {
             match piece {
-                Piece::Topic(topic) => self.check_topic(topic)?,
-                Piece::Partition(reply) => {
+                ReplyPiece::Topic(topic) => self.check_topic(topic)?,
+                ReplyPiece::Partition(reply) => {
                     let ask = self.session.answered(reply.partition)?;
                     self.on_partition(ask, &reply);
                 }
-                Piece::Endpoint(broker, host, port) if !self.effects.hints.leaders.is_empty() => {
+                ReplyPiece::Endpoint(broker, host, port) if !self.effects.hints.leaders.is_empty() => {
                     BrokerEndpoint::add_to(&mut self.effects.hints.endpoints, broker, host, port);
                 }
-                Piece::Endpoint(..) => {}
+                ReplyPiece::Endpoint(..) => {}
             }
             Ok(())
         })?;
@@ -124,7 +124,7 @@ impl<S: RecordSink> Answer<'_, S> {
         }
     }
 
-    fn on_partition(&mut self, ask: Ask, reply: &PartitionReply<'_>) {
+    fn on_partition(&mut self, ask: PartitionFetch, reply: &FetchPartitionReply<'_>) {
         let (retry_ns, error) = (self.retry_ns(), ErrorCode(reply.error));
         let is_served = error.is_error() || !reply.records.is_empty();
         let position = match is_served {
@@ -133,7 +133,7 @@ impl<S: RecordSink> Answer<'_, S> {
         };
         // Fetching may go on elsewhere meanwhile, or not at all.
         let is_asked_for =
-            |position: &&mut Position| position.next == Some(ask.offset) && position.is_fetched();
+            |position: &&mut PartitionPosition| position.next == Some(ask.offset) && position.is_fetched();
         let Some(position) = position.filter(is_asked_for) else { return };
         if matches!(error, ErrorCode::NOT_LEADER_OR_FOLLOWER | ErrorCode::FENCED_LEADER_EPOCH) {
             self.effects.hints.leaders.extend(reply.leader);
@@ -170,8 +170,8 @@ impl<S: RecordSink> Answer<'_, S> {
 
 /// Reads and counts the batches of an answer, up to the first that is damaged.
 fn fetched<S: RecordSink>(
-    position: &mut Position,
-    reply: &PartitionReply<'_>,
+    position: &mut PartitionPosition,
+    reply: &FetchPartitionReply<'_>,
     config: &ConsumerConfig,
     (now_ns, retry_ns): (u64, u64),
     (effects, sink): (&mut Effects, &mut S),
@@ -181,8 +181,8 @@ fn fetched<S: RecordSink>(
         position.high_watermark = reply.high_watermark;
     }
     let (end, mut aborted) = match config.isolation {
-        Isolation::ReadUncommitted => (reply.high_watermark, Aborted::default()),
-        Isolation::ReadCommitted => (reply.last_stable_offset, Aborted::of(&reply.aborted)),
+        FetchIsolation::ReadUncommitted => (reply.high_watermark, Aborted::default()),
+        FetchIsolation::ReadCommitted => (reply.last_stable_offset, Aborted::of(&reply.aborted)),
     };
     if end >= 0 {
         (position.end, position.end_told_ns) = (end, now_ns);

@@ -1,6 +1,6 @@
 //! What an answer changes in addition to a consuming client's positions.
 
-use super::reading::Tally;
+use super::reading::FetchTally;
 use super::types::{ConsumerEvent, Fetched};
 use crate::messages::LeaderHints;
 
@@ -13,7 +13,7 @@ pub(super) struct Effects {
     pub has_error: bool,
     /// Another replica is to be asked.
     pub is_sent_on: bool,
-    pub tally: Tally,
+    pub tally: FetchTally,
     pub throttled_ns: u64,
     pub events: Vec<ConsumerEvent>,
     pub hints: LeaderHints,
@@ -23,7 +23,7 @@ impl Effects {
     /// Whether the broker had nothing to give. One that throttles us may have, and send it later.
     pub(super) fn is_empty(&self) -> bool {
         let is_answered = !self.has_error && !self.is_sent_on && self.throttled_ns == 0;
-        self.tally == Tally::default() && !self.is_metadata_old && is_answered
+        self.tally == FetchTally::default() && !self.is_metadata_old && is_answered
     }
 
     /// What the answer brought, as it is reported.

@@ -1,6 +1,6 @@
 //! A consuming client in a group, which says what its partitions are: they come and go as it says.
 
-use super::membership::Membership;
+use super::membership::TopicMember;
 use super::sink::RecordSink;
 use super::types::FetchToken;
 use super::{Consumer, TOPIC};
@@ -14,7 +14,7 @@ impl<S: RecordSink> Consumer<S> {
         let topic: Arc<str> = self.config.topic.as_str().into();
         let config = GroupConfig { topics: vec![Arc::clone(&topic)], ..config };
         let member = Member::new(config);
-        self.membership = Some(Membership { member, topic, events: Vec::new(), partitions: 0 });
+        self.membership = Some(TopicMember { member, topic, events: Vec::new(), partitions: 0 });
         self
     }
 
@@ -41,7 +41,7 @@ impl<S: RecordSink> Consumer<S> {
     /// Asks what is due of its coordinator, whether its application polls or not.
     pub fn ask_group(&mut self, now_ns: u64) {
         let Self { membership, connections, .. } = self;
-        let Some(Membership { member, topic, partitions, .. }) = membership else { return };
+        let Some(TopicMember { member, topic, partitions, .. }) = membership else { return };
         let count = connections.partition_count(TOPIC);
         if count > 0 && count != *partitions {
             *partitions = count;
@@ -76,9 +76,9 @@ impl<S: RecordSink> Consumer<S> {
     }
 
     /// Does something as a member that has to know how far partitions were handed over.
-    fn as_member(&mut self, act: impl FnOnce(&mut Member, &mut group::Positions<'_>)) {
+    fn as_member(&mut self, act: impl FnOnce(&mut Member, &mut group::PositionLookup<'_>)) {
         let Self { membership, positions, sink, .. } = self;
-        let Some(Membership { member, .. }) = membership else { return };
+        let Some(TopicMember { member, .. }) = membership else { return };
         let mut taken = |one: &TopicPartition| {
             let fetched = positions.iter().find(|position| position.partition == one.partition)?.next?;
             let offset = sink.first_waiting(one.partition).unwrap_or(fetched);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// A member, with the name of the one topic that it reads.
 #[derive(Debug)]
-pub(super) struct Membership {
+pub(super) struct TopicMember {
     pub member: Member,
     pub topic: Arc<str>,
     /// What happened and has not been taken.

@@ -24,20 +24,20 @@ mod tests_reading;
 mod types;
 
 pub use needs::{NEEDS, NEEDS_CLASSIC, NEEDS_CONSUMER};
-pub use reading::{Reading, Tally};
+pub use reading::{FetchDepth, FetchTally};
 pub use sink::RecordSink;
-pub use types::{ConsumerConfig, ConsumerEvent, FetchToken, Fetched, Isolation, OffsetAt, Partitions};
+pub use types::{ConsumerConfig, ConsumerEvent, FetchIsolation, FetchToken, Fetched, OffsetAt, Partitions};
 
 use crate::broker_connections::{BrokerConnections, ConnectionKey, ConnectionsConfig, Purpose};
 use crate::client::Client;
 use crate::connection::ConnectionError;
 use crate::group::Member;
-use crate::messages::m01_fetch::{self, Ask};
+use crate::messages::m01_fetch::{self, PartitionFetch};
 use crate::messages::{LATEST_TIMESTAMP, LeaderHints, m02_list_offsets};
-use answers::Answer;
+use answers::FetchAnswers;
 use effects::Effects;
-use membership::Membership;
-use position::{Position, Positions, Then};
+use membership::TopicMember;
+use position::{PartitionPosition, PartitionPositions, Then};
 use session::FetchSession;
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ struct BrokerState {
 pub struct Consumer<S = ()> {
     config: ConsumerConfig,
     connections: BrokerConnections<FetchToken>,
-    positions: Positions,
+    positions: PartitionPositions,
     /// It is known which partitions are ours.
     is_assigned: bool,
     /// By connection.
@@ -72,7 +72,7 @@ pub struct Consumer<S = ()> {
     events: Vec<(u64, ConsumerEvent)>,
     sink: S,
     /// `None`: it is in no group.
-    membership: Option<Membership>,
+    membership: Option<TopicMember>,
 }
 
 impl<S: RecordSink> Consumer<S> {
@@ -84,7 +84,7 @@ impl<S: RecordSink> Consumer<S> {
         Self {
             config,
             connections,
-            positions: Positions::default(),
+            positions: PartitionPositions::default(),
             is_assigned: false,
             brokers: Vec::new(),
             fetched: Vec::new(),
@@ -96,8 +96,9 @@ impl<S: RecordSink> Consumer<S> {
 
     /// Whether every leader that can be reached can be fetched from, and it is known where to begin.
     pub fn is_ready(&self) -> bool {
-        let is_reached =
-            |position: &&Position| self.connections.leader(TOPIC, position.partition as usize).is_some();
+        let is_reached = |position: &&PartitionPosition| {
+            self.connections.leader(TOPIC, position.partition as usize).is_some()
+        };
         let mut reached = self.positions.iter().filter(is_reached);
         self.connections.is_ready() && self.is_settled() && reached.all(|position| position.next.is_some())
     }
@@ -142,7 +143,7 @@ impl<S: RecordSink> Consumer<S> {
     /// One more partition is its own, from this offset on; `None`: from where the settings say.
     pub fn add(&mut self, partition: i32, offset: Option<i64>) {
         self.is_assigned = true;
-        let mut position = Position::new(partition);
+        let mut position = PartitionPosition::new(partition);
         position.next = offset;
         self.positions.add(position);
         self.need_own();
@@ -170,7 +171,7 @@ impl<S: RecordSink> Consumer<S> {
         }
         self.is_assigned = true;
         let mine = (first..count).step_by(clients.max(1));
-        self.positions = Positions::of(mine.map(|partition| partition as i32));
+        self.positions = PartitionPositions::of(mine.map(|partition| partition as i32));
         self.need_own();
     }
 
@@ -229,7 +230,7 @@ impl<S: RecordSink> Consumer<S> {
     }
 
     /// The connection over which a partition is fetched, if it is up.
-    fn source(&self, position: &Position) -> Option<usize> {
+    fn source(&self, position: &PartitionPosition) -> Option<usize> {
         match position.preferred {
             Some(preferred) => {
                 let connection = self.connections.known(preferred.broker, Purpose::Leader);
@@ -247,7 +248,7 @@ impl<S: RecordSink> Consumer<S> {
             let (_, leader_epoch) = self.connections.leader_and_epoch(TOPIC, partition);
             match position.next {
                 Some(offset) if position.is_fetched() && self.source(position) == Some(connection) => {
-                    known.push(Ask { partition: position.partition, leader_epoch, offset });
+                    known.push(PartitionFetch { partition: position.partition, leader_epoch, offset });
                 }
                 next if self.connections.leader(TOPIC, partition) == Some(connection) => {
                     let is_due = position.end_due_ns().is_some_and(|due_ns| due_ns <= now_ns);
@@ -308,11 +309,12 @@ impl<S: RecordSink> Consumer<S> {
     }
 
     /// Asks for the records of these partitions, by ascending partition; the one served longest ago comes first.
-    fn ask_records(&mut self, connection: usize, now_ns: u64, wanted: &[Ask]) -> bool {
+    fn ask_records(&mut self, connection: usize, now_ns: u64, wanted: &[PartitionFetch]) -> bool {
         let topic_id = self.connections.topic_id(TOPIC);
         let mut step = self.brokers[connection].session.next(wanted, topic_id);
         let positions = &mut self.positions;
-        let turn = |ask: &Ask| positions.find_mut(ask.partition).map_or(0, |position| position.turn);
+        let turn =
+            |ask: &PartitionFetch| positions.find_mut(ask.partition).map_or(0, |position| position.turn);
         step.partitions.sort_by_cached_key(turn);
         let config = &self.config;
         let request = m01_fetch::Request {
@@ -347,7 +349,7 @@ impl<S: RecordSink> Consumer<S> {
             connection
                 .is_some_and(|connection| self.brokers.get(connection).is_none_or(|broker| !broker.is_busy))
         };
-        let due_ns = |position: &Position| {
+        let due_ns = |position: &PartitionPosition| {
             if position.not_before_ns > 0 {
                 return is_free(self.source(position)).then_some(position.not_before_ns);
             }
@@ -363,7 +365,7 @@ impl<S: RecordSink> Consumer<S> {
     pub fn lag_records(&self) -> Option<u64> {
         // With more clients than partitions some have none; before the metadata, and in a rebalance, that is unknown.
         let is_known = self.member().map_or(self.is_assigned, Member::is_settled);
-        self.positions.iter().map(Position::lag_records).sum::<Option<u64>>().filter(|_| is_known)
+        self.positions.iter().map(PartitionPosition::lag_records).sum::<Option<u64>>().filter(|_| is_known)
     }
 
     /// Whether everything there was at `end_ns` has been fetched: for each partition a broker was asked after it and had
@@ -375,7 +377,7 @@ impl<S: RecordSink> Consumer<S> {
                 let Some(next) = position.next.filter(|_| is_fetched) else { return false };
                 // The marker of a transaction comes after its end was answered.
                 let is_open =
-                    self.config.isolation == Isolation::ReadCommitted && next < position.high_watermark;
+                    self.config.isolation == FetchIsolation::ReadCommitted && next < position.high_watermark;
                 !is_open && position.empty_ns >= end_ns
             })
     }
@@ -409,7 +411,7 @@ impl<S: RecordSink> Client for Consumer<S> {
             broker.is_busy = false;
             let mut effects = Effects::default();
             let (session, effects_out) = (&mut broker.session, &mut effects);
-            let answer = Answer { config, positions, session, now_ns, effects: effects_out, sink };
+            let answer = FetchAnswers { config, positions, session, now_ns, effects: effects_out, sink };
             let is_fetch = request.token == FetchToken::Fetch;
             let taken = match request.token {
                 FetchToken::ListOffsets => answer.on_offsets(request.version, body),
@@ -439,7 +441,7 @@ impl<S: RecordSink> Client for Consumer<S> {
         });
         if is_told_offsets {
             let retry_ns = now_ns.saturating_add(config.retry_backoff_ns);
-            let is_left_out = |one: &&mut Position| {
+            let is_left_out = |one: &&mut PartitionPosition| {
                 one.is_listing && connections.leader(TOPIC, one.partition as usize) == Some(connection)
             };
             // It is not requested again at once.

@@ -31,7 +31,7 @@ const END_EVERY_NS: u64 = 250_000_000;
 
 /// A partition of ours.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Position {
+pub(super) struct PartitionPosition {
     pub partition: i32,
     /// Next offset to fetch; `None`: to be requested.
     pub next: Option<i64>,
@@ -62,7 +62,7 @@ pub(super) struct Position {
     missed: Option<i64>,
 }
 
-impl Position {
+impl PartitionPosition {
     /// Whether it is fetched.
     pub(super) fn is_fetched(&self) -> bool {
         !self.is_held && !self.is_stopped
@@ -154,41 +154,41 @@ impl Position {
 
 /// All partitions of a client.
 #[derive(Debug, Default)]
-pub(super) struct Positions {
+pub(super) struct PartitionPositions {
     /// By ascending partition.
-    all: Vec<Position>,
+    all: Vec<PartitionPosition>,
     next_turn: u64,
 }
 
-impl Positions {
+impl PartitionPositions {
     /// At the beginning of these partitions, by ascending partition.
     pub(super) fn of(partitions: impl Iterator<Item = i32>) -> Self {
-        Self { all: partitions.map(Position::new).collect(), next_turn: 0 }
+        Self { all: partitions.map(PartitionPosition::new).collect(), next_turn: 0 }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Position> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &PartitionPosition> {
         self.all.iter()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Position> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut PartitionPosition> {
         self.all.iter_mut()
     }
 
     /// A partition, if it is ours.
-    pub(super) fn find_mut(&mut self, partition: i32) -> Option<&mut Position> {
+    pub(super) fn find_mut(&mut self, partition: i32) -> Option<&mut PartitionPosition> {
         let at = self.all.binary_search_by_key(&partition, |position| position.partition).ok()?;
         Some(&mut self.all[at])
     }
 
     /// Changes a partition, if it is ours.
-    pub(super) fn at(&mut self, partition: i32, change: impl FnOnce(&mut Position)) {
+    pub(super) fn at(&mut self, partition: i32, change: impl FnOnce(&mut PartitionPosition)) {
         if let Some(position) = self.find_mut(partition) {
             change(position);
         }
     }
 
     /// One more partition, unless it is ours already.
-    pub(super) fn add(&mut self, position: Position) {
+    pub(super) fn add(&mut self, position: PartitionPosition) {
         if let Err(at) = self.all.binary_search_by_key(&position.partition, |one| one.partition) {
             self.all.insert(at, position);
         }
@@ -200,7 +200,7 @@ impl Positions {
     }
 
     /// A partition, if it is ours; all others have their turn before it the next time.
-    pub(super) fn served(&mut self, partition: i32) -> Option<&mut Position> {
+    pub(super) fn served(&mut self, partition: i32) -> Option<&mut PartitionPosition> {
         self.next_turn += 1;
         let turn = self.next_turn;
         let position = self.find_mut(partition)?;

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 
 /// How far what was fetched is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
+pub enum FetchDepth {
     /// The headers of batches.
     Header,
     /// These, and each batch's checksum is computed.
@@ -32,7 +32,7 @@ thread_local! {
 
 /// What was fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct FetchTally {
     /// Batches whose records are counted.
     pub batches: u32,
     /// Their bytes.
@@ -55,9 +55,9 @@ pub struct Tally {
 pub(super) fn read_set<S: RecordSink>(
     (partition, set): (i32, &[u8]),
     next: &mut i64,
-    reading: Reading,
+    reading: FetchDepth,
     aborted: &mut Aborted,
-    (tally, sink): (&mut Tally, &mut S),
+    (tally, sink): (&mut FetchTally, &mut S),
 ) -> Result<(), RecordsError> {
     let is_wanted = sink.wants_records();
     BODY.with_borrow_mut(|body| {
@@ -78,11 +78,11 @@ pub(super) fn read_set<S: RecordSink>(
 fn read_batch(
     batch: &Batch<'_>,
     next: i64,
-    (reading, body): (Reading, &mut Vec<u8>),
+    (reading, body): (FetchDepth, &mut Vec<u8>),
     aborted: &mut Aborted,
-    (tally, sink): (&mut Tally, Option<impl FnMut(&Record<'_>)>),
+    (tally, sink): (&mut FetchTally, Option<impl FnMut(&Record<'_>)>),
 ) -> Result<(), RecordsError> {
-    if reading != Reading::Header {
+    if reading != FetchDepth::Header {
         batch.verify_crc()?;
     }
     if batch.header.record_count > batch.header.last_offset_delta.saturating_add(1) {
@@ -90,7 +90,7 @@ fn read_batch(
     }
     let is_aborted = aborted.begin_batch(batch, body)?;
     let sink = sink.filter(|_| !is_aborted && !batch.is_control());
-    let is_decoded = reading == Reading::Decode && !is_aborted;
+    let is_decoded = reading == FetchDepth::Decode && !is_aborted;
     let records = match sink {
         Some(mut sink) => each(batch, next, body, &mut sink)?,
         None => count(batch, next, is_decoded, body)?,

@@ -5,7 +5,7 @@
 //! the request was a full one. A reply with another one comes from a broker that answers somebody else.
 
 use crate::errors::ErrorCode;
-use crate::messages::m01_fetch::{Ask, Reply, SessionStep};
+use crate::messages::m01_fetch::{FetchReply, PartitionFetch, SessionStep};
 use crate::wire::{Result, WireError};
 
 /// The first step of a session; it names all partitions.
@@ -13,18 +13,18 @@ const FIRST_EPOCH: i32 = 0;
 
 /// What a request to a broker says.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct FetchRequestData {
     pub session: SessionStep,
     /// Partitions that are new in the session or begin elsewhere than before.
-    pub partitions: Vec<Ask>,
+    pub partitions: Vec<PartitionFetch>,
     /// Partitions that leave the session.
     pub forgotten: Vec<i32>,
 }
 
 /// A partition of the session, as the broker knows it.
 #[derive(Debug, Clone, Copy)]
-struct Member {
-    ask: Ask,
+struct SessionPartition {
+    ask: PartitionFetch,
     /// The request that it was answered to last.
     answered: u64,
 }
@@ -37,7 +37,7 @@ pub(super) struct FetchSession {
     epoch: i32,
     topic_id: Option<[u8; 16]>,
     /// By ascending partition.
-    members: Vec<Member>,
+    members: Vec<SessionPartition>,
     /// Requests so far.
     requests: u64,
     /// Partitions that the last one's reply had.
@@ -46,7 +46,7 @@ pub(super) struct FetchSession {
 
 impl FetchSession {
     /// The next request, for all of `wanted`, by ascending partition.
-    pub(super) fn next(&mut self, wanted: &[Ask], topic_id: Option<[u8; 16]>) -> Step {
+    pub(super) fn next(&mut self, wanted: &[PartitionFetch], topic_id: Option<[u8; 16]>) -> FetchRequestData {
         if self.topic_id != topic_id {
             // What the broker remembers is of another topic.
             (self.topic_id, self.epoch) = (topic_id, FIRST_EPOCH);
@@ -54,11 +54,11 @@ impl FetchSession {
         (self.requests, self.answers) = (self.requests + 1, 0);
         let session = SessionStep { id: self.id, epoch: self.epoch };
         let before = std::mem::take(&mut self.members);
-        self.members = wanted.iter().map(|ask| Member { ask: *ask, answered: 0 }).collect();
+        self.members = wanted.iter().map(|ask| SessionPartition { ask: *ask, answered: 0 }).collect();
         if self.epoch == FIRST_EPOCH {
-            return Step { session, partitions: wanted.to_vec(), forgotten: Vec::new() };
+            return FetchRequestData { session, partitions: wanted.to_vec(), forgotten: Vec::new() };
         }
-        let mut step = Step { session, ..Step::default() };
+        let mut step = FetchRequestData { session, ..FetchRequestData::default() };
         let mut before = before.iter().map(|member| member.ask).peekable();
         for ask in wanted {
             while let Some(left) = before.next_if(|known| known.partition < ask.partition) {
@@ -81,7 +81,7 @@ impl FetchSession {
     ///
     /// # Errors
     /// When it was not requested, or the reply had it before.
-    pub(super) fn answered(&mut self, partition: i32) -> Result<Ask> {
+    pub(super) fn answered(&mut self, partition: i32) -> Result<PartitionFetch> {
         let found = self.members.binary_search_by_key(&partition, |member| member.ask.partition);
         let member = found.ok().map(|at| &mut self.members[at]);
         let member =
@@ -98,7 +98,7 @@ impl FetchSession {
     ///
     /// # Errors
     /// When the answer to a full request lacks partitions.
-    pub(super) fn replied(&mut self, reply: &Reply) -> Result<Option<(ErrorCode, bool)>> {
+    pub(super) fn replied(&mut self, reply: &FetchReply) -> Result<Option<(ErrorCode, bool)>> {
         let is_full = self.epoch == FIRST_EPOCH;
         let error = ErrorCode(reply.error);
         if error.is_error() {
@@ -129,7 +129,7 @@ impl FetchSession {
     }
 
     /// The partitions of the last request, with the requested offset of each.
-    pub(super) fn asked(&self) -> impl Iterator<Item = Ask> {
+    pub(super) fn asked(&self) -> impl Iterator<Item = PartitionFetch> {
         self.members.iter().map(|member| member.ask)
     }
 }
@@ -138,12 +138,12 @@ impl FetchSession {
 mod tests {
     use super::*;
 
-    fn ask(partition: i32, offset: i64) -> Ask {
-        Ask { partition, leader_epoch: 3, offset }
+    fn ask(partition: i32, offset: i64) -> PartitionFetch {
+        PartitionFetch { partition, leader_epoch: 3, offset }
     }
 
-    fn reply(session_id: i32) -> Reply {
-        Reply { error: 0, throttle_ms: 0, session_id }
+    fn reply(session_id: i32) -> FetchReply {
+        FetchReply { error: 0, throttle_ms: 0, session_id }
     }
 
     /// A session of partitions 0 to 2, whose first request was answered.
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!((step.session.epoch, step.partitions, step.forgotten), (2, vec![], vec![]));
         assert_eq!(session.answered(0), Ok(ask(0, 5)), "it was asked for before");
         // Another election is a change, and what comes last may leave too.
-        let moved = Ask { leader_epoch: 4, ..ask(0, 5) };
+        let moved = PartitionFetch { leader_epoch: 4, ..ask(0, 5) };
         let step = session.next(&[moved], None);
         assert_eq!((step.partitions, step.forgotten), (vec![moved], vec![2, 4]));
     }
@@ -200,10 +200,10 @@ mod tests {
         ] {
             let mut session = begun();
             session.next(&[ask(0, 5)], None);
-            assert_eq!(session.replied(&Reply { error: error.0, ..reply(0) }), Ok(Some((error, false))));
+            assert_eq!(session.replied(&FetchReply { error: error.0, ..reply(0) }), Ok(Some((error, false))));
             let step = session.next(&[ask(0, 5)], None);
             assert_eq!((step.session, step.partitions.len()), (SessionStep { id, epoch: 0 }, 1));
-            assert_eq!(session.replied(&Reply { error: error.0, ..reply(0) }), Ok(Some((error, true))));
+            assert_eq!(session.replied(&FetchReply { error: error.0, ..reply(0) }), Ok(Some((error, true))));
         }
         let mut session = begun();
         session.lost();
@@ -219,7 +219,7 @@ mod tests {
         session.next(&[ask(0, 5)], None);
         assert_eq!(session.replied(&reply(0)), Ok(None), "it has ended it");
         assert_eq!(session.next(&[ask(0, 5)], None).session, SessionStep { id: 0, epoch: 0 });
-        let throttled = Reply { throttle_ms: 7, ..reply(0) };
+        let throttled = FetchReply { throttle_ms: 7, ..reply(0) };
         assert_eq!(session.replied(&throttled), Ok(None), "nothing is said of the partitions");
         assert_eq!(session.next(&[ask(0, 5)], None).session, SessionStep { id: 0, epoch: 0 });
     }

@@ -1,8 +1,8 @@
 //! What answers to a consuming client mean, and which of them are believed.
 
-use super::answers::Answer;
+use super::answers::FetchAnswers;
 use super::effects::Effects;
-use super::position::{Position, Positions};
+use super::position::{PartitionPosition, PartitionPositions};
 use super::session::FetchSession;
 use super::*;
 use crate::errors::ErrorCode;
@@ -18,7 +18,7 @@ pub(super) const HIGH_WATERMARK: i64 = 30;
 pub(super) const STABLE: i64 = 25;
 const THROTTLE_MS: i32 = 7;
 
-pub(super) fn config(reading: Reading, isolation: Isolation) -> ConsumerConfig {
+pub(super) fn config(reading: FetchDepth, isolation: FetchIsolation) -> ConsumerConfig {
     ConsumerConfig {
         topic: "t".to_owned(),
         partitions: Partitions::Share { first: 0, clients: 1 },
@@ -37,33 +37,37 @@ pub(super) fn config(reading: Reading, isolation: Isolation) -> ConsumerConfig {
 }
 
 /// A client's partitions and what was requested from one broker.
-pub(super) struct World {
+pub(super) struct FetchFixture {
     pub config: ConsumerConfig,
-    pub positions: Positions,
+    pub positions: PartitionPositions,
     session: FetchSession,
     sink: (),
 }
 
-impl World {
+impl FetchFixture {
     /// Partitions that begin at these offsets.
     pub(super) fn at(config: ConsumerConfig, offsets: &[i64]) -> Self {
-        let mut positions = Positions::of(0..offsets.len() as i32);
+        let mut positions = PartitionPositions::of(0..offsets.len() as i32);
         for (position, offset) in positions.iter_mut().zip(offsets) {
             position.next = Some(*offset);
         }
         Self { config, positions, session: FetchSession::default(), sink: () }
     }
 
-    pub(super) fn position(&mut self, partition: i32) -> &mut Position {
+    pub(super) fn position(&mut self, partition: i32) -> &mut PartitionPosition {
         self.positions.find_mut(partition).expect("one of ours")
     }
 
     /// Takes in a reply to a full fetch of all partitions that know where to begin.
     pub(super) fn receive(&mut self, body: &[u8]) -> (Effects, Result<(), WireError>) {
-        let ask = |position: &Position| {
-            position.next.map(|offset| Ask { partition: position.partition, leader_epoch: -1, offset })
+        let ask = |position: &PartitionPosition| {
+            position.next.map(|offset| PartitionFetch {
+                partition: position.partition,
+                leader_epoch: -1,
+                offset,
+            })
         };
-        let wanted: Vec<Ask> = self.positions.iter().filter_map(ask).collect();
+        let wanted: Vec<PartitionFetch> = self.positions.iter().filter_map(ask).collect();
         self.session.next(&wanted, None);
         let mut effects = Effects::default();
         let taken = self.answer(&mut effects).on_fetch(FETCH_VERSION, body);
@@ -94,9 +98,9 @@ impl World {
         effects
     }
 
-    fn answer<'a>(&'a mut self, effects: &'a mut Effects) -> Answer<'a, ()> {
+    fn answer<'a>(&'a mut self, effects: &'a mut Effects) -> FetchAnswers<'a, ()> {
         let Self { config, positions, session, sink } = self;
-        Answer { config, positions, session, now_ns: NOW_NS, effects, sink }
+        FetchAnswers { config, positions, session, now_ns: NOW_NS, effects, sink }
     }
 }
 
@@ -154,12 +158,12 @@ pub(super) fn batch(base_offset: i64, records: i64) -> Vec<u8> {
     batch_of(&(base_offset..base_offset + records).collect::<Vec<_>>(), |_| {})
 }
 
-fn plain(offset: i64) -> World {
-    World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[offset])
+fn plain(offset: i64) -> FetchFixture {
+    FetchFixture::at(config(FetchDepth::Decode, FetchIsolation::ReadUncommitted), &[offset])
 }
 
 /// Before it is known where to begin.
-fn unknown() -> World {
+fn unknown() -> FetchFixture {
     let mut world = plain(0);
     world.position(0).next = None;
     world
@@ -221,7 +225,7 @@ fn the_lag_is_unknown_until_a_leader_told_its_end_and_then_stays_as_it_was() {
     assert_eq!((world.position(0).next, world.position(0).lag_records()), (None, lag));
     world.list(ErrorCode::NONE, 20);
     assert_eq!(world.position(0).lag_records(), Some(HIGH_WATERMARK as u64 - 20));
-    world.config.isolation = Isolation::ReadCommitted;
+    world.config.isolation = FetchIsolation::ReadCommitted;
     world.fetch(ErrorCode::NONE, &[], &[]);
     assert_eq!(world.position(0).lag_records(), Some(STABLE as u64 - 20), "what is open cannot be fetched");
 }
@@ -285,7 +289,8 @@ fn what_brings_a_partition_no_further_is_asked_for_again_after_a_pause() {
 /// As the Java client has it: a partition that brought something, or an error, comes last the next time.
 #[test]
 fn partitions_have_their_turn_one_after_the_other() {
-    let mut world = World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[0, 0, 0, 0]);
+    let mut world =
+        FetchFixture::at(config(FetchDepth::Decode, FetchIsolation::ReadUncommitted), &[0, 0, 0, 0]);
     let none = |index| partition(index, ErrorCode::NONE, &[], &[]);
     let some = |index| partition(index, ErrorCode::NONE, &[], &batch(0, 2));
     let (_, taken) = world.receive(&reply(&[some(2), none(1), some(0), none(3)]));
@@ -308,7 +313,8 @@ fn a_reply_is_read_up_to_what_was_not_asked_for() {
         [denied(0), failed(0)].concat().repeat(10_000),
         [denied(0), failed(1), denied(2)].concat().repeat(10_000),
     ] {
-        let mut world = World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[0, 0]);
+        let mut world =
+            FetchFixture::at(config(FetchDepth::Decode, FetchIsolation::ReadUncommitted), &[0, 0]);
         let mut body = reply(&[]);
         let at = body.len() - 4;
         body[at..].copy_from_slice(&20_000i32.to_be_bytes());
@@ -328,7 +334,7 @@ fn a_reply_is_read_up_to_what_was_not_asked_for() {
 #[test]
 fn an_answer_to_where_fetching_was_before_is_ignored() {
     let mut world = plain(0);
-    let ask = Ask { partition: 0, leader_epoch: -1, offset: 0 };
+    let ask = PartitionFetch { partition: 0, leader_epoch: -1, offset: 0 };
     world.session.next(&[ask], None);
     world.position(0).next = Some(7);
     let mut effects = Effects::default();

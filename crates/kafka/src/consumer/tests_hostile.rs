@@ -3,7 +3,7 @@
 //! twice its size while it comes ([`Input`](crate::connection)), and no partition is read before it is there: so a
 //! reply never takes more than two times its own size, plus a decompressed batch's stated maximum.
 
-use super::tests::{World, batch_of, config, partition, reply};
+use super::tests::{FetchFixture, batch_of, config, partition, reply};
 use super::*;
 use crate::counting::peak_bytes;
 use crate::errors::ErrorCode;
@@ -15,9 +15,9 @@ const REPLY_BYTES: usize = 30_000_000;
 const CONSTANT_BYTES: usize = 4 << 10;
 
 /// The most memory that is held in addition to the reply, and what was measured.
-fn received(world: &mut World, body: &[u8]) -> (usize, Tally, bool) {
+fn received(world: &mut FetchFixture, body: &[u8]) -> (usize, FetchTally, bool) {
     assert!(body.len() >= REPLY_BYTES, "{}", body.len());
-    let (mut tally, mut is_taken) = (Tally::default(), false);
+    let (mut tally, mut is_taken) = (FetchTally::default(), false);
     let peak = peak_bytes(|| {
         let (effects, taken) = world.receive(body);
         (tally, is_taken) = (effects.tally, taken.is_ok());
@@ -33,7 +33,7 @@ fn millions_of_topics_without_a_partition_take_nothing() {
     let count = REPLY_BYTES / topic.len() + 1;
     let mut body = [0, count as i32].map(i32::to_be_bytes).concat();
     body.extend(topic.repeat(count));
-    let mut world = World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[0]);
+    let mut world = FetchFixture::at(config(FetchDepth::Decode, FetchIsolation::ReadUncommitted), &[0]);
     let (peak, _, is_taken) = received(&mut world, &body);
     assert!(peak <= CONSTANT_BYTES && !is_taken, "{peak}: the requested one is not there");
 }
@@ -43,7 +43,7 @@ fn a_million_partitions_of_which_one_was_asked_for_take_nothing() {
     let one = |index| partition(index, ErrorCode::NONE, &[], &[]);
     let count = (REPLY_BYTES / one(0).len()) as i32 + 1;
     let partitions: Vec<_> = (0..count).map(one).collect();
-    let mut world = World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[0]);
+    let mut world = FetchFixture::at(config(FetchDepth::Decode, FetchIsolation::ReadUncommitted), &[0]);
     let (peak, _, is_taken) = received(&mut world, &reply(&partitions));
     assert!(peak <= CONSTANT_BYTES && !is_taken, "{peak}");
 }
@@ -56,8 +56,8 @@ fn as_many_batches_as_fit_are_read_and_kept_nowhere() {
     for (offset, batch) in set.chunks_mut(one.len()).enumerate() {
         batch[..8].copy_from_slice(&(offset as i64).to_be_bytes());
     }
-    for reading in [Reading::Header, Reading::Crc, Reading::Decode] {
-        let mut world = World::at(config(reading, Isolation::ReadUncommitted), &[0]);
+    for reading in [FetchDepth::Header, FetchDepth::Crc, FetchDepth::Decode] {
+        let mut world = FetchFixture::at(config(reading, FetchIsolation::ReadUncommitted), &[0]);
         let (peak, tally, is_taken) =
             received(&mut world, &reply(&[partition(0, ErrorCode::NONE, &[], &set)]));
         assert!(peak <= CONSTANT_BYTES && is_taken, "{reading:?}: {peak}");
@@ -69,12 +69,12 @@ fn as_many_batches_as_fit_are_read_and_kept_nowhere() {
 fn aborted_transactions_take_what_they_do_in_the_reply() {
     let aborted: Vec<(i64, i64)> = (0..REPLY_BYTES as i64 / 16 + 1).map(|id| (id, id * 7 % 1_000)).collect();
     let body = reply(&[partition(0, ErrorCode::NONE, &aborted, &batch_of(&[0], |_| {}))]);
-    let mut world = World::at(config(Reading::Decode, Isolation::ReadCommitted), &[0]);
+    let mut world = FetchFixture::at(config(FetchDepth::Decode, FetchIsolation::ReadCommitted), &[0]);
     let (peak, tally, is_taken) = received(&mut world, &body);
     assert!(is_taken && tally.records == 1);
     assert!(peak <= body.len() + CONSTANT_BYTES, "{peak} for {}", body.len());
     // A client that requested all records gets none.
-    let mut world = World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[0]);
+    let mut world = FetchFixture::at(config(FetchDepth::Decode, FetchIsolation::ReadUncommitted), &[0]);
     let (peak, ..) = received(&mut world, &body);
     assert!(peak <= CONSTANT_BYTES, "{peak}");
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::backoff::ExponentialBackoff;
 use crate::messages::{Api, Message, m03_metadata, m18_api_versions, write_frame};
-use crate::security::Security;
+use crate::security::ConnectionSecurity;
 use crate::wire::Writer;
 
 const MS: u64 = 1_000_000;
@@ -16,14 +16,14 @@ const LIST_OFFSETS_VERSION: i16 = 5;
 fn consumer() -> Consumer {
     let config = ConsumerConfig {
         retry_backoff_ns: PAUSE_NS,
-        ..super::tests::config(Reading::Decode, Isolation::ReadUncommitted)
+        ..super::tests::config(FetchDepth::Decode, FetchIsolation::ReadUncommitted)
     };
     let connections = ConnectionsConfig {
         client_id: "me".to_owned(),
         topics: vec!["t".to_owned()],
         bootstrap: vec![("first".to_owned(), 9092)],
         needs: super::NEEDS,
-        security: Security::default(),
+        security: ConnectionSecurity::default(),
         request_timeout_ns: 30_000 * MS,
         retry_backoff: ExponentialBackoff { first_ns: PAUSE_NS, max_ns: PAUSE_NS },
         reconnect_backoff: ExponentialBackoff::RECONNECT,

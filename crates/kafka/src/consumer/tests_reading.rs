@@ -1,13 +1,13 @@
 //! What counts as a record, and that it is the same however far a batch is read.
 
-use super::tests::{World, batch, batch_of, config};
+use super::tests::{FetchFixture, batch, batch_of, config};
 use super::*;
 use crate::errors::ErrorCode;
 use crate::records::{BatchHeader, TRANSACTIONAL_BIT};
 use proptest::prelude::*;
 
 const CONTROL_BIT: i16 = 0x20;
-const READINGS: [Reading; 3] = [Reading::Header, Reading::Crc, Reading::Decode];
+const READINGS: [FetchDepth; 3] = [FetchDepth::Header, FetchDepth::Crc, FetchDepth::Decode];
 
 /// Records, those of aborted transactions, control records, missing offsets.
 fn counted(effects: &Effects) -> [u64; 4] {
@@ -16,12 +16,12 @@ fn counted(effects: &Effects) -> [u64; 4] {
 }
 
 fn read(
-    (reading, isolation): (Reading, Isolation),
+    (reading, isolation): (FetchDepth, FetchIsolation),
     from: i64,
     aborted: &[(i64, i64)],
     set: &[u8],
 ) -> ([u64; 4], Option<i64>) {
-    let mut world = World::at(config(reading, isolation), &[from]);
+    let mut world = FetchFixture::at(config(reading, isolation), &[from]);
     let effects = world.fetch(ErrorCode::NONE, aborted, set);
     assert_eq!(effects.events, [], "{reading:?}");
     (counted(&effects), world.position(0).next)
@@ -51,14 +51,14 @@ const COMMIT: u8 = 1;
 fn records_that_were_compacted_away_are_no_records() {
     let set = [batch_of(&[10, 13, 14], |head| head.last_offset_delta = 6), batch(20, 2)].concat();
     for reading in READINGS {
-        let read = |from| read((reading, Isolation::ReadUncommitted), from, &[], &set);
+        let read = |from| read((reading, FetchIsolation::ReadUncommitted), from, &[], &set);
         assert_eq!(read(10), ([5, 0, 0, 7], Some(22)), "{reading:?}: 11, 12, 15, 16 and 17 to 19");
         assert_eq!(read(4), ([5, 0, 0, 13], Some(22)), "{reading:?}");
         assert_eq!(read(13), ([4, 0, 0, 5], Some(22)), "{reading:?}: it begins in the first batch");
         assert_eq!(read(15), ([2, 0, 0, 5], Some(22)), "{reading:?}: behind its last record");
         // A batch with nothing left but its place.
         let empty = batch_of(&[], |head| (head.base_offset, head.last_offset_delta) = (30, 4));
-        let (counts, next) = self::read((reading, Isolation::ReadUncommitted), 30, &[], &empty);
+        let (counts, next) = self::read((reading, FetchIsolation::ReadUncommitted), 30, &[], &empty);
         assert_eq!((counts, next), ([0, 0, 0, 5], Some(35)), "{reading:?}");
     }
 }
@@ -78,9 +78,9 @@ fn committed_records_alone_are_read_where_that_is_asked_for() {
     ]
     .concat();
     for reading in READINGS {
-        let committed = (reading, Isolation::ReadCommitted);
+        let committed = (reading, FetchIsolation::ReadCommitted);
         assert_eq!(read(committed, 0, &[(1, 0)], &set), ([6, 3, 3, 0], Some(12)), "{reading:?}");
-        let all = (reading, Isolation::ReadUncommitted);
+        let all = (reading, FetchIsolation::ReadUncommitted);
         assert_eq!(read(all, 0, &[(1, 0)], &set), ([9, 0, 3, 0], Some(12)), "{reading:?}");
         // Two transactions of one producer, both aborted; the second began in this answer.
         let twice = [batch_of(&[0], transactional(1)), marker(1, 1, ABORT), batch_of(&[2], transactional(1))];
@@ -100,21 +100,23 @@ fn what_an_application_would_stumble_over_is_damage() {
     let short = batch_of(&[0, 1], |head| (head.record_count, head.last_offset_delta) = (3, 2));
     let more = batch_of(&[0, 1], |head| head.last_offset_delta = 0);
     for (reading, set, is_read) in [
-        (Reading::Header, &short, true),
-        (Reading::Crc, &short, true),
-        (Reading::Decode, &short, false),
-        (Reading::Header, &more, false),
-        (Reading::Decode, &more, false),
+        (FetchDepth::Header, &short, true),
+        (FetchDepth::Crc, &short, true),
+        (FetchDepth::Decode, &short, false),
+        (FetchDepth::Header, &more, false),
+        (FetchDepth::Decode, &more, false),
     ] {
-        let mut world = World::at(config(reading, Isolation::ReadUncommitted), &[0]);
+        let mut world = FetchFixture::at(config(reading, FetchIsolation::ReadUncommitted), &[0]);
         let effects = world.fetch(ErrorCode::NONE, &[], set);
         assert_eq!((effects.events.is_empty(), effects.tally.records > 0), (is_read, is_read), "{reading:?}");
     }
     let mut flipped = batch(0, 2);
     let last = flipped.len() - 2;
     flipped[last] ^= 1;
-    for (reading, is_read) in [(Reading::Header, true), (Reading::Crc, false), (Reading::Decode, false)] {
-        let mut world = World::at(config(reading, Isolation::ReadUncommitted), &[0]);
+    for (reading, is_read) in
+        [(FetchDepth::Header, true), (FetchDepth::Crc, false), (FetchDepth::Decode, false)]
+    {
+        let mut world = FetchFixture::at(config(reading, FetchIsolation::ReadUncommitted), &[0]);
         assert_eq!(world.fetch(ErrorCode::NONE, &[], &flipped).events.is_empty(), is_read, "{reading:?}");
     }
 }
@@ -146,7 +148,7 @@ proptest! {
             end += span;
         }
         prop_assume!(from < end);
-        for isolation in [Isolation::ReadUncommitted, Isolation::ReadCommitted] {
+        for isolation in [FetchIsolation::ReadUncommitted, FetchIsolation::ReadCommitted] {
             let all = READINGS.map(|reading| read((reading, isolation), from, &aborted, &set));
             prop_assert_eq!(all[0], all[1]);
             prop_assert_eq!(all[0], all[2]);

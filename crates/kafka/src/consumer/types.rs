@@ -1,7 +1,7 @@
 //! Input and output of a consuming client.
 
-use super::reading::{Reading, Tally};
-use crate::broker_connections::RequestKind;
+use super::reading::{FetchDepth, FetchTally};
+use crate::broker_connections::RequestOwner;
 use crate::group::GroupRequest;
 use crate::messages::{EARLIEST_TIMESTAMP, LATEST_TIMESTAMP};
 
@@ -34,7 +34,7 @@ impl OffsetAt {
 
 /// `isolation.level`: which records are fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolation {
+pub enum FetchIsolation {
     /// All that all in-sync replicas have.
     ReadUncommitted,
     /// Only transactions that were committed, and nothing behind the first that is open.
@@ -75,9 +75,9 @@ pub struct ConsumerConfig {
     /// `retry.backoff.ms`, in ns.
     pub retry_backoff_ns: u64,
     /// `isolation.level`.
-    pub isolation: Isolation,
+    pub isolation: FetchIsolation,
     /// How far what was fetched is read.
-    pub reading: Reading,
+    pub reading: FetchDepth,
     /// A partition with anything fetched is held until it is [released](super::Consumer::release): its application
     /// takes one record after the other, and fetches no more of it before it has them all.
     pub holds_fetched: bool,
@@ -100,7 +100,7 @@ pub enum FetchToken {
     Group(GroupRequest),
 }
 
-impl From<FetchToken> for RequestKind<FetchToken> {
+impl From<FetchToken> for RequestOwner<FetchToken> {
     fn from(token: FetchToken) -> Self {
         Self::Client(token)
     }
@@ -114,14 +114,14 @@ pub struct Fetched {
     /// Size of the response.
     pub response_bytes: usize,
     /// What was in it.
-    pub tally: Tally,
+    pub tally: FetchTally,
     /// The connection it came over.
     pub connection: usize,
     /// How long the broker throttles the client, ns.
     pub throttled_ns: u64,
 }
 
-impl Isolation {
+impl FetchIsolation {
     /// As requests have it.
     pub(super) fn number(self) -> i8 {
         i8::from(self == Self::ReadCommitted)

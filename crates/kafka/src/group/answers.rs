@@ -1,6 +1,6 @@
 //! What answers, and their absence, mean to a member.
 
-use super::member::{Member, Membership};
+use super::member::{Member, MemberProtocol};
 use super::{GroupEvent, GroupRequest, GroupRequestKind, Position, TopicPartition};
 use crate::errors::ErrorCode;
 use crate::messages::{
@@ -10,7 +10,7 @@ use crate::messages::{
 use crate::wire::WireError;
 
 /// What was reported of one partition's committed offset.
-struct ToldOffset<'a> {
+struct CommittedOffset<'a> {
     topic: &'a str,
     partition: i32,
     position: Position,
@@ -52,8 +52,8 @@ impl Member {
 
     fn lose_coordinator(&mut self, why: &str, now_ns: u64) {
         match &mut self.membership {
-            Membership::Classic(classic) => classic.lose_coordinator(&mut self.shared, why, now_ns),
-            Membership::Consumer(member) => member.lose_coordinator(&mut self.shared, why, now_ns),
+            MemberProtocol::Classic(classic) => classic.lose_coordinator(&mut self.shared, why, now_ns),
+            MemberProtocol::Consumer(member) => member.lose_coordinator(&mut self.shared, why, now_ns),
         }
     }
 
@@ -90,27 +90,27 @@ impl Member {
         }
         let shared = &mut self.shared;
         match (request.kind, &mut self.membership) {
-            (GroupRequestKind::Join, Membership::Classic(classic)) => {
+            (GroupRequestKind::Join, MemberProtocol::Classic(classic)) => {
                 let response = m11_join_group::Request::decode_response(body, version)?;
                 shared.settle(request);
                 classic.on_join(shared, request, response, now_ns);
             }
-            (GroupRequestKind::Sync, Membership::Classic(classic)) => {
+            (GroupRequestKind::Sync, MemberProtocol::Classic(classic)) => {
                 let response = m14_sync_group::Request::decode_response(body, version)?;
                 shared.settle(request);
                 classic.on_sync(shared, request, response, now_ns);
             }
-            (GroupRequestKind::Heartbeat, Membership::Classic(classic)) => {
+            (GroupRequestKind::Heartbeat, MemberProtocol::Classic(classic)) => {
                 let response = m12_heartbeat::Request::decode_response(body, version)?;
                 shared.settle(request);
                 classic.on_heartbeat(shared, request, response.error_code, now_ns);
             }
-            (GroupRequestKind::Metadata, Membership::Classic(classic)) => {
+            (GroupRequestKind::Metadata, MemberProtocol::Classic(classic)) => {
                 let response = m03_metadata::Request::decode_response(body, version)?;
                 shared.settle(request);
                 classic.on_metadata(shared, &response, now_ns);
             }
-            (GroupRequestKind::ConsumerHeartbeat, Membership::Consumer(member)) => {
+            (GroupRequestKind::ConsumerHeartbeat, MemberProtocol::Consumer(member)) => {
                 let response = m68_consumer_group_heartbeat::Request::decode_response(body, version)?;
                 shared.settle(request);
                 member.on_answer(shared, response, now_ns);
@@ -128,7 +128,7 @@ impl Member {
             None => (response.error_code, response.node_id),
         };
         self.shared.looked_up(error.check().map(|()| node), now_ns);
-        if let Membership::Classic(classic) = &mut self.membership {
+        if let MemberProtocol::Classic(classic) = &mut self.membership {
             classic.on_coordinator(&self.shared, now_ns);
         }
         Ok(())
@@ -145,11 +145,11 @@ impl Member {
                 | ErrorCode::REQUEST_TIMED_OUT,
                 _,
             ) => self.lose_coordinator(error.name(), now_ns),
-            (error, Membership::Classic(classic)) => {
+            (error, MemberProtocol::Classic(classic)) => {
                 classic.on_commit_refused(&mut self.shared, request, error, now_ns);
             }
             // Its next heartbeat does the rest.
-            (_, Membership::Consumer(_)) => {}
+            (_, MemberProtocol::Consumer(_)) => {}
         }
     }
 
@@ -185,9 +185,9 @@ impl Member {
 }
 
 /// The offsets of a response, whatever its version.
-fn told_offsets(response: &m09_offset_fetch::Response) -> Vec<ToldOffset<'_>> {
+fn told_offsets(response: &m09_offset_fetch::Response) -> Vec<CommittedOffset<'_>> {
     let old = response.topics.iter().flat_map(|topic| {
-        topic.partitions.iter().map(|one| ToldOffset {
+        topic.partitions.iter().map(|one| CommittedOffset {
             topic: &topic.name,
             partition: one.partition_index,
             position: Position { offset: one.committed_offset, leader_epoch: one.committed_leader_epoch },
@@ -195,7 +195,7 @@ fn told_offsets(response: &m09_offset_fetch::Response) -> Vec<ToldOffset<'_>> {
         })
     });
     let new = response.groups.iter().flat_map(|group| &group.topics).flat_map(|topic| {
-        topic.partitions.iter().map(|one| ToldOffset {
+        topic.partitions.iter().map(|one| CommittedOffset {
             topic: &topic.name,
             partition: one.partition_index,
             position: Position { offset: one.committed_offset, leader_epoch: one.committed_leader_epoch },

@@ -6,8 +6,8 @@
 //! else's comes with a later target.
 
 use super::offsets::Occasion;
-use super::shared::Shared;
-use super::{GroupRequest, GroupRequestKind, Positions, TopicPartition};
+use super::shared::MemberCore;
+use super::{GroupRequest, GroupRequestKind, PositionLookup, TopicPartition};
 use crate::errors::ErrorCode;
 use crate::messages::m68_consumer_group_heartbeat::{self as heartbeat, TopicPartitions};
 use base64::Engine as _;
@@ -24,7 +24,7 @@ const LEAVE_STATIC_EPOCH: i32 = -2;
 
 /// How far a member is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Kip848State {
     /// Its next heartbeat joins, or that one is in flight.
     Joining,
     /// It has another target than what it has.
@@ -63,7 +63,7 @@ pub(super) struct Kip848 {
     assignor: Option<String>,
     member_id: String,
     epoch: i32,
-    state: State,
+    state: Kip848State,
     target: Option<Assignment>,
     current: Option<Assignment>,
     /// Names of topics that are assigned.
@@ -83,7 +83,7 @@ pub(super) struct Kip848 {
 
 impl Kip848 {
     /// A member with an id of its own.
-    pub(super) fn new(assignor: Option<String>, shared: &mut Shared) -> Self {
+    pub(super) fn new(assignor: Option<String>, shared: &mut MemberCore) -> Self {
         // A random UUID, as Java writes it.
         let mut uuid: [u8; 16] = shared.random.random();
         uuid[6] = uuid[6] & 0x0f | 0x40;
@@ -92,7 +92,7 @@ impl Kip848 {
             assignor,
             member_id: URL_SAFE_NO_PAD.encode(uuid),
             epoch: JOIN_EPOCH,
-            state: State::Joining,
+            state: Kip848State::Joining,
             target: None,
             current: None,
             names: BTreeMap::new(),
@@ -124,18 +124,18 @@ impl Kip848 {
 
     /// Whether it has what it is to have.
     pub(super) fn is_settled(&self) -> bool {
-        self.state == State::Stable
+        self.state == Kip848State::Stable
     }
 
     /// Whether it is done with leaving.
-    pub(super) fn has_left(&self, shared: &Shared) -> bool {
-        self.state == State::Left && !shared.is_asked(GroupRequestKind::ConsumerHeartbeat)
+    pub(super) fn has_left(&self, shared: &MemberCore) -> bool {
+        self.state == Kip848State::Left && !shared.is_asked(GroupRequestKind::ConsumerHeartbeat)
     }
 
-    fn join(&mut self, why: &str, shared: &mut Shared, now_ns: u64) {
+    fn join(&mut self, why: &str, shared: &mut MemberCore, now_ns: u64) {
         self.epoch = JOIN_EPOCH;
         self.stamp = self.stamp.wrapping_add(1);
-        self.state = State::Joining;
+        self.state = Kip848State::Joining;
         (self.target, self.current, self.told) = (None, None, None);
         self.names.clear();
         self.abort(shared);
@@ -143,31 +143,31 @@ impl Kip848 {
         shared.begin_rebalance(why, now_ns);
     }
 
-    fn abort(&mut self, shared: &mut Shared) {
+    fn abort(&mut self, shared: &mut MemberCore) {
         if self.reconciliation.take().is_some() {
             shared.offsets.abandon(Occasion::Rebalance);
         }
     }
 
-    fn leave_epoch(shared: &Shared) -> i32 {
+    fn leave_epoch(shared: &MemberCore) -> i32 {
         if shared.config.instance_id.is_some() { LEAVE_STATIC_EPOCH } else { LEAVE_EPOCH }
     }
 
     /// Says with its next heartbeat that it leaves.
-    fn begin_to_leave(&mut self, comes_back: bool, shared: &mut Shared) {
+    fn begin_to_leave(&mut self, comes_back: bool, shared: &mut MemberCore) {
         self.epoch = Self::leave_epoch(shared);
         self.abort(shared);
         self.current = None;
-        self.state = State::Leaving { comes_back };
+        self.state = Kip848State::Leaving { comes_back };
         // No answer to an earlier question is waited for.
         shared.forget(GroupRequestKind::ConsumerHeartbeat);
     }
 
     /// Leaves for good.
-    pub(super) fn leave(&mut self, shared: &mut Shared) {
+    pub(super) fn leave(&mut self, shared: &mut MemberCore) {
         match self.state {
-            State::Stale | State::Left => self.state = State::Left,
-            _ if shared.coordinator().is_none() => self.state = State::Left,
+            Kip848State::Stale | Kip848State::Left => self.state = Kip848State::Left,
+            _ if shared.coordinator().is_none() => self.state = Kip848State::Left,
             _ => self.begin_to_leave(false, shared),
         }
     }
@@ -175,13 +175,13 @@ impl Kip848 {
 
 /// What the application's poll does.
 impl Kip848 {
-    pub(super) fn poll(&mut self, shared: &mut Shared, positions: &mut Positions<'_>, now_ns: u64) {
+    pub(super) fn poll(&mut self, shared: &mut MemberCore, positions: &mut PositionLookup<'_>, now_ns: u64) {
         match self.state {
-            State::Stale => self.join("the application polls again", shared, now_ns),
-            State::Joining => shared.begin_rebalance("joining", now_ns),
+            Kip848State::Stale => self.join("the application polls again", shared, now_ns),
+            Kip848State::Joining => shared.begin_rebalance("joining", now_ns),
             _ => {}
         }
-        if self.state == State::Reconciling && self.reconciliation.is_none() {
+        if self.state == Kip848State::Reconciling && self.reconciliation.is_none() {
             self.begin(shared, positions, now_ns);
         }
         let is_waiting =
@@ -192,7 +192,7 @@ impl Kip848 {
     }
 
     /// Begins to reconcile, as far as names of topics are known.
-    fn begin(&mut self, shared: &mut Shared, positions: &mut Positions<'_>, now_ns: u64) {
+    fn begin(&mut self, shared: &mut MemberCore, positions: &mut PositionLookup<'_>, now_ns: u64) {
         let Some(target) = self.target.clone().filter(|target| self.current.as_ref() != Some(target)) else {
             return;
         };
@@ -208,7 +208,7 @@ impl Kip848 {
         if self.current.as_ref().is_some_and(|current| current.partitions == to.partitions) {
             // What is new is not known by name yet; the rest is as it was.
             self.current = Some(to);
-            self.state = State::Acknowledging;
+            self.state = Kip848State::Acknowledging;
             shared.end_rebalance(self.epoch, now_ns);
             return;
         }
@@ -230,28 +230,28 @@ impl Kip848 {
         self.reconciliation = Some(Reconciliation { to, revoked, assigned, until_ns });
     }
 
-    fn finish(&mut self, shared: &mut Shared, now_ns: u64) {
+    fn finish(&mut self, shared: &mut MemberCore, now_ns: u64) {
         shared.offsets.abandon(Occasion::Rebalance);
         let Some(Reconciliation { to, revoked, assigned, .. }) = self.reconciliation.take() else { return };
         shared.revoke(revoked, now_ns);
         shared.assign(assigned, self.epoch, false, now_ns);
         self.names.retain(|id, _| to.partitions.contains_key(id));
         self.current = Some(to);
-        self.state = State::Acknowledging;
+        self.state = Kip848State::Acknowledging;
     }
 }
 
 /// Heartbeats.
 impl Kip848 {
     /// Timers: an application that does not poll.
-    pub(super) fn on_time(&mut self, shared: &mut Shared, now_ns: u64) {
+    pub(super) fn on_time(&mut self, shared: &mut MemberCore, now_ns: u64) {
         let is_in_group = self.epoch > 0;
         if is_in_group && shared.poll_until_ns.is_some_and(|until_ns| until_ns <= now_ns) {
             shared.poll_until_ns = None;
             if shared.coordinator().is_some() {
                 self.begin_to_leave(true, shared);
             } else {
-                self.state = State::Stale;
+                self.state = Kip848State::Stale;
             }
             shared.begin_rebalance("consumer poll timeout has expired", now_ns);
             shared.lose_all(now_ns);
@@ -259,32 +259,32 @@ impl Kip848 {
     }
 
     /// When its next heartbeat is due, ns; `None`: there is none.
-    fn heartbeat_ns(&self, shared: &Shared) -> Option<u64> {
+    fn heartbeat_ns(&self, shared: &MemberCore) -> Option<u64> {
         if shared.coordinator().is_none() || shared.is_asked(GroupRequestKind::ConsumerHeartbeat) {
             return None;
         }
         match self.state {
-            State::Stale | State::Left => None,
-            State::Leaving { .. } => Some(0),
+            Kip848State::Stale | Kip848State::Left => None,
+            Kip848State::Leaving { .. } => Some(0),
             // Java does not pause after an error while it joins; that would be a tight loop at a coordinator that loads.
-            State::Joining | State::Acknowledging => Some(self.not_before_ns),
-            State::Reconciling | State::Stable => Some(self.due_ns.max(self.not_before_ns)),
+            Kip848State::Joining | Kip848State::Acknowledging => Some(self.not_before_ns),
+            Kip848State::Reconciling | Kip848State::Stable => Some(self.due_ns.max(self.not_before_ns)),
         }
     }
 
-    pub(super) fn next_request(&mut self, shared: &mut Shared, now_ns: u64) -> Option<GroupRequest> {
+    pub(super) fn next_request(&mut self, shared: &mut MemberCore, now_ns: u64) -> Option<GroupRequest> {
         self.heartbeat_ns(shared).filter(|due_ns| *due_ns <= now_ns)?;
         shared.request(GroupRequestKind::ConsumerHeartbeat, self.stamp)
     }
 
     /// When something is due by time alone, ns; `is_polling`: also what the application's polls do, `can_ask`: also what is
     /// to be asked.
-    pub(super) fn deadline(&self, shared: &Shared, is_polling: bool, can_ask: bool) -> Option<u64> {
+    pub(super) fn deadline(&self, shared: &MemberCore, is_polling: bool, can_ask: bool) -> Option<u64> {
         let poll_until_ns = shared.poll_until_ns.filter(|_| self.epoch > 0);
         let reconciles_ns = match (&self.reconciliation, self.state) {
             (Some(one), _) if shared.offsets.is_pending(Occasion::Rebalance) => Some(one.until_ns),
             (Some(_), _) => Some(0),
-            (None, State::Stale) => Some(0),
+            (None, Kip848State::Stale) => Some(0),
             _ => None,
         };
         let heartbeat_ns = self.heartbeat_ns(shared).filter(|_| can_ask);
@@ -292,10 +292,10 @@ impl Kip848 {
     }
 
     /// A heartbeat, which then counts as sent.
-    pub(super) fn request(&mut self, shared: &Shared, now_ns: u64) -> heartbeat::Request {
-        let is_joining = self.state == State::Joining;
+    pub(super) fn request(&mut self, shared: &MemberCore, now_ns: u64) -> heartbeat::Request {
+        let is_joining = self.state == Kip848State::Joining;
         let says_all = is_joining || self.told.is_none();
-        let is_leaving = matches!(self.state, State::Leaving { .. });
+        let is_leaving = matches!(self.state, Kip848State::Leaving { .. });
         let has_news = self.told.as_ref().is_none_or(|told| *told != self.current);
         let owned = || {
             let current = self.current.iter().flat_map(|current| &current.partitions);
@@ -323,17 +323,17 @@ impl Kip848 {
         self.told = Some(self.current.clone());
         self.due_ns = now_ns + self.interval_ns;
         self.state = match self.state {
-            State::Acknowledging if self.current == self.target => State::Stable,
-            State::Acknowledging => State::Reconciling,
-            State::Leaving { comes_back: true } => State::Stale,
-            State::Leaving { comes_back: false } => State::Left,
+            Kip848State::Acknowledging if self.current == self.target => Kip848State::Stable,
+            Kip848State::Acknowledging => Kip848State::Reconciling,
+            Kip848State::Leaving { comes_back: true } => Kip848State::Stale,
+            Kip848State::Leaving { comes_back: false } => Kip848State::Left,
             state => state,
         };
         request
     }
 
-    pub(super) fn on_answer(&mut self, shared: &mut Shared, response: heartbeat::Response, now_ns: u64) {
-        if matches!(self.state, State::Leaving { .. } | State::Stale | State::Left) {
+    pub(super) fn on_answer(&mut self, shared: &mut MemberCore, response: heartbeat::Response, now_ns: u64) {
+        if matches!(self.state, Kip848State::Leaving { .. } | Kip848State::Stale | Kip848State::Left) {
             return;
         }
         let error = response.error_code;
@@ -356,20 +356,25 @@ impl Kip848 {
         }
     }
 
-    fn on_target(&mut self, shared: &mut Shared, partitions: BTreeMap<[u8; 16], BTreeSet<i32>>, now_ns: u64) {
+    fn on_target(
+        &mut self,
+        shared: &mut MemberCore,
+        partitions: BTreeMap<[u8; 16], BTreeSet<i32>>,
+        now_ns: u64,
+    ) {
         if self.target.as_ref().is_none_or(|target| target.partitions != partitions) {
             let number = self.target.as_ref().map_or(0, |target| target.number + 1);
             self.target = Some(Assignment { number, partitions });
         }
         if self.current != self.target {
-            self.state = State::Reconciling;
+            self.state = Kip848State::Reconciling;
             shared.begin_rebalance("a new target assignment", now_ns);
-        } else if matches!(self.state, State::Reconciling | State::Joining) {
-            self.state = State::Stable;
+        } else if matches!(self.state, Kip848State::Reconciling | Kip848State::Joining) {
+            self.state = Kip848State::Stable;
         }
     }
 
-    fn on_error(&mut self, shared: &mut Shared, error: ErrorCode, now_ns: u64) {
+    fn on_error(&mut self, shared: &mut MemberCore, error: ErrorCode, now_ns: u64) {
         self.told = None;
         match error {
             ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE => {
@@ -387,17 +392,17 @@ impl Kip848 {
         }
     }
 
-    fn pause(&mut self, shared: &mut Shared, now_ns: u64) {
+    fn pause(&mut self, shared: &mut MemberCore, now_ns: u64) {
         self.not_before_ns = now_ns + shared.config.retry_backoff.after(self.failures, &mut shared.random);
         self.failures = self.failures.saturating_add(1);
     }
 
     /// The coordinator is to be looked for again. The heartbeat that it missed goes to the next one at once.
-    pub(super) fn lose_coordinator(&mut self, shared: &mut Shared, why: &str, now_ns: u64) {
+    pub(super) fn lose_coordinator(&mut self, shared: &mut MemberCore, why: &str, now_ns: u64) {
         let lost = shared.lose_coordinator(why, now_ns);
         shared.offsets_lost(&lost, now_ns);
-        if matches!(self.state, State::Leaving { comes_back: false }) {
-            self.state = State::Left;
+        if matches!(self.state, Kip848State::Leaving { comes_back: false }) {
+            self.state = Kip848State::Left;
         }
         self.told = None;
         self.due_ns = now_ns;

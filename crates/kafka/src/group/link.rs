@@ -2,7 +2,7 @@
 
 use super::GroupRequest;
 use super::member::Member;
-use crate::broker_connections::{BrokerConnections, ConnectionState, Purpose, RequestKind};
+use crate::broker_connections::{BrokerConnections, ConnectionState, Purpose, RequestOwner};
 
 impl Member {
     /// Asks everything that is due: who coordinates over any connection that can be asked, the rest over one to the
@@ -14,7 +14,7 @@ impl Member {
         now_ns: u64,
     ) {
         self.on_time(now_ns);
-        let token = |request| RequestKind::Client(token(request));
+        let token = |request| RequestOwner::Client(token(request));
         if let Some(connection) = (0..connections.count()).find(|&at| connections.can_ask(at))
             && let Some(request) = self.look_up(now_ns)
             && self.send(request, token(request), connections.connection_mut(connection), now_ns).is_err()

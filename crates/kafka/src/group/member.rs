@@ -3,14 +3,14 @@
 use super::classic::Classic;
 use super::kip848::Kip848;
 use super::offsets::Occasion;
-use super::shared::{KnownTopic, Shared};
+use super::shared::{KnownTopic, MemberCore};
 use super::{
-    GroupConfig, GroupError, GroupEvent, GroupProtocol, GroupRequest, GroupRequestKind, Position, Positions,
-    TopicPartition,
+    GroupConfig, GroupError, GroupEvent, GroupProtocol, GroupRequest, GroupRequestKind, Position,
+    PositionLookup, TopicPartition,
 };
 use crate::connection::Connection;
 use crate::messages::{
-    Api, VersionError, m03_metadata, m08_offset_commit, m09_offset_fetch, m10_find_coordinator,
+    Api, ApiVersionError, m03_metadata, m08_offset_commit, m09_offset_fetch, m10_find_coordinator,
     m11_join_group, m12_heartbeat, m13_leave_group, m14_sync_group, m68_consumer_group_heartbeat,
 };
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ const OF_GROUPS: i8 = 0;
 
 /// By which protocol it is a member.
 #[derive(Debug)]
-pub(super) enum Membership {
+pub(super) enum MemberProtocol {
     Classic(Box<Classic>),
     Consumer(Box<Kip848>),
 }
@@ -40,8 +40,8 @@ enum Leaving {
 /// A member of a consumer group.
 #[derive(Debug)]
 pub struct Member {
-    pub(super) shared: Shared,
-    pub(super) membership: Membership,
+    pub(super) shared: MemberCore,
+    pub(super) membership: MemberProtocol,
     leaving: Leaving,
     /// The broker that was asked last as the coordinator.
     pub(super) followed: Option<i32>,
@@ -70,11 +70,13 @@ impl Member {
     /// One that has not joined yet.
     pub fn new(config: GroupConfig) -> Self {
         let protocol = config.protocol.clone();
-        let mut shared = Shared::new(config);
+        let mut shared = MemberCore::new(config);
         let membership = match protocol {
-            GroupProtocol::Classic { assignors } => Membership::Classic(Box::new(Classic::new(assignors))),
+            GroupProtocol::Classic { assignors } => {
+                MemberProtocol::Classic(Box::new(Classic::new(assignors)))
+            }
             GroupProtocol::Consumer { assignor } => {
-                Membership::Consumer(Box::new(Kip848::new(assignor, &mut shared)))
+                MemberProtocol::Consumer(Box::new(Kip848::new(assignor, &mut shared)))
             }
         };
         Self { shared, membership, leaving: Leaving::No, followed: None }
@@ -98,8 +100,8 @@ impl Member {
     /// Whether it has what the group has for it, and knows where to begin everywhere.
     pub fn is_settled(&self) -> bool {
         let is_settled = match &self.membership {
-            Membership::Classic(classic) => classic.is_settled(),
-            Membership::Consumer(member) => member.is_settled(),
+            MemberProtocol::Classic(classic) => classic.is_settled(),
+            MemberProtocol::Consumer(member) => member.is_settled(),
         };
         is_settled && self.shared.offsets.starts_due_ns().is_none()
     }
@@ -117,8 +119,8 @@ impl Member {
     /// Takes whether metadata is to be requested, since topics that it was assigned are not known.
     pub fn take_wants_metadata(&mut self) -> bool {
         match &mut self.membership {
-            Membership::Classic(_) => false,
-            Membership::Consumer(member) => member.take_wants_metadata(),
+            MemberProtocol::Classic(_) => false,
+            MemberProtocol::Consumer(member) => member.take_wants_metadata(),
         }
     }
 
@@ -128,8 +130,8 @@ impl Member {
 
     fn commit_as(&self) -> Option<(i32, &str)> {
         match &self.membership {
-            Membership::Classic(classic) => classic.commit_as(),
-            Membership::Consumer(member) => member.commit_as(),
+            MemberProtocol::Classic(classic) => classic.commit_as(),
+            MemberProtocol::Consumer(member) => member.commit_as(),
         }
     }
 }
@@ -137,7 +139,7 @@ impl Member {
 /// What its consumer does.
 impl Member {
     /// Its application asks for records: partitions change hands, and it is alive for `max.poll.interval.ms`.
-    pub fn poll(&mut self, positions: &mut Positions<'_>, now_ns: u64) {
+    pub fn poll(&mut self, positions: &mut PositionLookup<'_>, now_ns: u64) {
         if self.is_over() {
             return;
         }
@@ -145,8 +147,8 @@ impl Member {
         shared.poll_until_ns = Some(now_ns.saturating_add(shared.config.poll_interval_max_ns));
         if self.leaving == Leaving::No {
             match &mut self.membership {
-                Membership::Classic(classic) => classic.poll(shared, positions, now_ns),
-                Membership::Consumer(member) => member.poll(shared, positions, now_ns),
+                MemberProtocol::Classic(classic) => classic.poll(shared, positions, now_ns),
+                MemberProtocol::Consumer(member) => member.poll(shared, positions, now_ns),
             }
         }
         if self.commit_as().is_some() {
@@ -162,7 +164,7 @@ impl Member {
 
     /// Leaves: commits what was read where it commits by itself, gives up what it has, and informs the coordinator. It
     /// is to be polled until it [has](Self::has_left).
-    pub fn leave(&mut self, positions: &mut Positions<'_>, now_ns: u64) {
+    pub fn leave(&mut self, positions: &mut PositionLookup<'_>, now_ns: u64) {
         if self.leaving != Leaving::No {
             return;
         }
@@ -191,10 +193,10 @@ impl Member {
         }
         if let Leaving::Telling(until_ns) = self.leaving {
             let is_told = match &self.membership {
-                Membership::Classic(classic) => {
+                MemberProtocol::Classic(classic) => {
                     classic.has_left() && !self.shared.is_asked(GroupRequestKind::Leave)
                 }
-                Membership::Consumer(member) => member.has_left(&self.shared),
+                MemberProtocol::Consumer(member) => member.has_left(&self.shared),
             };
             if is_told || now_ns >= until_ns || self.shared.failure.is_some() {
                 self.leaving = Leaving::Done;
@@ -212,10 +214,10 @@ impl Member {
             self.shared.lose_all(now_ns);
         }
         match &mut self.membership {
-            Membership::Classic(classic) => {
+            MemberProtocol::Classic(classic) => {
                 classic.leave(&mut self.shared, "the consumer is being closed", now_ns);
             }
-            Membership::Consumer(member) => member.leave(&mut self.shared),
+            MemberProtocol::Consumer(member) => member.leave(&mut self.shared),
         }
     }
 }
@@ -240,11 +242,11 @@ impl Member {
         }
         let shared = &mut self.shared;
         let (asked, stamp) = match &mut self.membership {
-            Membership::Classic(classic) => {
+            MemberProtocol::Classic(classic) => {
                 classic.on_time(shared, now_ns);
                 (classic.next_request(shared, now_ns), classic.stamp())
             }
-            Membership::Consumer(member) => {
+            MemberProtocol::Consumer(member) => {
                 member.on_time(shared, now_ns);
                 (member.next_request(shared, now_ns), member.stamp())
             }
@@ -270,8 +272,8 @@ impl Member {
             return;
         }
         match &mut self.membership {
-            Membership::Classic(classic) => classic.on_time(&mut self.shared, now_ns),
-            Membership::Consumer(member) => member.on_time(&mut self.shared, now_ns),
+            MemberProtocol::Classic(classic) => classic.on_time(&mut self.shared, now_ns),
+            MemberProtocol::Consumer(member) => member.on_time(&mut self.shared, now_ns),
         }
         if self.leaving != Leaving::No {
             self.go_on_leaving(now_ns);
@@ -288,8 +290,8 @@ impl Member {
         // One that leaves is polled for its last commit alone.
         let is_staying = is_polling && self.leaving == Leaving::No;
         let membership = match &self.membership {
-            Membership::Classic(classic) => classic.deadline(shared, is_staying, can_ask),
-            Membership::Consumer(member) => member.deadline(shared, is_staying, can_ask),
+            MemberProtocol::Classic(classic) => classic.deadline(shared, is_staying, can_ask),
+            MemberProtocol::Consumer(member) => member.deadline(shared, is_staying, can_ask),
         };
         let is_member = self.commit_as().is_some();
         let may_ask = |kind| can_ask && is_member && !shared.is_asked(kind);
@@ -320,7 +322,7 @@ impl Member {
         token: T,
         connection: &mut Connection<T>,
         now_ns: u64,
-    ) -> Result<(), VersionError> {
+    ) -> Result<(), ApiVersionError> {
         let shared = &mut self.shared;
         match (request.kind, &mut self.membership) {
             (GroupRequestKind::FindCoordinator, _) => {
@@ -331,24 +333,24 @@ impl Member {
             }
             (GroupRequestKind::Commit, _) => self.send_commit(token, connection, now_ns),
             (GroupRequestKind::FetchOffsets, _) => self.send_fetch(token, connection, now_ns),
-            (GroupRequestKind::Metadata, Membership::Classic(classic)) => {
+            (GroupRequestKind::Metadata, MemberProtocol::Classic(classic)) => {
                 let topics = classic.missing_topics(shared);
                 let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
                 connection.ask(token, &m03_metadata::Request::of_topics(Some(&topics)), now_ns)
             }
-            (GroupRequestKind::Join, Membership::Classic(classic)) => {
+            (GroupRequestKind::Join, MemberProtocol::Classic(classic)) => {
                 connection.ask(token, &classic.join_request(shared), now_ns)
             }
-            (GroupRequestKind::Sync, Membership::Classic(classic)) => {
+            (GroupRequestKind::Sync, MemberProtocol::Classic(classic)) => {
                 connection.ask(token, &classic.sync_request(shared), now_ns)
             }
-            (GroupRequestKind::Heartbeat, Membership::Classic(classic)) => {
+            (GroupRequestKind::Heartbeat, MemberProtocol::Classic(classic)) => {
                 connection.ask(token, &classic.heartbeat_request(shared), now_ns)
             }
-            (GroupRequestKind::Leave, Membership::Classic(classic)) => {
+            (GroupRequestKind::Leave, MemberProtocol::Classic(classic)) => {
                 connection.ask(token, &classic.leave_request(shared), now_ns)
             }
-            (GroupRequestKind::ConsumerHeartbeat, Membership::Consumer(member)) => {
+            (GroupRequestKind::ConsumerHeartbeat, MemberProtocol::Consumer(member)) => {
                 connection.ask(token, &member.request(shared, now_ns), now_ns)
             }
             // Neither protocol makes requests of the other one.
@@ -361,7 +363,7 @@ impl Member {
         token: T,
         connection: &mut Connection<T>,
         now_ns: u64,
-    ) -> Result<(), VersionError> {
+    ) -> Result<(), ApiVersionError> {
         let (generation, member_id) = self.commit_as().unwrap_or((-1, ""));
         let member_id = member_id.to_owned();
         let Some(commit) = self.shared.offsets.send() else { return Ok(()) };
@@ -395,8 +397,8 @@ impl Member {
         token: T,
         connection: &mut Connection<T>,
         now_ns: u64,
-    ) -> Result<(), VersionError> {
-        let is_consumer = matches!(self.membership, Membership::Consumer(_));
+    ) -> Result<(), ApiVersionError> {
+        let is_consumer = matches!(self.membership, MemberProtocol::Consumer(_));
         let member = self.commit_as().filter(|_| is_consumer);
         let member = member.map(|(epoch, member_id)| (epoch, member_id.to_owned()));
         let group_id = self.shared.config.group_id.clone();

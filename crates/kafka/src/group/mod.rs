@@ -60,7 +60,7 @@ pub struct Position {
 }
 
 /// Says how far a partition was read; `None`: nothing is known of it yet.
-pub type Positions<'a> = dyn FnMut(&TopicPartition) -> Option<Position> + 'a;
+pub type PositionLookup<'a> = dyn FnMut(&TopicPartition) -> Option<Position> + 'a;
 
 /// How members get partitions (`group.protocol`).
 #[derive(Debug, Clone, PartialEq, Eq)]

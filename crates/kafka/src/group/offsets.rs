@@ -3,7 +3,7 @@
 //! One commit is in flight at a time. What its user wants to commit meanwhile waits, the newest offset of each
 //! partition; Java would send each as a request of its own.
 
-use super::{Position, Positions, TopicPartition};
+use super::{Position, PositionLookup, TopicPartition};
 use crate::backoff::ExponentialBackoff;
 use rand_pcg::Pcg64;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,7 @@ pub(super) struct Commit {
 
 /// A commit that came to an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Outcome {
+pub(super) struct CommitOutcome {
     pub partitions: usize,
     pub took_ns: u64,
     pub is_over: bool,
@@ -191,7 +191,7 @@ impl Offsets {
     pub(super) fn poll(
         &mut self,
         assigned: &BTreeSet<TopicPartition>,
-        positions: &mut Positions<'_>,
+        positions: &mut PositionLookup<'_>,
         now_ns: u64,
     ) {
         if self.current.is_some() {
@@ -215,7 +215,7 @@ impl Offsets {
     fn begin(
         &mut self,
         assigned: &BTreeSet<TopicPartition>,
-        positions: &mut Positions<'_>,
+        positions: &mut PositionLookup<'_>,
         occasion: Occasion,
         wanted_ns: u64,
     ) {
@@ -251,11 +251,11 @@ impl Offsets {
         is_done: bool,
         now_ns: u64,
         (backoff, random): (ExponentialBackoff, &mut Pcg64),
-    ) -> Option<Outcome> {
+    ) -> Option<CommitOutcome> {
         self.is_sent = false;
         let commit = self.current.take()?;
         let is_again = !is_done && may_help && !commit.positions.is_empty();
-        let outcome = Outcome {
+        let outcome = CommitOutcome {
             partitions: commit.positions.len(),
             took_ns: now_ns.saturating_sub(commit.wanted_ns),
             is_over: !is_again || !commit.occasion.is_awaited(),

@@ -24,7 +24,7 @@ const MISSING_AFTER_NS: u64 = 5_000_000_000;
 
 /// Who coordinates the group.
 #[derive(Debug, Default)]
-pub(super) struct Coordinator {
+pub(super) struct GroupCoordinator {
     broker: Option<i32>,
     is_asked: bool,
     /// Lookups that failed in a row.
@@ -38,10 +38,10 @@ pub(super) struct Coordinator {
 
 /// A member, without its protocol.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct MemberCore {
     pub config: GroupConfig,
     pub random: Pcg64,
-    pub coordinator: Coordinator,
+    pub coordinator: GroupCoordinator,
     pub topics: BTreeMap<Arc<str>, KnownTopic>,
     /// What it has.
     pub assigned: BTreeSet<TopicPartition>,
@@ -57,11 +57,11 @@ pub(super) struct Shared {
     events: Vec<(u64, GroupEvent)>,
 }
 
-impl Shared {
+impl MemberCore {
     pub(super) fn new(config: GroupConfig) -> Self {
         Self {
             random: Pcg64::seed_from_u64(config.seed),
-            coordinator: Coordinator::default(),
+            coordinator: GroupCoordinator::default(),
             topics: BTreeMap::new(),
             assigned: BTreeSet::new(),
             offsets: Offsets::new(config.auto_commit_ns),
@@ -107,7 +107,7 @@ impl Shared {
 }
 
 /// Requests.
-impl Shared {
+impl MemberCore {
     /// A request of this kind, unless one is in flight; it then counts as in flight.
     pub(super) fn request(&mut self, kind: GroupRequestKind, membership: u32) -> Option<GroupRequest> {
         let is_free = !self.is_asked(kind);
@@ -137,7 +137,7 @@ impl Shared {
 }
 
 /// The coordinator.
-impl Shared {
+impl MemberCore {
     pub(super) fn coordinator(&self) -> Option<i32> {
         self.coordinator.broker
     }
@@ -201,7 +201,7 @@ impl Shared {
 }
 
 /// Offsets.
-impl Shared {
+impl MemberCore {
     /// Offsets to begin at were reported, or not: what is left is requested again.
     pub(super) fn starts_answered(&mut self, now_ns: u64) {
         self.offsets.starts_answered(now_ns, self.config.retry_backoff, &mut self.random);
@@ -237,7 +237,7 @@ impl Shared {
 }
 
 /// What it has.
-impl Shared {
+impl MemberCore {
     /// It has to rebalance; reported once until it has.
     pub(super) fn begin_rebalance(&mut self, why: &str, now_ns: u64) {
         if self.began_ns.is_none() {

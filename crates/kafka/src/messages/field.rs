@@ -29,17 +29,17 @@ pub trait Field: Sized {
     fn write(&self, out: &mut Vec<u8>, form: Form);
     /// A value that this version can carry.
     #[cfg(test)]
-    fn sample(source: &mut Source<'_>, form: Form) -> Self;
+    fn sample(source: &mut SampleSource<'_>, form: Form) -> Self;
 }
 
 /// Where the values of a sample message come from: bytes that `proptest` makes and shrinks.
 #[cfg(test)]
-pub struct Source<'a> {
+pub struct SampleSource<'a> {
     pub(super) bytes: std::slice::Iter<'a, u8>,
 }
 
 #[cfg(test)]
-impl Source<'_> {
+impl SampleSource<'_> {
     /// The next byte; 0 when there are no more.
     pub fn byte(&mut self) -> u8 {
         self.bytes.next().copied().unwrap_or(0)
@@ -81,7 +81,7 @@ macro_rules! fixed {
                 out.put(&$bytes);
             }
             #[cfg(test)]
-            fn sample($source: &mut Source<'_>, _: Form) -> Self {
+            fn sample($source: &mut SampleSource<'_>, _: Form) -> Self {
                 $sample
             }
         }
@@ -114,7 +114,7 @@ macro_rules! nullable {
                 self.write_content(out, form);
             }
             #[cfg(test)]
-            fn sample(source: &mut Source<'_>, form: Form) -> Self {
+            fn sample(source: &mut SampleSource<'_>, form: Form) -> Self {
                 <$type>::sample_content(source, form)
             }
         }
@@ -137,7 +137,7 @@ macro_rules! nullable {
                 }
             }
             #[cfg(test)]
-            fn sample(source: &mut Source<'_>, form: Form) -> Self {
+            fn sample(source: &mut SampleSource<'_>, form: Form) -> Self {
                 (source.byte() & 3 != 0).then(|| <$type>::sample(source, form))
             }
         }
@@ -149,7 +149,7 @@ trait Content: Sized {
     fn read_content(reader: &mut Reader<'_>, form: Form) -> Result<Option<Self>>;
     fn write_content(&self, out: &mut Vec<u8>, form: Form);
     #[cfg(test)]
-    fn sample_content(source: &mut Source<'_>, form: Form) -> Self;
+    fn sample_content(source: &mut SampleSource<'_>, form: Form) -> Self;
 }
 
 nullable! {
@@ -174,7 +174,7 @@ impl Content for String {
         out.put(self.as_bytes());
     }
     #[cfg(test)]
-    fn sample_content(source: &mut Source<'_>, _: Form) -> Self {
+    fn sample_content(source: &mut SampleSource<'_>, _: Form) -> Self {
         source.text()
     }
 }
@@ -187,7 +187,7 @@ impl Content for Vec<u8> {
         out.put(self);
     }
     #[cfg(test)]
-    fn sample_content(source: &mut Source<'_>, _: Form) -> Self {
+    fn sample_content(source: &mut SampleSource<'_>, _: Form) -> Self {
         source.text().into_bytes()
     }
 }
@@ -211,7 +211,7 @@ impl<T: Field> Content for Vec<T> {
         }
     }
     #[cfg(test)]
-    fn sample_content(source: &mut Source<'_>, form: Form) -> Self {
+    fn sample_content(source: &mut SampleSource<'_>, form: Form) -> Self {
         (0..source.byte() % 4).map(|_| T::sample(source, form)).collect()
     }
 }
@@ -236,7 +236,7 @@ impl<T: Structure> Field for Option<T> {
         }
     }
     #[cfg(test)]
-    fn sample(source: &mut Source<'_>, form: Form) -> Self {
+    fn sample(source: &mut SampleSource<'_>, form: Form) -> Self {
         (source.byte() & 3 != 0).then(|| T::sample(source, form))
     }
 }
@@ -341,7 +341,7 @@ macro_rules! message {
 
                 #[cfg(test)]
                 fn sample(
-                    source: &mut $crate::messages::field::Source<'_>,
+                    source: &mut $crate::messages::field::SampleSource<'_>,
                     form: $crate::messages::Form,
                 ) -> Self {
                     let mut value = Self::default();

@@ -26,7 +26,7 @@ const LEADER_HINTS_FROM: i16 = 10;
 
 /// What a request says once.
 #[derive(Debug, Clone, Copy)]
-pub struct Head<'a> {
+pub struct ProduceHead<'a> {
     /// Negotiated version.
     pub version: i16,
     /// Correlation id.
@@ -64,7 +64,7 @@ impl PartitionBatch {
 
 /// Appends a whole frame to `out` as segments and returns its size in bytes. Heads are taken from `arena`.
 pub fn encode(
-    head: &Head<'_>,
+    head: &ProduceHead<'_>,
     batches: &[PartitionBatch],
     arena: &mut BytesMut,
     out: &mut impl Extend<Bytes>,
@@ -120,7 +120,7 @@ pub fn encode(
 
 /// One partition's outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartitionReply {
+pub struct ProducePartitionReply {
     /// Partition.
     pub partition: i32,
     /// Kafka's error code, 0 for none.
@@ -133,7 +133,7 @@ pub struct PartitionReply {
 ///
 /// # Errors
 /// When the bytes are not such a reply; outcomes handed over before that remain valid.
-pub fn decode(bytes: &[u8], version: i16, mut each: impl FnMut(PartitionReply)) -> Result<i32> {
+pub fn decode(bytes: &[u8], version: i16, mut each: impl FnMut(ProducePartitionReply)) -> Result<i32> {
     read(bytes, version, |reply, _| each(reply), |_, _, _| {})
 }
 
@@ -158,7 +158,7 @@ pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
 fn read(
     bytes: &[u8],
     version: i16,
-    mut each: impl FnMut(PartitionReply, Option<LeaderHint>),
+    mut each: impl FnMut(ProducePartitionReply, Option<LeaderHint>),
     mut endpoint: impl FnMut(i32, &str, i32),
 ) -> Result<i32> {
     let flexible = API.is_flexible(version);
@@ -192,7 +192,7 @@ fn read_partition(
     reader: &mut Reader<'_>,
     version: i16,
     flexible: bool,
-) -> Result<(PartitionReply, Option<LeaderHint>)> {
+) -> Result<(ProducePartitionReply, Option<LeaderHint>)> {
     let partition = reader.i32()?;
     let error = reader.i16()?;
     let base_offset = reader.i64()?;
@@ -216,5 +216,5 @@ fn read_partition(
         }
         Ok(is_known)
     })?;
-    Ok((PartitionReply { partition, error, base_offset }, leader))
+    Ok((ProducePartitionReply { partition, error, base_offset }, leader))
 }

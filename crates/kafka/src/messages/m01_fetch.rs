@@ -44,7 +44,7 @@ pub struct Request<'a> {
     /// Its id, by which it goes in versions above [`BY_NAME_MAX`].
     pub topic_id: [u8; 16],
     /// Partitions and where to begin; of a session that goes on those that are new or changed.
-    pub partitions: &'a [Ask],
+    pub partitions: &'a [PartitionFetch],
     /// Partitions that leave the session.
     pub forgotten: &'a [i32],
     /// Where the client is, empty where it does not say; from [`RACKS_FROM`] on.
@@ -53,7 +53,7 @@ pub struct Request<'a> {
 
 /// A partition to fetch from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ask {
+pub struct PartitionFetch {
     /// Partition.
     pub partition: i32,
     /// The election since which its leader leads, as far as the client knows; −1: not known.
@@ -121,7 +121,7 @@ pub fn encode(request: &Request<'_>, version: i16, out: &mut Vec<u8>) {
     out.put_no_tags(flexible);
 }
 
-fn encode_partition(ask: &Ask, bytes_max: i32, version: i16, out: &mut Vec<u8>) {
+fn encode_partition(ask: &PartitionFetch, bytes_max: i32, version: i16, out: &mut Vec<u8>) {
     out.put_i32(ask.partition);
     if version >= 9 {
         out.put_i32(ask.leader_epoch);
@@ -139,11 +139,11 @@ fn encode_partition(ask: &Ask, bytes_max: i32, version: i16, out: &mut Vec<u8>) 
 
 /// A piece of a reply, in the order of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum ReplyPiece<'a> {
     /// The partitions that follow are of this topic.
     Topic(TopicName<'a>),
     /// A partition's answer.
-    Partition(PartitionReply<'a>),
+    Partition(FetchPartitionReply<'a>),
     /// Where a broker listens that was named as a leader: its id, host and port.
     Endpoint(i32, &'a str, i32),
 }
@@ -159,7 +159,7 @@ pub enum TopicName<'a> {
 
 /// One partition's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartitionReply<'a> {
+pub struct FetchPartitionReply<'a> {
     /// Partition.
     pub partition: i32,
     /// Kafka's error code, 0 for none.
@@ -217,7 +217,7 @@ impl<'a> AbortedTransactions<'a> {
 
 /// What a reply says in addition to its pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reply {
+pub struct FetchReply {
     /// Kafka's error code of the whole answer, 0 for none.
     pub error: i16,
     /// How long the broker throttles the client, ms.
@@ -233,8 +233,8 @@ pub struct Reply {
 pub fn decode<'a>(
     bytes: &'a [u8],
     version: i16,
-    mut each: impl FnMut(Piece<'a>) -> Result<()>,
-) -> Result<Reply> {
+    mut each: impl FnMut(ReplyPiece<'a>) -> Result<()>,
+) -> Result<FetchReply> {
     let flexible = API.is_flexible(version);
     let mut reader = Reader::new(bytes);
     let throttle_ms = reader.i32()?;
@@ -243,26 +243,30 @@ pub fn decode<'a>(
         (error, session_id) = (reader.i16()?, reader.i32()?);
     }
     for _ in 0..reader.array_length(flexible, 3)? {
-        each(Piece::Topic(match version {
+        each(ReplyPiece::Topic(match version {
             ..=BY_NAME_MAX => TopicName::Name(reader.string(flexible)?),
             _ => TopicName::Id(reader.uuid()?),
         }))?;
         for _ in 0..reader.array_length(flexible, 24)? {
-            each(Piece::Partition(read_partition(&mut reader, version, flexible)?))?;
+            each(ReplyPiece::Partition(read_partition(&mut reader, version, flexible)?))?;
         }
         reader.skip_tags(flexible)?;
     }
     reader.tags(flexible, |tag, field| {
         let is_known = tag == 0 && version >= ENDPOINTS_FROM;
         if is_known {
-            read_endpoints(field, |broker, host, port| each(Piece::Endpoint(broker, host, port)))?;
+            read_endpoints(field, |broker, host, port| each(ReplyPiece::Endpoint(broker, host, port)))?;
         }
         Ok(is_known)
     })?;
-    Ok(Reply { error, throttle_ms, session_id })
+    Ok(FetchReply { error, throttle_ms, session_id })
 }
 
-fn read_partition<'a>(reader: &mut Reader<'a>, version: i16, flexible: bool) -> Result<PartitionReply<'a>> {
+fn read_partition<'a>(
+    reader: &mut Reader<'a>,
+    version: i16,
+    flexible: bool,
+) -> Result<FetchPartitionReply<'a>> {
     let partition = reader.i32()?;
     let error = reader.i16()?;
     let high_watermark = reader.i64()?;
@@ -281,7 +285,7 @@ fn read_partition<'a>(reader: &mut Reader<'a>, version: i16, flexible: bool) -> 
         }
         Ok(is_known)
     })?;
-    Ok(PartitionReply {
+    Ok(FetchPartitionReply {
         partition,
         error,
         high_watermark,

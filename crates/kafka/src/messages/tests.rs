@@ -1,7 +1,7 @@
 //! Every message in `generated`, in every version we speak: compared with the
 //! `kafka-protocol` crate, an independent implementation, and read from bytes of any kind.
 
-use super::field::{Field, Source};
+use super::field::{Field, SampleSource};
 use super::{Api, Message, Request, generated, m03_metadata};
 use crate::counting::peak_bytes;
 use bytes::{Buf, Bytes, BytesMut};
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 fn compare<Ours: Message + PartialEq + std::fmt::Debug, Theirs: Encodable + Decodable>(bytes: &[u8]) {
     let Api { name, version_min, version_max, .. } = Ours::API;
     for version in version_min..=version_max {
-        let ours = Ours::sample(&mut Source { bytes: bytes.iter() }, Ours::API.form(version));
+        let ours = Ours::sample(&mut SampleSource { bytes: bytes.iter() }, Ours::API.form(version));
         let mut written = Vec::new();
         ours.encode(version, &mut written);
         let mut read = Bytes::from(written.clone());
@@ -74,7 +74,8 @@ fn spoil() -> impl Strategy<Value = Spoil> {
 fn read_spoiled<M: Message>(bytes: &[u8], spoils: &[Spoil], cut: prop::sample::Index, fill: &[u8]) {
     for version in M::API.version_min..=M::API.version_max {
         let mut message = Vec::new();
-        M::sample(&mut Source { bytes: bytes.iter() }, M::API.form(version)).encode(version, &mut message);
+        M::sample(&mut SampleSource { bytes: bytes.iter() }, M::API.form(version))
+            .encode(version, &mut message);
         let whole = message.len();
         let shortened = &message[..cut.index(whole.max(1)).min(whole)];
         if shortened.len() < whole {
@@ -97,7 +98,7 @@ where
 {
     let Api { name, version_min, version_max, .. } = R::API;
     for version in version_min..=version_max {
-        let (form, source) = (R::API.form(version), || Source { bytes: bytes.iter() });
+        let (form, source) = (R::API.form(version), || SampleSource { bytes: bytes.iter() });
         let (ours, mut written) = (R::Response::sample(&mut source(), form), Vec::new());
         ours.encode(version, &mut written);
         written.extend([0, 7, 0xff]);

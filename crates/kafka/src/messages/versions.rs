@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// No version of an API is spoken by both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum VersionError {
+pub enum ApiVersionError {
     /// The broker does not have the API at all.
     #[error("the broker does not offer versions {min} to {max} of {api}")]
     Unknown {
@@ -71,14 +71,14 @@ impl VersionMap {
     ///
     /// # Errors
     /// When there is none.
-    pub fn negotiate(&self, api: &Api) -> Result<i16, VersionError> {
+    pub fn negotiate(&self, api: &Api) -> Result<i16, ApiVersionError> {
         let Api { key, name: api, version_min: min, version_max: max, .. } = *api;
         let Some(&(broker_min, broker_max)) = self.ranges.get(&key) else {
-            return Err(VersionError::Unknown { api, min, max });
+            return Err(ApiVersionError::Unknown { api, min, max });
         };
         let version = broker_max.min(max);
         if version < broker_min.max(min) {
-            return Err(VersionError::NoOverlap { api, broker_min, broker_max, min, max });
+            return Err(ApiVersionError::NoOverlap { api, broker_min, broker_max, min, max });
         }
         Ok(version)
     }

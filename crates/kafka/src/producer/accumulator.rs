@@ -1,6 +1,6 @@
 //! Records waiting to be sent: which batch takes them, and when it is ready.
 
-use super::{Batch, Partitioner, Producer, RecordData, RecordShape};
+use super::{Partitioner, Producer, ProducerBatch, RecordData, RecordShape};
 
 impl<M: RecordData> Producer<M> {
     /// Takes up to `limit` records at `now_ns` and returns how many found room. `leader` names the connection of a
@@ -107,7 +107,7 @@ impl<M: RecordData> Producer<M> {
     /// How many further records of one size, up to `most`, find room in a partition's open batch for certain at this
     /// instant, whatever other partitions take in between: perhaps fewer than do.
     pub fn sure_room_in(&self, partition: usize, record: RecordShape, most: u32, now_ns: u64) -> u32 {
-        let waits = || self.queues.front(partition).is_some_and(Batch::is_full);
+        let waits = || self.queues.front(partition).is_some_and(ProducerBatch::is_full);
         if !self.takes_records() || (self.config.fill_in_flight && waits()) {
             return 0;
         }
@@ -158,7 +158,7 @@ impl<M: RecordData> Producer<M> {
         loop {
             let chosen = match partition {
                 Some(partition) => {
-                    let waits = || self.queues.front(partition).is_some_and(Batch::is_full);
+                    let waits = || self.queues.front(partition).is_some_and(ProducerBatch::is_full);
                     if self.config.fill_in_flight && waits() {
                         return None;
                     }
@@ -232,7 +232,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// About how many further records of the producer's one size an open batch takes, and this partition.
-    fn guessed_room(&self, batch: &Batch<M>, delta_ms: u64) -> u32 {
+    fn guessed_room(&self, batch: &ProducerBatch<M>, delta_ms: u64) -> u32 {
         let record_bytes = self.shape.bytes_after(batch.count, delta_ms);
         let left_bytes = batch.bytes_max.saturating_sub(batch.bytes());
         if left_bytes < record_bytes {
@@ -251,7 +251,7 @@ impl<M: RecordData> Producer<M> {
 
     /// Whether the last of so many further records still joins a batch, and this partition: it does as long as the
     /// batch, as it is estimated before it, and the record itself, uncompressed, are not above `batch.size`.
-    fn takes(&self, batch: &Batch<M>, further: u32, delta_ms: u64) -> bool {
+    fn takes(&self, batch: &ProducerBatch<M>, further: u32, delta_ms: u64) -> bool {
         let Some(before) = batch.count.checked_add(further - 1) else { return false };
         if before >= self.config.batch_records_max {
             return false;
@@ -275,7 +275,7 @@ impl<M: RecordData> Producer<M> {
         }
         self.used_bytes += cost_bytes;
         self.batches += 1;
-        self.queues.push(Batch {
+        self.queues.push(ProducerBatch {
             partition: partition as i32,
             first: self.next_numbers[partition],
             count: 0,

@@ -17,7 +17,7 @@ impl RecordData for () {
 
 /// Records of one partition that travel together.
 #[derive(Debug)]
-pub struct Batch<M> {
+pub struct ProducerBatch<M> {
     /// Partition.
     pub partition: i32,
     /// Number of the first record within (producer, partition), from 0.
@@ -76,7 +76,7 @@ impl Sending {
     };
 }
 
-impl<M> Batch<M> {
+impl<M> ProducerBatch<M> {
     /// Its size: known once it is sealed, estimated before; 0 while it has no records.
     pub(super) fn bytes(&self) -> u64 {
         match self.sealed() {
@@ -186,7 +186,7 @@ impl ProducerState {
 
 /// What became of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Delivery {
     /// The broker has it (acks=0: the socket has it).
     Acknowledged {
         /// When the request's last byte was written (t4), ns.

@@ -1,7 +1,9 @@
 //! A producing client: a [`Producer`] and the connections to the leaders of its topic.
 
 use super::sender::Over;
-use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordData, RecordShape, Token, TransactionRequest};
+use super::{
+    Bodies, FollowUp, Producer, ProducerConfig, ProducerToken, RecordData, RecordShape, TransactionRequest,
+};
 use crate::broker_connections::{BrokerConnections, ConnectionState, ConnectionsConfig, Purpose};
 use crate::client::Client;
 use crate::connection::ConnectionError;
@@ -38,7 +40,7 @@ pub struct FinishedRequest {
 /// A producing client. Before [`Self::prepare`] it only connects.
 #[derive(Debug)]
 pub struct ProducerClient<M> {
-    connections: BrokerConnections<Token>,
+    connections: BrokerConnections<ProducerToken>,
     producer: Option<Producer<M>>,
     finished: Vec<FinishedRequest>,
     /// The broker that was asked last as the coordinator of transactions.
@@ -146,9 +148,9 @@ impl<M: RecordData> ProducerClient<M> {
     pub fn retry_lost(&mut self, now_ns: u64) {
         for (_, token) in self.connections.take_lost() {
             match (token, &mut self.producer) {
-                (Token::Produce(request), Some(producer)) => producer.on_lost(request, now_ns),
-                (Token::InitProducerId, Some(producer)) => producer.on_lost_id(now_ns),
-                (Token::Transaction(_), Some(producer)) => producer.on_transaction_lost(now_ns),
+                (ProducerToken::Produce(request), Some(producer)) => producer.on_lost(request, now_ns),
+                (ProducerToken::InitProducerId, Some(producer)) => producer.on_lost_id(now_ns),
+                (ProducerToken::Transaction(_), Some(producer)) => producer.on_transaction_lost(now_ns),
                 (_, None) => {}
             }
         }
@@ -164,7 +166,7 @@ impl<M: RecordData> ProducerClient<M> {
         let Some(connection) = up.next() else { return };
         let request = producer.ask_id();
         let queues = connections.connection_mut(connection);
-        if queues.ask(Token::InitProducerId.into(), &request, now_ns).is_err() {
+        if queues.ask(ProducerToken::InitProducerId.into(), &request, now_ns).is_err() {
             producer.on_lost_id(now_ns); // each broker was asked whether it speaks this
         }
     }
@@ -297,7 +299,7 @@ impl<M: RecordData> ProducerClient<M> {
         let Some(producer) = &mut self.producer else { return false };
         let before = self.finished.len();
         while let Some(written) = self.connections.take_unanswered(connection) {
-            let Token::Produce(request) = written.token else { continue };
+            let ProducerToken::Produce(request) = written.token else { continue };
             let FollowUp { batches, in_flight_ns, .. } = producer.on_written(request, written.written_ns);
             self.finished.push(FinishedRequest {
                 at_ns: written.written_ns,
@@ -332,7 +334,7 @@ impl<M: RecordData> ProducerClient<M> {
 
 /// The connection of a partition's leader, if it takes a request now.
 fn able_leader(
-    connections: &BrokerConnections<Token>,
+    connections: &BrokerConnections<ProducerToken>,
     in_flight_max: usize,
     partition: usize,
 ) -> Option<usize> {
@@ -342,13 +344,13 @@ fn able_leader(
 }
 
 impl<M: RecordData> Client for ProducerClient<M> {
-    type Token = Token;
+    type Token = ProducerToken;
 
-    fn connections(&self) -> &BrokerConnections<Token> {
+    fn connections(&self) -> &BrokerConnections<ProducerToken> {
         &self.connections
     }
 
-    fn connections_mut(&mut self) -> &mut BrokerConnections<Token> {
+    fn connections_mut(&mut self) -> &mut BrokerConnections<ProducerToken> {
         &mut self.connections
     }
 
@@ -360,9 +362,9 @@ impl<M: RecordData> Client for ProducerClient<M> {
         let result = connections.receive(connection, now_ns, |request, body| {
             let Some(producer) = producer else { return Ok(()) };
             let token = match request.token {
-                Token::Produce(token) => token,
-                Token::InitProducerId => return producer.on_id(request.version, body, now_ns),
-                Token::Transaction(asked) => {
+                ProducerToken::Produce(token) => token,
+                ProducerToken::InitProducerId => return producer.on_id(request.version, body, now_ns),
+                ProducerToken::Transaction(asked) => {
                     let answer = (request.version, body);
                     return producer.on_transaction_answer(asked, answer, feature_level, now_ns);
                 }

@@ -1,15 +1,15 @@
 //! What a producer does by its transactions: what is asked of the coordinator, and what its answers change.
 
-use super::sender::Token;
+use super::sender::ProducerToken;
 use super::sequences::Idempotence;
 use super::transactions::{
     EndedTransaction, TransactionEnd, TransactionPartitions, TransactionRequest, Transactions,
 };
-use super::{Batch, Outcome, Producer, RecordData};
+use super::{Delivery, Producer, ProducerBatch, RecordData};
 use crate::connection::Connection;
 use crate::errors::ErrorCode;
 use crate::messages::{
-    Message as _, Request as _, VersionError, m10_find_coordinator, m22_init_producer_id,
+    ApiVersionError, Message as _, Request as _, m10_find_coordinator, m22_init_producer_id,
     m24_add_partitions_to_txn, m26_end_txn,
 };
 use crate::wire::WireError;
@@ -97,7 +97,7 @@ impl<M: RecordData> Producer<M> {
         let mut from = 0;
         while let Some(partition) = self.queues.waiting_from(from) {
             while let Some(batch) = self.queues.pop_back_if(partition, |batch| !batch.has_sequence()) {
-                self.resolve(batch, Outcome::Failed { reason: TRANSACTION_ABORTED });
+                self.resolve(batch, Delivery::Failed { reason: TRANSACTION_ABORTED });
             }
             from = partition + 1;
         }
@@ -123,7 +123,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// A batch that the transaction has is sent, or stored.
-    pub(super) fn note_in_transaction(&mut self, batch: &Batch<M>, is_stored: bool) {
+    pub(super) fn note_in_transaction(&mut self, batch: &ProducerBatch<M>, is_stored: bool) {
         let Some(transactions) = &mut self.transactions else { return };
         let partition = batch.partition as usize;
         if is_stored { transactions.note_stored(partition) } else { transactions.note_sent(partition) }
@@ -148,14 +148,14 @@ impl<M: RecordData> Producer<M> {
     ///
     /// # Errors
     /// When the broker does not speak it.
-    pub fn ask_for_transaction<T: From<Token>>(
+    pub fn ask_for_transaction<T: From<ProducerToken>>(
         &mut self,
         request: TransactionRequest,
         connection: &mut Connection<T>,
         now_ns: u64,
-    ) -> Result<(), VersionError> {
+    ) -> Result<(), ApiVersionError> {
         let Some(transactions) = &mut self.transactions else { return Ok(()) };
-        let token = T::from(Token::Transaction(request));
+        let token = T::from(ProducerToken::Transaction(request));
         let transactional_id = transactions.config().transactional_id.clone();
         let known = self.idempotence.as_ref().and_then(Idempotence::identity);
         let (producer_id, producer_epoch) = known.unwrap_or((-1, -1));

@@ -1,6 +1,6 @@
 //! What an idempotent producer does by the sequences of its partitions, as the Java client (KIP-98, KIP-360).
 
-use super::{Batch, DELIVERY_TIMEOUT, Producer, RecordData};
+use super::{DELIVERY_TIMEOUT, Producer, ProducerBatch, RecordData};
 use crate::errors::ErrorCode;
 use crate::messages::{Request as _, m22_init_producer_id};
 use crate::wire::WireError;
@@ -26,14 +26,14 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// Gives a batch that is about to be sent its sequence.
-    pub(super) fn number(&mut self, batch: &mut Batch<M>) {
+    pub(super) fn number(&mut self, batch: &mut ProducerBatch<M>) {
         if let Some(idempotence) = &mut self.idempotence {
             idempotence.number(batch);
         }
     }
 
     /// Whether a batch that the broker refused is to be sent again.
-    pub(super) fn is_retried(&mut self, batch: &Batch<M>, error: ErrorCode) -> bool {
+    pub(super) fn is_retried(&mut self, batch: &ProducerBatch<M>, error: ErrorCode) -> bool {
         match (&mut self.idempotence, &self.transactions) {
             (Some(idempotence), None) => idempotence.is_retried(batch, error),
             // Not the next one: one before it is sent again, and it will follow that.
@@ -45,7 +45,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// A batch was stored, now or before.
-    pub(super) fn note_stored(&mut self, batch: &Batch<M>) {
+    pub(super) fn note_stored(&mut self, batch: &ProducerBatch<M>) {
         if let Some(idempotence) = &mut self.idempotence {
             idempotence.note_stored(batch);
         }
@@ -53,7 +53,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// The broker will not have a batch.
-    pub(super) fn note_failed(&mut self, batch: &Batch<M>, error: ErrorCode, now_ns: u64) {
+    pub(super) fn note_failed(&mut self, batch: &ProducerBatch<M>, error: ErrorCode, now_ns: u64) {
         let Some(idempotence) = &mut self.idempotence else { return };
         if self.transactions.is_none() {
             return idempotence.note_failed(batch, error);
@@ -70,7 +70,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// A batch gave up.
-    pub(super) fn note_expired(&mut self, batch: &Batch<M>, now_ns: u64) {
+    pub(super) fn note_expired(&mut self, batch: &ProducerBatch<M>, now_ns: u64) {
         let Some(idempotence) = &mut self.idempotence else { return };
         if self.transactions.is_none() {
             return idempotence.note_expired(batch);

@@ -41,12 +41,12 @@ mod tests_sequences;
 mod tests_transactions;
 mod transactions;
 
-pub use batch::{Batch, Outcome, RecordData, Sealed};
+pub use batch::{Delivery, ProducerBatch, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};
 pub use coordination::TRANSACTION_ABORTED;
 pub use murmur2::partition_of_key;
 pub use replies::{DELIVERY_TIMEOUT, FollowUp};
-pub use sender::{Over, Token};
+pub use sender::{Over, ProducerToken};
 pub use shape::{RecordLayout, RecordShape};
 pub use transactions::{
     EndedTransaction, TransactionEnd, TransactionPartitions, TransactionRequest, TransactionsConfig,
@@ -177,15 +177,15 @@ pub struct Producer<M> {
     transactions: Option<Transactions>,
     rng: Pcg64,
     /// The batches of each request in flight, by its token.
-    in_flight: Vec<Option<Vec<Batch<M>>>>,
+    in_flight: Vec<Option<Vec<ProducerBatch<M>>>>,
     free_tokens: Vec<usize>,
-    outcomes: Vec<(Batch<M>, Outcome)>,
+    outcomes: Vec<(ProducerBatch<M>, Delivery)>,
     free_user_data: Vec<M>,
     /// Bodies of batches that were split.
     unused_bodies: Vec<Bytes>,
     arena: BytesMut,
     staged: Vec<m00_produce::PartitionBatch>,
-    staged_batches: Vec<Batch<M>>,
+    staged_batches: Vec<ProducerBatch<M>>,
     /// What a reply says of a request's batches.
     reply_errors: Vec<Option<ErrorCode>>,
     /// By connection: the first partition looked at by its next request, so that none starves; 0 where there is none.
@@ -244,12 +244,12 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// Takes the outcomes known since the last call; give each batch back with [`Self::recycle`].
-    pub fn take_outcomes(&mut self, into: &mut Vec<(Batch<M>, Outcome)>) {
+    pub fn take_outcomes(&mut self, into: &mut Vec<(ProducerBatch<M>, Delivery)>) {
         into.append(&mut self.outcomes);
     }
 
     /// Takes back an outcome's batch, to use its memory again.
-    pub fn recycle(&mut self, batch: Batch<M>, bodies: &mut impl Bodies<M>) {
+    pub fn recycle(&mut self, batch: ProducerBatch<M>, bodies: &mut impl Bodies<M>) {
         if let Some(sealed) = batch.sending.and_then(|sending| sending.sealed) {
             bodies.recycle(sealed.body);
         }
@@ -257,7 +257,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// Every batch that is still here, in no order: what is unresolved when the drain has ended.
-    pub fn into_unresolved(self) -> impl Iterator<Item = Batch<M>> {
+    pub fn into_unresolved(self) -> impl Iterator<Item = ProducerBatch<M>> {
         let in_flight = self.in_flight.into_iter().flatten().flatten();
         in_flight.chain(self.queues.into_batches())
     }

@@ -1,13 +1,13 @@
 //! What waits: one queue of batches per partition.
 
-use super::Batch;
+use super::ProducerBatch;
 use super::non_empty::NonEmptyPartitions;
 use std::collections::VecDeque;
 
 /// Batches that wait to be sent, oldest first. Only the last one of a partition may take further records.
 #[derive(Debug)]
 pub(super) struct Queues<M> {
-    partitions: Vec<VecDeque<Batch<M>>>,
+    partitions: Vec<VecDeque<ProducerBatch<M>>>,
     /// The partitions in which something waits.
     waiting: NonEmptyPartitions,
 }
@@ -29,27 +29,27 @@ impl<M> Queues<M> {
         self.partitions[partition].len()
     }
 
-    pub(super) fn front(&self, partition: usize) -> Option<&Batch<M>> {
+    pub(super) fn front(&self, partition: usize) -> Option<&ProducerBatch<M>> {
         self.partitions[partition].front()
     }
 
-    pub(super) fn back(&self, partition: usize) -> Option<&Batch<M>> {
+    pub(super) fn back(&self, partition: usize) -> Option<&ProducerBatch<M>> {
         self.partitions[partition].back()
     }
 
-    pub(super) fn back_mut(&mut self, partition: usize) -> Option<&mut Batch<M>> {
+    pub(super) fn back_mut(&mut self, partition: usize) -> Option<&mut ProducerBatch<M>> {
         self.partitions[partition].back_mut()
     }
 
     /// A batch that was just begun.
-    pub(super) fn push(&mut self, batch: Batch<M>) {
+    pub(super) fn push(&mut self, batch: ProducerBatch<M>) {
         let partition = batch.partition as usize;
         self.waiting.insert(partition);
         self.partitions[partition].push_back(batch);
     }
 
     /// A batch that was sent before: it goes to where its records belong.
-    pub(super) fn put_back(&mut self, batch: Batch<M>) {
+    pub(super) fn put_back(&mut self, batch: ProducerBatch<M>) {
         let partition = batch.partition as usize;
         let queue = &mut self.partitions[partition];
         let at = queue.partition_point(|other| other.first < batch.first);
@@ -57,7 +57,7 @@ impl<M> Queues<M> {
         self.waiting.insert(partition);
     }
 
-    pub(super) fn pop(&mut self, partition: usize) -> Option<Batch<M>> {
+    pub(super) fn pop(&mut self, partition: usize) -> Option<ProducerBatch<M>> {
         let queue = &mut self.partitions[partition];
         let batch = queue.pop_front();
         if queue.is_empty() {
@@ -70,8 +70,8 @@ impl<M> Queues<M> {
     pub(super) fn pop_back_if(
         &mut self,
         partition: usize,
-        is_meant: impl Fn(&Batch<M>) -> bool,
-    ) -> Option<Batch<M>> {
+        is_meant: impl Fn(&ProducerBatch<M>) -> bool,
+    ) -> Option<ProducerBatch<M>> {
         let queue = &mut self.partitions[partition];
         let batch = queue.pop_back_if(|batch| is_meant(batch));
         if queue.is_empty() {
@@ -91,18 +91,18 @@ impl<M> Queues<M> {
     }
 
     /// All batches of a partition.
-    pub(super) fn of_mut(&mut self, partition: usize) -> impl Iterator<Item = &mut Batch<M>> {
+    pub(super) fn of_mut(&mut self, partition: usize) -> impl Iterator<Item = &mut ProducerBatch<M>> {
         self.partitions[partition].iter_mut()
     }
 
     /// All batches of a partition.
     #[cfg(test)]
-    pub(super) fn of(&self, partition: usize) -> impl Iterator<Item = &Batch<M>> {
+    pub(super) fn of(&self, partition: usize) -> impl Iterator<Item = &ProducerBatch<M>> {
         self.partitions[partition].iter()
     }
 
     /// All that is left, partition by partition.
-    pub(super) fn into_batches(self) -> impl Iterator<Item = Batch<M>> {
+    pub(super) fn into_batches(self) -> impl Iterator<Item = ProducerBatch<M>> {
         self.partitions.into_iter().flatten()
     }
 }

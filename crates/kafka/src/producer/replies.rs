@@ -1,6 +1,6 @@
 //! From replies, and what comes instead of them, to outcomes.
 
-use super::{Batch, Outcome, Producer, RecordData};
+use super::{Delivery, Producer, ProducerBatch, RecordData};
 use crate::errors::ErrorCode;
 use crate::messages::m00_produce;
 use crate::wire::WireError;
@@ -25,9 +25,9 @@ pub struct FollowUp {
 
 impl FollowUp {
     /// The turn of a request with these batches that is over at `at_ns`.
-    fn of<M>(batches: &[Batch<M>], at_ns: u64) -> Self {
+    fn of<M>(batches: &[ProducerBatch<M>], at_ns: u64) -> Self {
         // A request's batches are sealed together when it is begun.
-        let began_ns = batches.first().map_or(at_ns, Batch::sent_ns);
+        let began_ns = batches.first().map_or(at_ns, ProducerBatch::sent_ns);
         let in_flight_ns = at_ns.saturating_sub(began_ns);
         Self { batches: batches.len() as u32, in_flight_ns, ..Self::default() }
     }
@@ -35,7 +35,7 @@ impl FollowUp {
 
 impl<M: RecordData> Producer<M> {
     /// The batches of a request that is over.
-    pub(super) fn untrack(&mut self, token: usize) -> Vec<Batch<M>> {
+    pub(super) fn untrack(&mut self, token: usize) -> Vec<ProducerBatch<M>> {
         self.free_tokens.push(token);
         let batches = self.in_flight[token].take().unwrap_or_default();
         for batch in &batches {
@@ -84,7 +84,7 @@ impl<M: RecordData> Producer<M> {
                 // The broker has it, from so long ago that it does not remember where.
                 ErrorCode::NONE | ErrorCode::DUPLICATE_SEQUENCE_NUMBER => {
                     self.note_stored(&batch);
-                    self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns });
+                    self.resolve(batch, Delivery::Acknowledged { written_ns, received_ns });
                 }
                 _ => {
                     follow_up.split += u32::from(is_split(&batch, error));
@@ -104,7 +104,7 @@ impl<M: RecordData> Producer<M> {
         let batches = self.untrack(token);
         let follow_up = FollowUp::of(&batches, written_ns);
         for batch in batches {
-            self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns: written_ns });
+            self.resolve(batch, Delivery::Acknowledged { written_ns, received_ns: written_ns });
         }
         follow_up
     }
@@ -117,22 +117,22 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// The broker did not take a batch.
-    pub(super) fn on_error(&mut self, batch: Batch<M>, error: ErrorCode, now_ns: u64) {
+    pub(super) fn on_error(&mut self, batch: ProducerBatch<M>, error: ErrorCode, now_ns: u64) {
         if is_split(&batch, error) {
             self.split(batch);
         } else if self.is_retried(&batch, error) {
             self.try_again(batch, now_ns);
         } else {
             self.note_failed(&batch, error, now_ns);
-            self.resolve(batch, Outcome::Failed { reason: error.name() });
+            self.resolve(batch, Delivery::Failed { reason: error.name() });
         }
     }
 
     /// Puts a batch back at its partition's front, or gives up when its time is over.
-    pub(super) fn try_again(&mut self, mut batch: Batch<M>, now_ns: u64) {
+    pub(super) fn try_again(&mut self, mut batch: ProducerBatch<M>, now_ns: u64) {
         if now_ns >= batch.created_ns + self.config.delivery_timeout_ns {
             self.note_expired(&batch, now_ns);
-            self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
+            self.resolve(batch, Delivery::Failed { reason: DELIVERY_TIMEOUT });
             return;
         }
         let failures = batch.attempts().saturating_sub(1);
@@ -143,7 +143,7 @@ impl<M: RecordData> Producer<M> {
     /// Divides a batch that was too large for the broker into batches of `batch.size`, or one that came of such a
     /// division into halves, and puts them back at their partition's front. They have no attempt behind them, were
     /// begun when it was, and take nothing of the buffer.
-    fn split(&mut self, mut batch: Batch<M>) {
+    fn split(&mut self, mut batch: ProducerBatch<M>) {
         let bytes = batch.bytes();
         batch.sending_mut().attempts = 0;
         if let Some(sealed) = batch.sending_mut().sealed.take() {
@@ -158,7 +158,8 @@ impl<M: RecordData> Producer<M> {
             let rest = batch.user_data.split_off(part);
             let body_bytes = batch.body_bytes * u64::from(part) / u64::from(batch.count);
             let user_data = std::mem::replace(&mut batch.user_data, rest);
-            let front = Batch { count: part, body_bytes, user_data, sending: batch.sending.clone(), ..batch };
+            let front =
+                ProducerBatch { count: part, body_bytes, user_data, sending: batch.sending.clone(), ..batch };
             batch.first += u64::from(part);
             batch.count -= part;
             batch.body_bytes -= body_bytes;
@@ -173,7 +174,7 @@ impl<M: RecordData> Producer<M> {
         self.queues.put_back(batch);
     }
 
-    pub(super) fn resolve(&mut self, batch: Batch<M>, outcome: Outcome) {
+    pub(super) fn resolve(&mut self, batch: ProducerBatch<M>, outcome: Delivery) {
         self.used_bytes -= batch.charged_bytes();
         self.is_blocked = false;
         self.batches -= 1;
@@ -185,7 +186,7 @@ impl<M: RecordData> Producer<M> {
     /// [`Self::next_expiry`] on. Returns whether there was any.
     pub fn expire(&mut self, now_ns: u64) -> bool {
         let timeout_ns = self.config.delivery_timeout_ns;
-        let is_old = |batch: &Batch<M>| batch.created_ns + timeout_ns <= now_ns;
+        let is_old = |batch: &ProducerBatch<M>| batch.created_ns + timeout_ns <= now_ns;
         let ended_by = self.ended_by();
         let (mut expired, mut refused) = (Vec::new(), Vec::new());
         let mut from = 0;
@@ -207,12 +208,12 @@ impl<M: RecordData> Producer<M> {
         let is_any = !expired.is_empty() || !refused.is_empty();
         for batch in expired {
             self.note_expired(&batch, now_ns);
-            self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
+            self.resolve(batch, Delivery::Failed { reason: DELIVERY_TIMEOUT });
         }
         for batch in refused {
             self.resolve(
                 batch,
-                Outcome::Failed { reason: ended_by.map_or(DELIVERY_TIMEOUT, ErrorCode::name) },
+                Delivery::Failed { reason: ended_by.map_or(DELIVERY_TIMEOUT, ErrorCode::name) },
             );
         }
         is_any
@@ -228,6 +229,6 @@ impl<M: RecordData> Producer<M> {
 }
 
 /// Whether a batch that the broker did not take is split.
-fn is_split<M>(batch: &Batch<M>, error: ErrorCode) -> bool {
+fn is_split<M>(batch: &ProducerBatch<M>, error: ErrorCode) -> bool {
     error == ErrorCode::MESSAGE_TOO_LARGE && batch.count > 1
 }

@@ -1,14 +1,14 @@
 //! From waiting batches to requests.
 
 use super::transactions::TransactionRequest;
-use super::{Batch, Bodies, Producer, RecordData};
+use super::{Bodies, Producer, ProducerBatch, RecordData};
 use crate::connection::Connection;
-use crate::messages::m00_produce::{self, Head, PartitionBatch};
+use crate::messages::m00_produce::{self, PartitionBatch, ProduceHead};
 use crate::records::{BatchHeader, Compression, HEADER_BYTES, TRANSACTIONAL_BIT, write_batch_header};
 
 /// Names a request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Token {
+pub enum ProducerToken {
     /// Topics of records.
     Produce(usize),
     /// Epoch of the producer's id.
@@ -45,7 +45,7 @@ fn java_piece_bytes(compression: Compression) -> Option<u64> {
 impl<M: RecordData> Producer<M> {
     /// Sends one request over a connection whose broker leads the partitions that `leads` names, if it may
     /// take one and a batch is ready. Returns how many records were sent.
-    pub fn send_ready<T: From<Token>>(
+    pub fn send_ready<T: From<ProducerToken>>(
         &mut self,
         over: Over<'_, T>,
         now_ns: u64,
@@ -66,13 +66,13 @@ impl<M: RecordData> Producer<M> {
             return 0;
         }
         let records = self.staged_batches.iter().map(|batch| u64::from(batch.count)).sum();
-        let token = Token::Produce(self.track());
+        let token = ProducerToken::Produce(self.track());
         let (config, arena, staged) = (&self.config, &mut self.arena, &self.staged);
         let is_answered = config.acks != 0;
         let (version, topic_id) = (over.version, over.topic_id);
         let api = (m00_produce::API, version);
         over.connection.send(T::from(token), api, is_answered, now_ns, |correlation_id, out| {
-            let head = Head {
+            let head = ProduceHead {
                 version,
                 correlation_id,
                 client_id: &config.client_id,
@@ -146,7 +146,7 @@ impl<M: RecordData> Producer<M> {
         let mut from = 0;
         while let Some(partition) = self.queues.waiting_from(from) {
             from = partition + 1;
-            let is_due = |batch: &Batch<M>| batch.is_full() && batch.sealed().is_none();
+            let is_due = |batch: &ProducerBatch<M>| batch.is_full() && batch.sealed().is_none();
             if !leads(partition)
                 || self.is_held(partition)
                 || !self.queues.front(partition).is_some_and(is_due)
@@ -171,10 +171,10 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// A batch takes no more records: its body is made.
-    fn close(&mut self, batch: &mut Batch<M>, bodies: &mut impl Bodies<M>) {
+    fn close(&mut self, batch: &mut ProducerBatch<M>, bodies: &mut impl Bodies<M>) {
         batch.is_closed = true;
         if batch.sealed().is_none() {
-            let Batch { partition, first, count, user_data, .. } = &*batch;
+            let ProducerBatch { partition, first, count, user_data, .. } = &*batch;
             let sealed = bodies.seal(*partition, *first, *count, user_data);
             batch.body_bytes = sealed.body_bytes;
             self.ratio.learn(sealed.body_bytes, sealed.sum.bytes as u64);
@@ -183,7 +183,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// Makes a batch ready to go out, and stages it.
-    fn seal(&mut self, batch: &mut Batch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
+    fn seal(&mut self, batch: &mut ProducerBatch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
         self.number(batch);
         self.close(batch, bodies);
         let (partition, count) = (batch.partition, batch.count);

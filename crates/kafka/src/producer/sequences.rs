@@ -4,19 +4,19 @@
 //! overtakes. What leaves a gap (a batch that failed, or gave up while it is unknown whether it was stored) is healed
 //! by a new epoch, in which the partition's sequence begins again at 0.
 
-use super::batch::{Batch, ProducerState};
+use super::batch::{ProducerBatch, ProducerState};
 use crate::errors::ErrorCode;
 use crate::records::NO_SEQUENCE;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Id and epoch.
-pub(super) type Identity = (i64, i16);
+pub(super) type ProducerIdentity = (i64, i16);
 
 /// A partition's sequence.
 #[derive(Debug, Clone, Default)]
 struct Sequence {
     /// As which its records were sent last.
-    identity: Option<Identity>,
+    identity: Option<ProducerIdentity>,
     /// The number of the first record of that epoch. What is open before it has a sequence of an earlier one.
     begins_at: u64,
     /// Sequence of the next record.
@@ -33,7 +33,7 @@ struct Sequence {
 }
 
 impl Sequence {
-    fn begin(&mut self, identity: Option<Identity>, begins_at: u64) {
+    fn begin(&mut self, identity: Option<ProducerIdentity>, begins_at: u64) {
         let (open, stored_to) = (std::mem::take(&mut self.open), self.stored_to);
         *self = Self { identity, begins_at, open, stored_to, ..Self::default() };
     }
@@ -66,7 +66,7 @@ fn latest(before: Option<i32>, sequence: i32) -> i32 {
 /// What an idempotent producer knows of itself.
 #[derive(Debug)]
 pub(super) struct Idempotence {
-    identity: Option<Identity>,
+    identity: Option<ProducerIdentity>,
     is_asked: bool,
     /// Its id is not requested before, ns, after so many answers that were none.
     not_before_ns: u64,
@@ -96,7 +96,7 @@ impl Idempotence {
 
     /// Whether the batch at a partition's front may be sent: one that was sent before when it is the first without an
     /// outcome, another one when none of another epoch is open and it is known what became of all before it.
-    pub(super) fn may_send<M>(&self, batch: &Batch<M>) -> bool {
+    pub(super) fn may_send<M>(&self, batch: &ProducerBatch<M>) -> bool {
         let sequence = &self.sequences[batch.partition as usize];
         if self.identity.is_none() || self.ended_by.is_some() {
             return false;
@@ -112,7 +112,7 @@ impl Idempotence {
     }
 
     /// Gives a batch that is about to be sent its sequence; it keeps the one that it has.
-    pub(super) fn number<M>(&mut self, batch: &mut Batch<M>) {
+    pub(super) fn number<M>(&mut self, batch: &mut ProducerBatch<M>) {
         batch.sending_mut().is_renumbered = false;
         let Some((id, epoch)) = self.identity.filter(|_| batch.producer().sequence == NO_SEQUENCE) else {
             return;
@@ -128,7 +128,7 @@ impl Idempotence {
     }
 
     /// Whether a batch that the broker refused is to be sent again.
-    pub(super) fn is_retried<M>(&mut self, batch: &Batch<M>, error: ErrorCode) -> bool {
+    pub(super) fn is_retried<M>(&mut self, batch: &ProducerBatch<M>, error: ErrorCode) -> bool {
         let partition = batch.partition as usize;
         let sequence = &self.sequences[partition];
         let has_gap = match error {
@@ -155,17 +155,17 @@ impl Idempotence {
     }
 
     /// Whether a batch's sequence follows that of the last one that was acknowledged.
-    pub(super) fn is_next<M>(&self, batch: &Batch<M>) -> bool {
+    pub(super) fn is_next<M>(&self, batch: &ProducerBatch<M>) -> bool {
         self.sequences[batch.partition as usize].is_next(batch.producer().sequence)
     }
 
     /// A batch of a transactional producer has its outcome; what its sequence leaves ends with the transaction.
-    pub(super) fn close<M>(&mut self, batch: &Batch<M>) {
+    pub(super) fn close<M>(&mut self, batch: &ProducerBatch<M>) {
         self.sequences[batch.partition as usize].close(batch.first);
     }
 
     /// A batch was stored, now or before.
-    pub(super) fn note_stored<M>(&mut self, batch: &Batch<M>) {
+    pub(super) fn note_stored<M>(&mut self, batch: &ProducerBatch<M>) {
         let sequence = &mut self.sequences[batch.partition as usize];
         sequence.close(batch.first);
         sequence.stored_to = sequence.stored_to.max(batch.first + u64::from(batch.count));
@@ -177,7 +177,7 @@ impl Idempotence {
     }
 
     /// The broker will not have a batch: what comes after it has a gap before it.
-    pub(super) fn note_failed<M>(&mut self, batch: &Batch<M>, error: ErrorCode) {
+    pub(super) fn note_failed<M>(&mut self, batch: &ProducerBatch<M>, error: ErrorCode) {
         let partition = batch.partition as usize;
         self.sequences[partition].close(batch.first);
         if matches!(error, ErrorCode::CLUSTER_AUTHORIZATION_FAILED | ErrorCode::UNSUPPORTED_VERSION) {
@@ -188,7 +188,7 @@ impl Idempotence {
     }
 
     /// A batch gave up. Whether it was stored is unknown if it was ever sent.
-    pub(super) fn note_expired<M>(&mut self, batch: &Batch<M>) {
+    pub(super) fn note_expired<M>(&mut self, batch: &ProducerBatch<M>) {
         if batch.producer().sequence == NO_SEQUENCE {
             return;
         }
@@ -235,12 +235,13 @@ impl Idempotence {
         &mut self,
         partition: usize,
         from: u64,
-        batches: impl Iterator<Item = &'a mut Batch<M>>,
+        batches: impl Iterator<Item = &'a mut ProducerBatch<M>>,
     ) {
         let sequence = &mut self.sequences[partition];
         sequence.begin(self.identity, from);
         self.unresolved.remove(&partition);
-        let is_sent = |batch: &&mut Batch<M>| batch.producer().sequence != NO_SEQUENCE && batch.first >= from;
+        let is_sent =
+            |batch: &&mut ProducerBatch<M>| batch.producer().sequence != NO_SEQUENCE && batch.first >= from;
         let mut sent: Vec<_> = batches.filter(is_sent).collect();
         sent.sort_by_key(|batch| batch.first);
         let Some((id, epoch)) = self.identity else {
@@ -276,7 +277,7 @@ impl Idempotence {
     }
 
     /// Id and epoch, or why there will be none.
-    pub(super) fn note_answer(&mut self, answer: Result<Identity, ErrorCode>) {
+    pub(super) fn note_answer(&mut self, answer: Result<ProducerIdentity, ErrorCode>) {
         self.is_asked = false;
         self.failures = 0;
         match answer {
@@ -286,7 +287,7 @@ impl Idempotence {
     }
 
     /// Id and epoch, if it has them.
-    pub(super) fn identity(&self) -> Option<Identity> {
+    pub(super) fn identity(&self) -> Option<ProducerIdentity> {
         self.identity
     }
 

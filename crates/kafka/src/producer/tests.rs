@@ -65,7 +65,7 @@ pub(super) fn config() -> ProducerConfig {
 
 /// One thing that happens.
 #[derive(Debug, Clone)]
-enum Step {
+enum ProducerStep {
     Admit {
         records: u64,
     },
@@ -80,7 +80,7 @@ enum Step {
     /// A request in flight ends: each batch of it by one of these.
     Answer {
         request: usize,
-        endings: Vec<Ending>,
+        endings: Vec<BatchEnding>,
     },
     /// A partition's leader is at the other connection, or gone.
     Move {
@@ -91,38 +91,38 @@ enum Step {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Ending {
+enum BatchEnding {
     Acknowledged,
     Error(ErrorCode),
     Lost,
 }
 
-fn endings() -> impl Strategy<Value = Vec<Ending>> {
+fn endings() -> impl Strategy<Value = Vec<BatchEnding>> {
     let one = prop_oneof![
-        4 => Just(Ending::Acknowledged),
-        1 => Just(Ending::Error(ErrorCode::REQUEST_TIMED_OUT)),
-        1 => Just(Ending::Error(ErrorCode::MESSAGE_TOO_LARGE)),
-        1 => Just(Ending::Error(ErrorCode::CORRUPT_MESSAGE)),
-        1 => Just(Ending::Error(ErrorCode::TOPIC_AUTHORIZATION_FAILED)),
-        1 => Just(Ending::Lost),
+        4 => Just(BatchEnding::Acknowledged),
+        1 => Just(BatchEnding::Error(ErrorCode::REQUEST_TIMED_OUT)),
+        1 => Just(BatchEnding::Error(ErrorCode::MESSAGE_TOO_LARGE)),
+        1 => Just(BatchEnding::Error(ErrorCode::CORRUPT_MESSAGE)),
+        1 => Just(BatchEnding::Error(ErrorCode::TOPIC_AUTHORIZATION_FAILED)),
+        1 => Just(BatchEnding::Lost),
     ];
     prop::collection::vec(one, PARTITIONS)
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<ProducerStep>> {
     let step = prop_oneof![
-        4 => (1u64..60).prop_map(|records| Step::Admit { records }),
-        3 => (0u64..200).prop_map(|ms| Step::Wait { ns: ms * MS }),
-        4 => (0usize..2, any::<bool>()).prop_map(|(connection, is_flushing)| Step::Send { connection, is_flushing }),
-        4 => (any::<usize>(), endings()).prop_map(|(request, endings)| Step::Answer { request, endings }),
-        1 => (0..PARTITIONS, prop::option::of(0usize..2)).prop_map(|(partition, to)| Step::Move { partition, to }),
-        1 => Just(Step::Expire),
+        4 => (1u64..60).prop_map(|records| ProducerStep::Admit { records }),
+        3 => (0u64..200).prop_map(|ms| ProducerStep::Wait { ns: ms * MS }),
+        4 => (0usize..2, any::<bool>()).prop_map(|(connection, is_flushing)| ProducerStep::Send { connection, is_flushing }),
+        4 => (any::<usize>(), endings()).prop_map(|(request, endings)| ProducerStep::Answer { request, endings }),
+        1 => (0..PARTITIONS, prop::option::of(0usize..2)).prop_map(|(partition, to)| ProducerStep::Move { partition, to }),
+        1 => Just(ProducerStep::Expire),
     ];
     prop::collection::vec(step, 0..150)
 }
 
 /// A producer, what goes on around it, and what is known of each record.
-pub(super) struct World {
+pub(super) struct ProducerFixture {
     pub(super) producer: Producer<Vec<u64>>,
     bodies: Plain,
     pub(super) now_ns: u64,
@@ -134,7 +134,7 @@ pub(super) struct World {
     ended: BTreeSet<u64>,
 }
 
-impl World {
+impl ProducerFixture {
     pub(super) fn new(config: ProducerConfig, value_bytes: u32, share: f64) -> Self {
         let shape = RecordShape { value_bytes, has_own_timestamp: true, ..RecordShape::default() };
         Self {
@@ -186,7 +186,7 @@ impl World {
         self.producer.compress_full(|partition| leaders[partition].is_some(), &mut self.bodies)
     }
 
-    fn answer(&mut self, request: usize, endings: &[Ending]) {
+    fn answer(&mut self, request: usize, endings: &[BatchEnding]) {
         if self.requests.is_empty() {
             return;
         }
@@ -194,23 +194,23 @@ impl World {
         for batch in self.producer.untrack(token) {
             let now_ns = self.now_ns;
             match endings[batch.partition as usize] {
-                Ending::Acknowledged => self
+                BatchEnding::Acknowledged => self
                     .producer
-                    .resolve(batch, Outcome::Acknowledged { written_ns: now_ns, received_ns: now_ns }),
-                Ending::Error(error) => self.producer.on_error(batch, error, now_ns),
-                Ending::Lost => self.producer.try_again(batch, now_ns),
+                    .resolve(batch, Delivery::Acknowledged { written_ns: now_ns, received_ns: now_ns }),
+                BatchEnding::Error(error) => self.producer.on_error(batch, error, now_ns),
+                BatchEnding::Lost => self.producer.try_again(batch, now_ns),
             }
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &ProducerStep) {
         match step {
-            Step::Admit { records } => drop(self.admit(*records)),
-            Step::Wait { ns } => self.now_ns += ns,
-            Step::Send { connection, is_flushing } => drop(self.send(*connection, *is_flushing)),
-            Step::Answer { request, endings } => self.answer(*request, endings),
-            Step::Move { partition, to } => self.leaders[*partition] = *to,
-            Step::Expire => drop(self.producer.expire(self.now_ns)),
+            ProducerStep::Admit { records } => drop(self.admit(*records)),
+            ProducerStep::Wait { ns } => self.now_ns += ns,
+            ProducerStep::Send { connection, is_flushing } => drop(self.send(*connection, *is_flushing)),
+            ProducerStep::Answer { request, endings } => self.answer(*request, endings),
+            ProducerStep::Move { partition, to } => self.leaders[*partition] = *to,
+            ProducerStep::Expire => drop(self.producer.expire(self.now_ns)),
         }
         self.settle();
     }
@@ -223,7 +223,7 @@ impl World {
             for record in &batch.user_data {
                 assert!(self.ended.insert(*record), "record {record} ended twice");
             }
-            if matches!(outcome, Outcome::Acknowledged { .. }) {
+            if matches!(outcome, Delivery::Acknowledged { .. }) {
                 self.acknowledged.entry(batch.partition).or_default().extend(&batch.user_data);
             }
         }
@@ -235,7 +235,7 @@ impl World {
         let producer = &self.producer;
         let flying = producer.in_flight.iter().flatten().flatten();
         let waiting = (0..PARTITIONS).flat_map(|partition| producer.queues.of(partition));
-        let all: Vec<&Batch<Vec<u64>>> = flying.chain(waiting).collect();
+        let all: Vec<&ProducerBatch<Vec<u64>>> = flying.chain(waiting).collect();
         let charged: u64 = all.iter().map(|batch| batch.charged_bytes()).sum();
         assert_eq!((producer.used_bytes, producer.batches), (charged, all.len()));
         assert!(charged <= producer.config.buffer_bytes.max(producer.batch_cost_bytes));
@@ -271,7 +271,7 @@ impl World {
                 self.settle();
             }
             while !self.requests.is_empty() {
-                self.answer(0, &[Ending::Acknowledged; PARTITIONS]);
+                self.answer(0, &[BatchEnding::Acknowledged; PARTITIONS]);
                 self.settle();
             }
             if self.producer.is_idle() {
@@ -303,7 +303,7 @@ proptest! {
             delivery_timeout_ns: if is_hasty { 100 * MS } else { 10_000 * MS },
             ..config()
         };
-        let mut world = World::new(config, value_bytes, share.unwrap_or(1.0));
+        let mut world = ProducerFixture::new(config, value_bytes, share.unwrap_or(1.0));
         for step in &steps {
             world.step(step);
         }
@@ -320,7 +320,7 @@ proptest! {
 }
 
 /// Admits so many records at each of these instants, ms.
-pub(super) fn admitted(world: &mut World, each: u64, instants_ms: impl IntoIterator<Item = u64>) {
+pub(super) fn admitted(world: &mut ProducerFixture, each: u64, instants_ms: impl IntoIterator<Item = u64>) {
     for ms in instants_ms {
         world.now_ns = ms * MS;
         assert_eq!(world.admit(each), each);
@@ -330,7 +330,7 @@ pub(super) fn admitted(world: &mut World, each: u64, instants_ms: impl IntoItera
 /// Records of 100 bytes take 109: 8 of them fill a batch of 1,000 bytes.
 #[test]
 fn a_batch_is_full_when_a_record_found_no_room() {
-    let mut world = World::new(config(), 100, 1.0);
+    let mut world = ProducerFixture::new(config(), 100, 1.0);
     admitted(&mut world, 8, [0]);
     let current = world.producer.current;
     assert_eq!(world.producer.ready_ns(current, false, 0), Some(5 * MS), "it has lingered only then");
@@ -349,7 +349,7 @@ fn compressed_batches_are_filled_by_what_they_are_expected_to_take() {
         buffer_bytes: 1 << 20,
         ..config()
     };
-    let mut world = World::new(config, 100, 0.5);
+    let mut world = ProducerFixture::new(config, 100, 0.5);
     world.leaders = (0..PARTITIONS).map(Some).collect();
     let mut counts = Vec::new();
     while counts.len() < 400 {
@@ -361,7 +361,7 @@ fn compressed_batches_are_filled_by_what_they_are_expected_to_take() {
             for batch in world.producer.untrack(token) {
                 assert!(batch.is_full() && batch.bytes() <= 16_384);
                 counts.push(batch.count);
-                world.producer.resolve(batch, Outcome::Acknowledged { written_ns: 0, received_ns: 0 });
+                world.producer.resolve(batch, Delivery::Acknowledged { written_ns: 0, received_ns: 0 });
             }
         }
         world.settle();
@@ -375,7 +375,7 @@ fn compressed_batches_are_filled_by_what_they_are_expected_to_take() {
 #[test]
 fn what_is_too_large_is_divided_until_it_fits() {
     let config = ProducerConfig { batch_bytes: 10_000, buffer_bytes: 1 << 20, ..config() };
-    let mut world = World::new(config, 900, 1.0);
+    let mut world = ProducerFixture::new(config, 900, 1.0);
     admitted(&mut world, 10, [0]);
     let broker_max = 3_000;
     let mut sizes = Vec::new();
@@ -386,7 +386,7 @@ fn what_is_too_large_is_divided_until_it_fits() {
                 if batch.bytes() > broker_max {
                     world.producer.on_error(batch, ErrorCode::MESSAGE_TOO_LARGE, 0);
                 } else {
-                    world.producer.resolve(batch, Outcome::Acknowledged { written_ns: 0, received_ns: 0 });
+                    world.producer.resolve(batch, Delivery::Acknowledged { written_ns: 0, received_ns: 0 });
                 }
             }
         }
@@ -404,26 +404,26 @@ fn what_is_too_large_is_divided_until_it_fits() {
 
 #[test]
 fn a_record_that_is_too_large_alone_fails_with_that_reason() {
-    let mut world = World::new(config(), 900, 1.0);
+    let mut world = ProducerFixture::new(config(), 900, 1.0);
     admitted(&mut world, 1, [0]);
     assert_eq!(world.send(0, true) + world.send(1, true), 1);
-    world.answer(0, &[Ending::Error(ErrorCode::MESSAGE_TOO_LARGE); PARTITIONS]);
+    world.answer(0, &[BatchEnding::Error(ErrorCode::MESSAGE_TOO_LARGE); PARTITIONS]);
     let mut outcomes = Vec::new();
     world.producer.take_outcomes(&mut outcomes);
-    assert_eq!(outcomes[0].1, Outcome::Failed { reason: "MESSAGE_TOO_LARGE" });
+    assert_eq!(outcomes[0].1, Delivery::Failed { reason: "MESSAGE_TOO_LARGE" });
 }
 
 /// The pause is for the broker that did not take the batch: a new leader gets it at once.
 #[test]
 fn a_new_leader_gets_what_is_sent_again_at_once() {
-    let mut world = World::new(config(), 900, 1.0);
+    let mut world = ProducerFixture::new(config(), 900, 1.0);
     admitted(&mut world, 1, [0]);
     let partition = world.producer.current;
     let leader = world.leaders[partition].unwrap_or(0);
     assert_eq!(world.send(leader, true), 1);
-    world.answer(0, &[Ending::Error(ErrorCode::NOT_LEADER_OR_FOLLOWER); PARTITIONS]);
+    world.answer(0, &[BatchEnding::Error(ErrorCode::NOT_LEADER_OR_FOLLOWER); PARTITIONS]);
     assert_eq!(world.send(leader, true), 0, "it pauses");
-    let ready = |world: &World| {
+    let ready = |world: &ProducerFixture| {
         let leader = world.leaders[partition];
         world.producer.next_ready(true, |_| leader).unwrap_or(u64::MAX)
     };

@@ -5,11 +5,11 @@ use super::*;
 use crate::backoff::ExponentialBackoff;
 use crate::broker_connections::ConnectionsConfig;
 use crate::client::Client as _;
-use crate::connection::Written;
+use crate::connection::WriteProgress;
 use crate::messages::{
     Api, Message, m03_metadata, m10_find_coordinator, m18_api_versions, m22_init_producer_id, write_frame,
 };
-use crate::security::Security;
+use crate::security::ConnectionSecurity;
 use crate::wire::{Reader, Writer};
 
 const SECOND: u64 = 1_000 * MS;
@@ -19,13 +19,13 @@ const BROKERS: [i32; 2] = [1, 2];
 /// The connection to the bootstrap address; those to the brokers follow in their order.
 const BOOTSTRAP: usize = 0;
 
-struct World {
+struct ClientFixture {
     client: ProducerClient<Vec<u64>>,
     bodies: Plain,
     now_ns: u64,
 }
 
-impl World {
+impl ClientFixture {
     /// A client that is connected to the leaders of its topic's partitions.
     fn new(config: ProducerConfig, leaders: &[i32]) -> Self {
         let backoff = ExponentialBackoff { first_ns: PAUSE_NS, max_ns: PAUSE_NS };
@@ -34,7 +34,7 @@ impl World {
             topics: vec![config.topic.clone()],
             bootstrap: vec![("first".to_owned(), 9092)],
             needs: ProducerClient::<Vec<u64>>::NEEDS_TRANSACTIONAL,
-            security: Security::default(),
+            security: ConnectionSecurity::default(),
             request_timeout_ns: 30 * SECOND,
             retry_backoff: backoff,
             reconnect_backoff: backoff,
@@ -78,7 +78,7 @@ impl World {
         let queues = self.client.connections_mut().connection_mut(connection);
         let mut bytes = Vec::new();
         let written = queues.write_to(&mut bytes).expect("a vector takes all");
-        assert_eq!(written, Written::Request, "a request waits");
+        assert_eq!(written, WriteProgress::Request, "a request waits");
         queues.stamp_written(self.now_ns);
         let mut header = Reader::new(&bytes[4..]);
         assert_eq!(header.i16(), Ok(R::API.key));
@@ -146,10 +146,10 @@ fn metadata(leaders: &[i32]) -> m03_metadata::Response {
 #[test]
 fn where_one_request_goes_at_a_time_each_broker_has_its_turn() {
     let config = ProducerConfig { partitioner: Partitioner::RoundRobin, in_flight_max: 8, ..config() };
-    let mut world = World::new(config, &BROKERS);
+    let mut world = ClientFixture::new(config, &BROKERS);
     let taken = world.client.admit(8, 0, |data, count| data.extend(0..u64::from(count)));
     assert_eq!(taken, 8);
-    let World { client, bodies, .. } = &mut world;
+    let ClientFixture { client, bodies, .. } = &mut world;
     let mut turn = || client.in_turn().find(|&connection| client.send_ready(connection, 0, true, bodies) > 0);
     assert_eq!([turn(), turn(), turn(), turn()], [1, 2, 1, 2].map(Some));
 }
@@ -160,7 +160,7 @@ fn where_one_request_goes_at_a_time_each_broker_has_its_turn() {
 fn a_coordinator_that_coordinates_again_is_asked_after_the_pause() {
     let transactions = TransactionsConfig { transactional_id: "mine".to_owned(), timeout_ms: 60_000 };
     let mut world =
-        World::new(ProducerConfig { transactions: Some(transactions), ..config() }, &BROKERS[..1]);
+        ClientFixture::new(ProducerConfig { transactions: Some(transactions), ..config() }, &BROKERS[..1]);
     world.look_up(BOOTSTRAP, 1);
     let first = world.is_sent_away();
     world.look_up(BOOTSTRAP, 2);

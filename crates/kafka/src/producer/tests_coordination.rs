@@ -19,7 +19,7 @@ const APIS: [Api; 5] = [
 const HEADER_BYTES: usize = 4 + 2 + 2 + 4 + 2 + 2 + 1;
 
 /// What waits to be written, which then counts as written.
-fn written(connection: &mut Connection<Token>) -> Vec<u8> {
+fn written(connection: &mut Connection<ProducerToken>) -> Vec<u8> {
     let mut bytes = Vec::new();
     connection.write_to(&mut bytes).expect("a vector takes all");
     connection.stamp_written(1);
@@ -27,7 +27,7 @@ fn written(connection: &mut Connection<Token>) -> Vec<u8> {
 }
 
 /// A connection to a broker that speaks every version there is, of a cluster at this level of `transaction.version`.
-fn connection(level: i16) -> Connection<Token> {
+fn connection(level: i16) -> Connection<ProducerToken> {
     let mut connection = Connection::new("me".into(), &[], 1 << 20);
     connection.open(None, None, 0);
     written(&mut connection);
@@ -55,12 +55,12 @@ fn connection(level: i16) -> Connection<Token> {
     connection
 }
 
-struct World {
+struct CoordinationFixture {
     producer: Producer<Vec<u64>>,
-    connection: Connection<Token>,
+    connection: Connection<ProducerToken>,
 }
 
-impl World {
+impl CoordinationFixture {
     fn new(level: i16) -> Self {
         let transactions = TransactionsConfig { transactional_id: "mine".to_owned(), timeout_ms: 60_000 };
         let config = ProducerConfig { transactions: Some(transactions), ..super::tests::config() };
@@ -96,7 +96,7 @@ impl World {
 #[test]
 fn versions_are_those_of_the_clusters_protocol() {
     for (level, produce, end_txn) in [(0, 11, 4), (1, 11, 4), (2, i16::MAX, 5)] {
-        let mut world = World::new(level);
+        let mut world = CoordinationFixture::new(level);
         let (sent, body) = world.ask::<m10_find_coordinator::Request>(TransactionRequest::FindCoordinator);
         assert_eq!(sent, (10, m10_find_coordinator::API.version_max));
         assert_eq!((body.key_type, body.coordinator_keys), (1, vec!["mine".to_owned()]));
@@ -133,7 +133,7 @@ fn versions_are_those_of_the_clusters_protocol() {
 /// by it.
 #[test]
 fn a_new_epoch_is_asked_for_with_the_one_of_before() {
-    let mut world = World::new(0);
+    let mut world = CoordinationFixture::new(0);
     world.start(4);
     let (_, body) = world.ask::<m22_init_producer_id::Request>(TransactionRequest::InitProducerId);
     assert_eq!((body.producer_id, body.producer_epoch), (9, 4));
@@ -142,7 +142,7 @@ fn a_new_epoch_is_asked_for_with_the_one_of_before() {
 /// The level is that of the coordinator's cluster when it gives id and epoch.
 #[test]
 fn a_cluster_without_the_feature_is_of_before_kip_890() {
-    let mut world = World::new(2);
+    let mut world = CoordinationFixture::new(2);
     let answer = m22_init_producer_id::Response { producer_id: 9, ..Default::default() };
     let mut body = Vec::new();
     answer.encode(5, &mut body);

@@ -108,12 +108,12 @@ proptest! {
 
 /// Equal records that are handed over in runs, as [`Producer::sure_room_in`] has room for them.
 #[derive(Default)]
-struct Runs {
+struct EqualRecords {
     /// By partition: how many more are sure of room, and those of them that came.
     by_partition: [(u32, Vec<u64>); PARTITIONS],
 }
 
-impl Runs {
+impl EqualRecords {
     fn admit(
         &mut self,
         producer: &mut Producer<Vec<u64>>,
@@ -173,7 +173,7 @@ proptest! {
             }
             producer
         };
-        let (mut one, mut by_run, mut runs) = (new(), new(), Runs::default());
+        let (mut one, mut by_run, mut runs) = (new(), new(), EqualRecords::default());
         let (mut now_ns, mut next) = (0, 0u64);
         for (records, wait_ms) in bursts {
             now_ns += wait_ms * MS;
@@ -223,6 +223,6 @@ fn a_synchronous_producer_has_one_record() {
         assert!(producer.admit_one(RecordShape::default(), None, 0, leader).is_none());
         let waiting = producer.queues.waiting().next().expect("one batch");
         let batch = producer.queues.pop(waiting).expect("one batch");
-        producer.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
+        producer.resolve(batch, Delivery::Failed { reason: DELIVERY_TIMEOUT });
     }
 }

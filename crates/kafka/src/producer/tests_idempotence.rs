@@ -27,12 +27,12 @@ struct Log {
 }
 
 impl Log {
-    fn has(&self, batch: &Batch<Vec<u64>>) -> bool {
+    fn has(&self, batch: &ProducerBatch<Vec<u64>>) -> bool {
         batch.user_data.first().is_some_and(|first| self.records.contains(first))
     }
 
     /// The broker's answer, by the rules of `ProducerAppendInfo`.
-    fn append(&mut self, batch: &Batch<Vec<u64>>) -> ErrorCode {
+    fn append(&mut self, batch: &ProducerBatch<Vec<u64>>) -> ErrorCode {
         let ProducerState { epoch, sequence, .. } = batch.producer();
         let last = batch.producer().after(batch.count - 1).sequence;
         if epoch < self.epoch {
@@ -66,7 +66,7 @@ impl Log {
 
 /// What happens to a batch on its way.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Fate {
+pub(super) enum BatchFate {
     Answered,
     /// Refused before the broker looks at its sequence.
     Refused(ErrorCode),
@@ -79,30 +79,30 @@ pub(super) enum Fate {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum IdempotenceStep {
     Admit(u64),
     Wait(u64),
-    Send(Vec<Fate>),
+    Send(Vec<BatchFate>),
     /// A request's answer comes, not always in the order of the requests: they go over several connections.
     Answer(usize),
     Expire,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<IdempotenceStep>> {
     let fate = prop_oneof![
-        8 => Just(Fate::Answered),
-        1 => Just(Fate::Refused(ErrorCode::NOT_ENOUGH_REPLICAS)),
-        1 => Just(Fate::Refused(ErrorCode::MESSAGE_TOO_LARGE)),
-        1 => Just(Fate::Refused(ErrorCode::INVALID_RECORD)),
-        1 => Just(Fate::StoredAndRefused),
-        1 => any::<bool>().prop_map(|is_stored| Fate::Lost { is_stored }),
+        8 => Just(BatchFate::Answered),
+        1 => Just(BatchFate::Refused(ErrorCode::NOT_ENOUGH_REPLICAS)),
+        1 => Just(BatchFate::Refused(ErrorCode::MESSAGE_TOO_LARGE)),
+        1 => Just(BatchFate::Refused(ErrorCode::INVALID_RECORD)),
+        1 => Just(BatchFate::StoredAndRefused),
+        1 => any::<bool>().prop_map(|is_stored| BatchFate::Lost { is_stored }),
     ];
     let step = prop_oneof![
-        3 => (1u64..40).prop_map(Step::Admit),
-        2 => (0u64..60).prop_map(Step::Wait),
-        4 => prop::collection::vec(fate, PARTITIONS).prop_map(Step::Send),
-        4 => any::<usize>().prop_map(Step::Answer),
-        1 => Just(Step::Expire),
+        3 => (1u64..40).prop_map(IdempotenceStep::Admit),
+        2 => (0u64..60).prop_map(IdempotenceStep::Wait),
+        4 => prop::collection::vec(fate, PARTITIONS).prop_map(IdempotenceStep::Send),
+        4 => any::<usize>().prop_map(IdempotenceStep::Answer),
+        1 => Just(IdempotenceStep::Expire),
     ];
     prop::collection::vec(step, 0..200)
 }
@@ -117,7 +117,7 @@ fn identify(producer: &mut Producer<Vec<u64>>, producer_epoch: i16) {
     producer.on_id(4, &body, 0).expect("an id");
 }
 
-pub(super) struct World {
+pub(super) struct IdempotenceFixture {
     pub(super) producer: Producer<Vec<u64>>,
     bodies: Plain,
     now_ns: u64,
@@ -128,7 +128,7 @@ pub(super) struct World {
     acknowledged: Vec<BTreeSet<u64>>,
 }
 
-impl World {
+impl IdempotenceFixture {
     fn new(delivery_timeout_ns: u64) -> Self {
         let shape = RecordShape { value_bytes: 100, has_own_timestamp: true, ..RecordShape::default() };
         let config =
@@ -169,7 +169,7 @@ impl World {
     }
 
     /// Five requests may be in flight.
-    pub(super) fn send(&mut self, fates: &[Fate]) -> bool {
+    pub(super) fn send(&mut self, fates: &[BatchFate]) -> bool {
         self.producer.heal_sequences();
         if self.requests.len() >= 5 {
             return false;
@@ -185,17 +185,17 @@ impl World {
             let log = &mut self.logs[batch.partition as usize];
             let fate = match fates[batch.partition as usize] {
                 // What it has stored it does not refuse later.
-                Fate::Refused(_) if log.has(batch) => Fate::Answered,
+                BatchFate::Refused(_) if log.has(batch) => BatchFate::Answered,
                 fate => fate,
             };
             let verdict = match fate {
-                Fate::Answered => Some(log.append(batch)),
-                Fate::Refused(error) => Some(error),
-                Fate::StoredAndRefused => {
+                BatchFate::Answered => Some(log.append(batch)),
+                BatchFate::Refused(error) => Some(error),
+                BatchFate::StoredAndRefused => {
                     log.append(batch);
                     Some(ErrorCode::REQUEST_TIMED_OUT)
                 }
-                Fate::Lost { is_stored } => {
+                BatchFate::Lost { is_stored } => {
                     if is_stored {
                         log.append(batch);
                     }
@@ -218,7 +218,7 @@ impl World {
             match verdicts[&batch.partition] {
                 Some(ErrorCode::NONE) => {
                     self.producer.note_stored(&batch);
-                    let outcome = Outcome::Acknowledged { written_ns: now_ns, received_ns: now_ns };
+                    let outcome = Delivery::Acknowledged { written_ns: now_ns, received_ns: now_ns };
                     self.producer.resolve(batch, outcome);
                 }
                 Some(error) => self.producer.on_error(batch, error, now_ns),
@@ -227,18 +227,18 @@ impl World {
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &IdempotenceStep) {
         match step {
-            Step::Admit(records) => self.admit(*records),
-            Step::Wait(ms) => self.now_ns += ms * MS,
-            Step::Send(fates) => drop(self.send(fates)),
-            Step::Answer(request) => self.answer(*request),
-            Step::Expire => drop(self.producer.expire(self.now_ns)),
+            IdempotenceStep::Admit(records) => self.admit(*records),
+            IdempotenceStep::Wait(ms) => self.now_ns += ms * MS,
+            IdempotenceStep::Send(fates) => drop(self.send(fates)),
+            IdempotenceStep::Answer(request) => self.answer(*request),
+            IdempotenceStep::Expire => drop(self.producer.expire(self.now_ns)),
         }
         let mut outcomes = Vec::new();
         self.producer.take_outcomes(&mut outcomes);
         for (batch, outcome) in outcomes {
-            if matches!(outcome, Outcome::Acknowledged { .. }) {
+            if matches!(outcome, Delivery::Acknowledged { .. }) {
                 self.acknowledged[batch.partition as usize].extend(&batch.user_data);
             }
         }
@@ -257,16 +257,16 @@ impl World {
 proptest! {
     #[test]
     fn each_record_is_stored_once_and_in_order(steps in steps(), is_hasty: bool) {
-        let mut world = World::new(if is_hasty { 150 * MS } else { 10_000 * MS });
+        let mut world = IdempotenceFixture::new(if is_hasty { 150 * MS } else { 10_000 * MS });
         for step in &steps {
             world.step(step);
         }
         for round in 0..1_000 {
             prop_assert!(round < 999, "it does not come to an end: {:?}", world.producer.idempotence);
-            world.step(&Step::Wait(200));
-            while world.send(&[Fate::Answered; PARTITIONS]) {}
+            world.step(&IdempotenceStep::Wait(200));
+            while world.send(&[BatchFate::Answered; PARTITIONS]) {}
             while !world.requests.is_empty() {
-                world.step(&Step::Answer(0));
+                world.step(&IdempotenceStep::Answer(0));
             }
             if world.producer.is_idle() {
                 break;
@@ -276,8 +276,8 @@ proptest! {
 }
 
 /// Requests of one batch of one record each, all of one partition.
-pub(super) fn in_flight(batches: usize) -> World {
-    let mut world = World::new(10_000 * MS);
+pub(super) fn in_flight(batches: usize) -> IdempotenceFixture {
+    let mut world = IdempotenceFixture::new(10_000 * MS);
     world.producer.config.batch_bytes = 1;
     world.producer.batch_cost_bytes = world.producer.shape.buffer_bytes(1);
     (0..batches).for_each(|_| world.admit_one());
@@ -288,13 +288,16 @@ pub(super) fn in_flight(batches: usize) -> World {
 #[test]
 fn a_batch_that_failed_begins_a_new_epoch() {
     let mut world = in_flight(3);
-    assert!(world.send(&[Fate::Answered; PARTITIONS]));
-    assert!(world.send(&[Fate::Refused(ErrorCode::INVALID_RECORD); PARTITIONS]));
-    assert!(world.send(&[Fate::Answered; PARTITIONS]), "the broker answers OUT_OF_ORDER_SEQUENCE_NUMBER");
-    (0..3).for_each(|_| world.step(&Step::Answer(0)));
-    world.step(&Step::Wait(200));
-    assert!(world.send(&[Fate::Answered; PARTITIONS]));
-    world.step(&Step::Answer(0));
+    assert!(world.send(&[BatchFate::Answered; PARTITIONS]));
+    assert!(world.send(&[BatchFate::Refused(ErrorCode::INVALID_RECORD); PARTITIONS]));
+    assert!(
+        world.send(&[BatchFate::Answered; PARTITIONS]),
+        "the broker answers OUT_OF_ORDER_SEQUENCE_NUMBER"
+    );
+    (0..3).for_each(|_| world.step(&IdempotenceStep::Answer(0)));
+    world.step(&IdempotenceStep::Wait(200));
+    assert!(world.send(&[BatchFate::Answered; PARTITIONS]));
+    world.step(&IdempotenceStep::Answer(0));
     assert!(world.producer.is_idle());
     assert_eq!((world.logs[0].records.as_slice(), world.logs[0].epoch), ([0, 2].as_slice(), 1));
     assert_eq!(Vec::from(world.logs[0].latest.clone()), [(0, 0)]);
@@ -304,17 +307,17 @@ fn a_batch_that_failed_begins_a_new_epoch() {
 #[test]
 fn a_batch_that_is_sent_again_goes_alone() {
     let mut world = in_flight(7);
-    assert!(world.send(&[Fate::Answered; PARTITIONS]), "from now on the broker knows the producer");
-    world.step(&Step::Answer(0));
-    assert!(world.send(&[Fate::Refused(ErrorCode::NOT_ENOUGH_REPLICAS); PARTITIONS]));
-    assert!(world.send(&[Fate::Answered; PARTITIONS]));
-    (0..2).for_each(|_| world.step(&Step::Answer(0)));
-    world.step(&Step::Wait(200));
-    assert!(world.send(&[Fate::Answered; PARTITIONS]));
-    assert!(!world.send(&[Fate::Answered; PARTITIONS]), "the second one waits for the first");
-    world.step(&Step::Answer(0));
-    assert!(world.send(&[Fate::Answered; PARTITIONS]));
-    assert!(world.send(&[Fate::Answered; PARTITIONS]), "those that were never sent follow at once");
+    assert!(world.send(&[BatchFate::Answered; PARTITIONS]), "from now on the broker knows the producer");
+    world.step(&IdempotenceStep::Answer(0));
+    assert!(world.send(&[BatchFate::Refused(ErrorCode::NOT_ENOUGH_REPLICAS); PARTITIONS]));
+    assert!(world.send(&[BatchFate::Answered; PARTITIONS]));
+    (0..2).for_each(|_| world.step(&IdempotenceStep::Answer(0)));
+    world.step(&IdempotenceStep::Wait(200));
+    assert!(world.send(&[BatchFate::Answered; PARTITIONS]));
+    assert!(!world.send(&[BatchFate::Answered; PARTITIONS]), "the second one waits for the first");
+    world.step(&IdempotenceStep::Answer(0));
+    assert!(world.send(&[BatchFate::Answered; PARTITIONS]));
+    assert!(world.send(&[BatchFate::Answered; PARTITIONS]), "those that were never sent follow at once");
     assert_eq!(world.logs[0].records, [0, 1, 2, 3]);
     assert_eq!(world.logs[0].epoch, 0);
 }
@@ -324,15 +327,15 @@ fn a_batch_that_is_sent_again_goes_alone() {
 #[test]
 fn a_first_batch_that_was_refused_is_overtaken_and_gives_up() {
     let mut world = in_flight(2);
-    assert!(world.send(&[Fate::Refused(ErrorCode::NOT_ENOUGH_REPLICAS); PARTITIONS]));
-    assert!(world.send(&[Fate::Answered; PARTITIONS]));
-    (0..2).for_each(|_| world.step(&Step::Answer(0)));
+    assert!(world.send(&[BatchFate::Refused(ErrorCode::NOT_ENOUGH_REPLICAS); PARTITIONS]));
+    assert!(world.send(&[BatchFate::Answered; PARTITIONS]));
+    (0..2).for_each(|_| world.step(&IdempotenceStep::Answer(0)));
     for _ in 0..60 {
         assert_eq!(world.producer.is_idle(), world.now_ns >= 10_000 * MS, "at {} ns", world.now_ns);
-        world.step(&Step::Wait(200));
-        while world.send(&[Fate::Answered; PARTITIONS]) {}
+        world.step(&IdempotenceStep::Wait(200));
+        while world.send(&[BatchFate::Answered; PARTITIONS]) {}
         while !world.requests.is_empty() {
-            world.step(&Step::Answer(0));
+            world.step(&IdempotenceStep::Answer(0));
         }
     }
     assert_eq!((world.logs[0].records.as_slice(), world.logs[0].epoch), ([1].as_slice(), 0));
@@ -345,19 +348,21 @@ fn a_first_batch_that_was_refused_is_overtaken_and_gives_up() {
 fn a_batch_that_the_broker_forgot_gives_up_although_it_is_there() {
     for is_spoilt_twice in [false, true] {
         let mut world = in_flight(9);
-        let fates =
-            [Fate::StoredAndRefused, if is_spoilt_twice { Fate::StoredAndRefused } else { Fate::Answered }];
+        let fates = [
+            BatchFate::StoredAndRefused,
+            if is_spoilt_twice { BatchFate::StoredAndRefused } else { BatchFate::Answered },
+        ];
         for fate in fates {
             assert!(world.send(&[fate; PARTITIONS]));
-            (0..4).for_each(|_| assert!(world.send(&[Fate::Answered; PARTITIONS])));
-            assert!(!world.send(&[Fate::Answered; PARTITIONS]), "five are in flight");
-            (0..5).for_each(|_| world.step(&Step::Answer(0)));
-            world.step(&Step::Wait(20));
+            (0..4).for_each(|_| assert!(world.send(&[BatchFate::Answered; PARTITIONS])));
+            assert!(!world.send(&[BatchFate::Answered; PARTITIONS]), "five are in flight");
+            (0..5).for_each(|_| world.step(&IdempotenceStep::Answer(0)));
+            world.step(&IdempotenceStep::Wait(20));
         }
         while !world.producer.is_idle() {
-            world.send(&[Fate::Answered; PARTITIONS]);
-            world.step(&Step::Answer(0));
-            world.step(&Step::Wait(100));
+            world.send(&[BatchFate::Answered; PARTITIONS]);
+            world.step(&IdempotenceStep::Answer(0));
+            world.step(&IdempotenceStep::Wait(100));
         }
         assert_eq!(world.logs[0].records, (0..9).collect::<Vec<_>>());
         assert_eq!(world.logs[0].epoch, 0);
@@ -374,14 +379,14 @@ fn what_gave_up_is_found_out_before_anything_new_is_sent() {
         [(2, true, vec![0, 1, 2], 0), (1, false, vec![1], 1), (1, true, vec![0, 1], 1)]
     {
         let mut world = in_flight(batches);
-        assert!(world.send(&[Fate::Lost { is_stored }; PARTITIONS]));
-        while world.send(&[Fate::Answered; PARTITIONS]) {}
-        (0..batches).for_each(|_| world.step(&Step::Answer(0)));
-        world.step(&Step::Wait(10_000));
-        world.step(&Step::Expire);
+        assert!(world.send(&[BatchFate::Lost { is_stored }; PARTITIONS]));
+        while world.send(&[BatchFate::Answered; PARTITIONS]) {}
+        (0..batches).for_each(|_| world.step(&IdempotenceStep::Answer(0)));
+        world.step(&IdempotenceStep::Wait(10_000));
+        world.step(&IdempotenceStep::Expire);
         world.admit_one();
-        assert!(world.send(&[Fate::Answered; PARTITIONS]));
-        world.step(&Step::Answer(0));
+        assert!(world.send(&[BatchFate::Answered; PARTITIONS]));
+        world.step(&IdempotenceStep::Answer(0));
         assert!(world.producer.is_idle());
         assert_eq!((&world.logs[0].records, world.logs[0].epoch), (&records, epoch), "{batches} {is_stored}");
     }
@@ -391,7 +396,7 @@ fn what_gave_up_is_found_out_before_anything_new_is_sent() {
 fn without_the_right_to_an_id_everything_fails_with_that_reason() {
     let mut world = in_flight(2);
     world.producer.idempotence = Some(Idempotence::new(PARTITIONS));
-    assert!(!world.send(&[Fate::Answered; PARTITIONS]), "nothing goes out without an id");
+    assert!(!world.send(&[BatchFate::Answered; PARTITIONS]), "nothing goes out without an id");
     let refused = m22_init_producer_id::Response {
         error_code: ErrorCode::CLUSTER_AUTHORIZATION_FAILED,
         ..Default::default()
@@ -407,7 +412,7 @@ fn without_the_right_to_an_id_everything_fails_with_that_reason() {
     world.producer.take_outcomes(&mut outcomes);
     assert_eq!(outcomes.len(), 2);
     let reason = "CLUSTER_AUTHORIZATION_FAILED";
-    assert!(outcomes.iter().all(|(_, outcome)| *outcome == Outcome::Failed { reason }));
+    assert!(outcomes.iter().all(|(_, outcome)| *outcome == Delivery::Failed { reason }));
 }
 
 /// A coordinator that is still loading is asked again after a pause.
@@ -444,20 +449,20 @@ fn an_answer_that_is_no_id_is_asked_for_again() {
 /// get theirs when they are sent.
 #[test]
 fn parts_of_what_lost_its_sequence_are_sent_as_another_producer() {
-    let mut world = World::new(10_000 * MS);
+    let mut world = IdempotenceFixture::new(10_000 * MS);
     world.producer.idempotence = Some(Idempotence::new(PARTITIONS));
     identify(&mut world.producer, i16::MAX);
     world.admit_one();
-    assert!(world.send(&[Fate::Refused(ErrorCode::INVALID_RECORD); PARTITIONS]));
+    assert!(world.send(&[BatchFate::Refused(ErrorCode::INVALID_RECORD); PARTITIONS]));
     (0..3).for_each(|_| world.admit_one());
-    assert!(world.send(&[Fate::Refused(ErrorCode::MESSAGE_TOO_LARGE); PARTITIONS]));
-    world.step(&Step::Answer(0));
+    assert!(world.send(&[BatchFate::Refused(ErrorCode::MESSAGE_TOO_LARGE); PARTITIONS]));
+    world.step(&IdempotenceStep::Answer(0));
     world.producer.heal_sequences();
     world.producer.batch_cost_bytes = 1;
-    world.step(&Step::Answer(0));
+    world.step(&IdempotenceStep::Answer(0));
     identify(&mut world.producer, 0);
-    (0..3).for_each(|_| assert!(world.send(&[Fate::Answered; PARTITIONS]), "a record each"));
-    (0..3).for_each(|_| world.step(&Step::Answer(0)));
+    (0..3).for_each(|_| assert!(world.send(&[BatchFate::Answered; PARTITIONS]), "a record each"));
+    (0..3).for_each(|_| world.step(&IdempotenceStep::Answer(0)));
     assert_eq!(world.logs[0].records, [1, 2, 3]);
     assert!(world.producer.is_idle());
 }

@@ -1,6 +1,6 @@
 //! Which partition takes records: when it changes, and to which.
 
-use super::tests::{MS, PARTITIONS, World, admitted, config};
+use super::tests::{MS, PARTITIONS, ProducerFixture, admitted, config};
 use super::*;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// in the same partition before the next is chosen.
 #[test]
 fn the_partition_changes_where_no_batch_is_left_half_full() {
-    let mut world = World::new(ProducerConfig { buffer_bytes: 1 << 20, ..config() }, 100, 1.0);
+    let mut world = ProducerFixture::new(ProducerConfig { buffer_bytes: 1 << 20, ..config() }, 100, 1.0);
     let mut partitions = Vec::new();
     for _ in 0..160 {
         admitted(&mut world, 1, [0]);
@@ -18,7 +18,7 @@ fn the_partition_changes_where_no_batch_is_left_half_full() {
     let runs: Vec<usize> = partitions.chunk_by(|a, b| a == b).map(<[usize]>::len).collect();
     assert!(runs.iter().all(|run| run.is_multiple_of(16)), "{runs:?}");
     // What lingered is sent before it is full: 5 records, 606 bytes, and 5 more.
-    let mut world = World::new(config(), 100, 1.0);
+    let mut world = ProducerFixture::new(config(), 100, 1.0);
     admitted(&mut world, 5, [0]);
     let first = world.producer.current;
     for round in 1..=2 {
@@ -44,7 +44,7 @@ fn longer_queues_get_fewer_records() {
         for (is_adaptive, leaderless) in [(true, None), (true, Some(1)), (false, None), (false, Some(1))] {
             let config =
                 ProducerConfig { adaptive_partitioning: is_adaptive, buffer_bytes: 1 << 20, ..config() };
-            let mut world = World::new(config, 900, 1.0);
+            let mut world = ProducerFixture::new(config, 900, 1.0);
             for (partition, length) in queues.into_iter().enumerate() {
                 for _ in 0..length {
                     world.producer.current = partition;
@@ -81,12 +81,12 @@ fn longer_queues_get_fewer_records() {
 #[test]
 fn partitions_of_a_broker_that_takes_nothing_are_left_out() {
     let config = ProducerConfig { availability_timeout_ns: 50 * MS, buffer_bytes: 1 << 20, ..config() };
-    let mut world = World::new(config, 900, 1.0);
+    let mut world = ProducerFixture::new(config, 900, 1.0);
     for partition in 0..PARTITIONS {
         world.producer.current = partition;
         assert!(world.producer.begin_batch(0, 0));
     }
-    let chosen = |world: &mut World, now_ns: u64| -> BTreeSet<usize> {
+    let chosen = |world: &mut ProducerFixture, now_ns: u64| -> BTreeSet<usize> {
         let leaders = world.leaders.clone();
         let mut draw = || {
             world.producer.move_on(now_ns, &|partition: usize| leaders[partition]);
@@ -116,7 +116,7 @@ fn a_broker_is_left_out_for_what_waits_for_itself_alone() {
         ..config()
     };
     for is_in_flight in [false, true] {
-        let mut world = World::new(config.clone(), 900, 1.0);
+        let mut world = ProducerFixture::new(config.clone(), 900, 1.0);
         for _ in 0..3 {
             (world.producer.current, world.producer.current_bytes) = (1, 0);
             admitted(&mut world, 1, [0]);

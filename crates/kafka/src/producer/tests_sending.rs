@@ -1,22 +1,22 @@
 //! What goes into a request, and how long it waits for that.
 
-use super::tests::{MS, PARTITIONS, World, admitted, config};
+use super::tests::{MS, PARTITIONS, ProducerFixture, admitted, config};
 use super::*;
 use crate::errors::ErrorCode;
 
 /// Room for many batches of one record of 900 bytes each: 970 bytes.
-fn world(config: ProducerConfig) -> World {
-    World::new(ProducerConfig { buffer_bytes: 1 << 20, ..config }, 900, 1.0)
+fn world(config: ProducerConfig) -> ProducerFixture {
+    ProducerFixture::new(ProducerConfig { buffer_bytes: 1 << 20, ..config }, 900, 1.0)
 }
 
 /// Admits a record to a partition.
-fn admitted_to(world: &mut World, partition: usize, at_ms: u64) {
+fn admitted_to(world: &mut ProducerFixture, partition: usize, at_ms: u64) {
     (world.producer.current, world.producer.current_bytes) = (partition, 0);
     admitted(world, 1, [at_ms]);
 }
 
 /// The partitions with a batch in a request over a connection, in its order; none where there is no request.
-fn sent(world: &mut World, connection: usize) -> Vec<i32> {
+fn sent(world: &mut ProducerFixture, connection: usize) -> Vec<i32> {
     if world.send(connection, false) == 0 {
         return Vec::new();
     }
@@ -50,7 +50,8 @@ fn with_a_batch_that_is_ready_goes_what_lingers_for_the_same_leader() {
 #[test]
 fn what_comes_while_a_full_batch_is_compressed_travels_along() {
     // Batches of one record each, which are full when another one finds no room.
-    let mut world = World::new(ProducerConfig { compression: Compression::Zstd, ..config() }, 450, 1.0);
+    let mut world =
+        ProducerFixture::new(ProducerConfig { compression: Compression::Zstd, ..config() }, 450, 1.0);
     world.leaders = vec![Some(0); PARTITIONS];
     admitted_to(&mut world, 0, 0);
     assert_eq!(world.compress_full(), None, "it lingers");
@@ -60,7 +61,7 @@ fn what_comes_while_a_full_batch_is_compressed_travels_along() {
     admitted_to(&mut world, 1, 2);
     assert_eq!(sent(&mut world, 0), [0, 1]);
     let request = world.requests.last().and_then(|&token| world.producer.in_flight[token].as_ref());
-    let instants = |batch: &Batch<_>| (batch.count, batch.sealed_ns(), batch.sent_ns());
+    let instants = |batch: &ProducerBatch<_>| (batch.count, batch.sealed_ns(), batch.sent_ns());
     let of_request: Vec<_> = request.into_iter().flatten().map(instants).collect();
     assert_eq!(of_request, [(1, Some(2 * MS), 2 * MS); 2], "sealed when the request begins");
     assert_eq!(world.compress_full(), Some(1.0), "now it is");
@@ -78,7 +79,7 @@ fn what_is_not_compressed_is_not_held_up_for_it() {
 #[test]
 fn of_a_large_batch_the_sender_compresses_what_is_left_behind_whole_pieces() {
     let config = ProducerConfig { compression: Compression::Gzip, batch_bytes: 40_000, ..config() };
-    let mut world = World::new(ProducerConfig { buffer_bytes: 1 << 20, ..config }, 1_000, 1.0);
+    let mut world = ProducerFixture::new(ProducerConfig { buffer_bytes: 1 << 20, ..config }, 1_000, 1.0);
     world.leaders = vec![Some(0); PARTITIONS];
     (0..38).for_each(|_| admitted_to(&mut world, 0, 0));
     let share = world.compress_full().expect("a full batch");
@@ -160,8 +161,8 @@ fn each_batch_gets_what_the_reply_says_of_its_partition() {
     let mut outcomes = Vec::new();
     world.producer.take_outcomes(&mut outcomes);
     let outcomes: Vec<_> = outcomes.iter().map(|(batch, outcome)| (batch.partition, *outcome)).collect();
-    let stored = Outcome::Acknowledged { written_ns: 6 * MS, received_ns: 7 * MS };
-    let failed = Outcome::Failed { reason: "TOPIC_AUTHORIZATION_FAILED" };
+    let stored = Delivery::Acknowledged { written_ns: 6 * MS, received_ns: 7 * MS };
+    let failed = Delivery::Failed { reason: "TOPIC_AUTHORIZATION_FAILED" };
     assert_eq!(outcomes, [(0, stored), (1, failed), (3, stored)]);
     assert_eq!((0..PARTITIONS).map(|of| world.producer.queues.length(of)).collect::<Vec<_>>(), [0, 0, 1, 0]);
     assert!(world.producer.queues.front(2).is_some_and(|left_out| left_out.pauses_until_ns(0) > 7 * MS));

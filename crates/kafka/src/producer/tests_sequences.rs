@@ -1,7 +1,7 @@
 //! What an idempotent producer concludes from the sequences of batches that were answered, or gave up.
 
 use super::batch::ProducerState;
-use super::tests_idempotence::{Fate, PARTITIONS, in_flight};
+use super::tests_idempotence::{BatchFate, PARTITIONS, in_flight};
 use super::*;
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ fn sequences_begin_again_after_the_largest() {
 }
 
 /// Batches of one record each that are in flight with these sequences, and what is known of them.
-fn numbered<const BATCHES: usize>(sequences: [i32; BATCHES]) -> (Idempotence, Vec<Batch<Vec<u64>>>) {
+fn numbered<const BATCHES: usize>(sequences: [i32; BATCHES]) -> (Idempotence, Vec<ProducerBatch<Vec<u64>>>) {
     let mut world = in_flight(BATCHES);
-    (0..BATCHES).for_each(|_| assert!(world.send(&[Fate::Answered; PARTITIONS])));
+    (0..BATCHES).for_each(|_| assert!(world.send(&[BatchFate::Answered; PARTITIONS])));
     let tokens = world.requests.iter().map(|(token, _)| *token);
     let mut batches: Vec<_> = tokens.flat_map(|token| world.producer.untrack(token)).collect();
     for (batch, sequence) in batches.iter_mut().zip(sequences) {

@@ -10,7 +10,7 @@ use crate::messages::{
     Message as _, m10_find_coordinator, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
 };
 use proptest::prelude::*;
-use world::World;
+use world::TransactionFixture;
 
 const MS: u64 = 1_000_000;
 const PARTITIONS: usize = 3;
@@ -39,7 +39,7 @@ fn added(
 
 #[test]
 fn before_kip_890_partitions_are_added_and_sequences_go_on() {
-    let mut world = World::new(0);
+    let mut world = TransactionFixture::new(0);
     for first in [0, 1] {
         assert_eq!(world.asks(), None, "nothing before the first record");
         world.now_ns += 10 * MS;
@@ -61,7 +61,7 @@ fn before_kip_890_partitions_are_added_and_sequences_go_on() {
 
 #[test]
 fn since_kip_890_each_transaction_has_an_epoch_and_leaders_add_partitions() {
-    let mut world = World::new(2);
+    let mut world = TransactionFixture::new(2);
     for epoch in [1, 2] {
         world.admit();
         assert_eq!(world.asks(), None);
@@ -77,7 +77,7 @@ fn since_kip_890_each_transaction_has_an_epoch_and_leaders_add_partitions() {
 
 #[test]
 fn a_partition_that_the_coordinator_says_nothing_of_is_asked_for_again_after_a_pause() {
-    let mut world = World::new(0);
+    let mut world = TransactionFixture::new(0);
     world.admit();
     for told in [vec![], vec![0, 2, 9]] {
         assert_eq!(world.asks(), Some(AddPartitions));
@@ -97,7 +97,7 @@ fn a_partition_that_the_coordinator_says_nothing_of_is_asked_for_again_after_a_p
 /// What lingers goes out when the transaction ends.
 #[test]
 fn the_end_of_a_transaction_does_not_wait_for_linger() {
-    let mut world = World::new(2);
+    let mut world = TransactionFixture::new(2);
     world.producer.config.linger_ns = 1_000 * MS;
     world.admit();
     assert!(world.send().is_none());
@@ -110,7 +110,7 @@ fn the_end_of_a_transaction_does_not_wait_for_linger() {
 #[test]
 fn a_batch_that_fails_leaves_nothing_but_to_abort() {
     for level in [0, 2] {
-        let mut world = World::new(level);
+        let mut world = TransactionFixture::new(level);
         world.admit();
         if level == 0 {
             world.answer(AddPartitions, ErrorCode::NONE);
@@ -147,7 +147,7 @@ fn a_batch_that_fails_leaves_nothing_but_to_abort() {
 /// A commit under way becomes an abort.
 #[test]
 fn what_gives_up_in_a_commit_aborts_it() {
-    let mut world = World::new(2);
+    let mut world = TransactionFixture::new(2);
     world.admit();
     let (token, _) = world.send().expect("a request");
     world.producer.end_transaction(true, world.now_ns);
@@ -162,7 +162,7 @@ fn what_gives_up_in_a_commit_aborts_it() {
 /// Before KIP-890 a coordinator that has not added any partition hears nothing of the end.
 #[test]
 fn a_transaction_without_partitions_ends_unheard() {
-    let mut world = World::new(0);
+    let mut world = TransactionFixture::new(0);
     world.admit();
     world.answer(AddPartitions, ErrorCode::TOPIC_AUTHORIZATION_FAILED);
     assert_eq!(world.reasons(), [TRANSACTION_ABORTED; 3]);
@@ -174,7 +174,7 @@ fn a_transaction_without_partitions_ends_unheard() {
 /// hears of the abort, and the next transaction has to add them again.
 #[test]
 fn a_transaction_is_not_over_while_its_partitions_are_added() {
-    let mut world = World::new(0);
+    let mut world = TransactionFixture::new(0);
     world.admit();
     world.note_asked(AddPartitions);
     world.now_ns += 10_000 * MS;
@@ -203,7 +203,7 @@ fn coordinators_that_cannot_answer_are_asked_again() {
         // The transaction before is still being written: it takes less.
         (ErrorCode::CONCURRENT_TRANSACTIONS, false, 20 * MS),
     ] {
-        let mut world = World::new(0);
+        let mut world = TransactionFixture::new(0);
         world.admit();
         world.answer(AddPartitions, error);
         if elsewhere {
@@ -221,7 +221,7 @@ fn coordinators_that_cannot_answer_are_asked_again() {
 #[test]
 fn what_was_not_answered_is_asked_again() {
     for is_garbage in [false, true] {
-        let mut world = World::new(2);
+        let mut world = TransactionFixture::new(2);
         world.admit();
         let (token, _) = world.send().expect("a request");
         world.reply(token, ErrorCode::NONE);
@@ -250,7 +250,7 @@ fn a_fenced_producer_sends_nothing_any_more() {
         (ErrorCode::INVALID_PRODUCER_ID_MAPPING, "INVALID_PRODUCER_ID_MAPPING"),
         (ErrorCode::INVALID_TXN_STATE, "INVALID_TXN_STATE"),
     ] {
-        let mut world = World::new(0);
+        let mut world = TransactionFixture::new(0);
         world.admit();
         world.answer(AddPartitions, error);
         assert_eq!(world.producer.ended_by().map(ErrorCode::name), Some(told));
@@ -277,7 +277,7 @@ fn what_a_leader_refuses_ends_the_producer_or_the_transaction() {
         (ErrorCode::UNKNOWN_PRODUCER_ID, false),
         (ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER, false),
     ] {
-        let mut world = World::new(2);
+        let mut world = TransactionFixture::new(2);
         world.admit();
         let (token, _) = world.send().expect("a request");
         world.reply(token, error);
@@ -290,7 +290,7 @@ fn what_a_leader_refuses_ends_the_producer_or_the_transaction() {
 /// A coordinator may refuse a commit and leave the abort; one that refuses that too has the last word.
 #[test]
 fn a_commit_that_the_coordinator_refuses_is_aborted() {
-    let mut world = World::new(2);
+    let mut world = TransactionFixture::new(2);
     world.admit();
     let (token, _) = world.send().expect("a request");
     world.reply(token, ErrorCode::NONE);
@@ -304,7 +304,7 @@ fn a_commit_that_the_coordinator_refuses_is_aborted() {
 /// A leader says so first: the abort shows whether it is true.
 #[test]
 fn an_epoch_that_a_leader_refuses_is_aborted() {
-    let mut world = World::new(2);
+    let mut world = TransactionFixture::new(2);
     world.admit();
     let (token, _) = world.send().expect("a request");
     world.reply(token, ErrorCode::INVALID_PRODUCER_EPOCH);
@@ -319,7 +319,7 @@ proptest! {
     /// taken again or the producer has said why not.
     #[test]
     fn it_comes_to_rest(level in prop_oneof![Just(0i16), Just(2)], steps in prop::collection::vec((0u8..8, 0usize..8), 0..120)) {
-        let mut world = World::new(level);
+        let mut world = TransactionFixture::new(level);
         let errors = [
             ErrorCode::NONE, ErrorCode::NONE, ErrorCode::NONE, ErrorCode::NOT_COORDINATOR, ErrorCode::CONCURRENT_TRANSACTIONS,
             ErrorCode::NOT_ENOUGH_REPLICAS, ErrorCode::INVALID_RECORD, ErrorCode::TRANSACTION_ABORTABLE,

@@ -84,7 +84,7 @@ enum Reaction {
 
 /// How far a producer is with its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum TransactionState {
     /// It has no id, or needs another epoch.
     Starting,
     /// No transaction.
@@ -101,7 +101,7 @@ enum Step {
 #[derive(Debug)]
 pub(super) struct Transactions {
     config: TransactionsConfig,
-    step: Step,
+    step: TransactionState,
     /// Whether leaders add partitions by themselves, and each transaction has an epoch of its own.
     is_v2: bool,
     /// The broker that coordinates.
@@ -124,7 +124,7 @@ impl Transactions {
     pub(super) fn new(config: TransactionsConfig) -> Self {
         Self {
             config,
-            step: Step::Starting,
+            step: TransactionState::Starting,
             is_v2: false,
             coordinator: None,
             asked: None,
@@ -144,30 +144,30 @@ impl Transactions {
 
     /// Whether records are taken.
     pub(super) fn takes_records(&self) -> bool {
-        matches!(self.step, Step::Ready | Step::Open { .. })
+        matches!(self.step, TransactionState::Ready | TransactionState::Open { .. })
     }
 
     /// Whether a transaction has begun and is not over.
     pub(super) fn is_in_one(&self) -> bool {
-        matches!(self.step, Step::Open { .. } | Step::Ending { .. })
+        matches!(self.step, TransactionState::Open { .. } | TransactionState::Ending { .. })
     }
 
     /// When the open transaction began, ns; `None` if there is none, or if it is ending.
     pub(super) fn began_ns(&self) -> Option<u64> {
         match self.step {
-            Step::Open { began_ns } => Some(began_ns),
+            TransactionState::Open { began_ns } => Some(began_ns),
             _ => None,
         }
     }
 
     /// Whether everything is to be sent now.
     pub(super) fn is_ending(&self) -> bool {
-        matches!(self.step, Step::Ending { .. })
+        matches!(self.step, TransactionState::Ending { .. })
     }
 
     /// Whether only its abort is left.
     pub(super) fn is_failed(&self) -> bool {
-        matches!(self.step, Step::Ending { end: TransactionEnd::Failed(_), .. })
+        matches!(self.step, TransactionState::Ending { end: TransactionEnd::Failed(_), .. })
     }
 
     /// Whether leaders add partitions by themselves.
@@ -197,18 +197,20 @@ impl Transactions {
 impl Transactions {
     /// A record was taken.
     pub(super) fn begin(&mut self, now_ns: u64) {
-        if self.step == Step::Ready {
-            self.step = Step::Open { began_ns: now_ns };
+        if self.step == TransactionState::Ready {
+            self.step = TransactionState::Open { began_ns: now_ns };
         }
     }
 
     /// The transaction is to end. One that ends already ends otherwise only if it has failed since.
     pub(super) fn end(&mut self, end: TransactionEnd, now_ns: u64) {
         match (self.step, end) {
-            (Step::Open { .. }, _) => self.step = Step::Ending { end, asked_ns: now_ns },
-            (Step::Ending { end: TransactionEnd::Failed(_), .. }, _) => return,
-            (Step::Ending { asked_ns, .. }, TransactionEnd::Failed(_)) => {
-                self.step = Step::Ending { end, asked_ns };
+            (TransactionState::Open { .. }, _) => {
+                self.step = TransactionState::Ending { end, asked_ns: now_ns }
+            }
+            (TransactionState::Ending { end: TransactionEnd::Failed(_), .. }, _) => return,
+            (TransactionState::Ending { asked_ns, .. }, TransactionEnd::Failed(_)) => {
+                self.step = TransactionState::Ending { end, asked_ns };
             }
             _ => return,
         }
@@ -217,7 +219,7 @@ impl Transactions {
 
     /// The producer will not send any more.
     pub(super) fn give_up(&mut self) {
-        self.step = Step::Ended;
+        self.step = TransactionState::Ended;
     }
 
     /// A batch is sent to a partition.
@@ -241,19 +243,19 @@ impl Transactions {
 
     /// Ends a transaction that the coordinator does not know, or has answered.
     pub(super) fn over(&mut self, now_ns: u64) {
-        let Step::Ending { end, asked_ns } = self.step else { return };
+        let TransactionState::Ending { end, asked_ns } = self.step else { return };
         let partitions = self.partitions();
         self.ended.push(EndedTransaction { end, asked_ns, ended_ns: now_ns, partitions });
         self.sure.clear();
         self.touched.clear();
-        self.step = if self.needs_epoch { Step::Starting } else { Step::Ready };
+        self.step = if self.needs_epoch { TransactionState::Starting } else { TransactionState::Ready };
     }
 
     /// There are id and epoch.
     pub(super) fn start(&mut self, is_v2: bool) {
         (self.is_v2, self.needs_epoch) = (is_v2, false);
-        if self.step == Step::Starting {
-            self.step = Step::Ready;
+        if self.step == TransactionState::Starting {
+            self.step = TransactionState::Ready;
         }
     }
 }
@@ -267,9 +269,11 @@ impl Transactions {
             return None;
         }
         let request = match self.step {
-            Step::Starting => TransactionRequest::InitProducerId,
-            Step::Open { .. } | Step::Ending { .. } if has_new => TransactionRequest::AddPartitions,
-            Step::Ending { .. } if is_flushed => TransactionRequest::EndTxn,
+            TransactionState::Starting => TransactionRequest::InitProducerId,
+            TransactionState::Open { .. } | TransactionState::Ending { .. } if has_new => {
+                TransactionRequest::AddPartitions
+            }
+            TransactionState::Ending { .. } if is_flushed => TransactionRequest::EndTxn,
             _ => return None,
         };
         Some(match self.coordinator {
@@ -287,7 +291,7 @@ impl Transactions {
 
     /// Whether the end is a commit.
     pub(super) fn is_commit(&self) -> bool {
-        matches!(self.step, Step::Ending { end: TransactionEnd::Committed, .. })
+        matches!(self.step, TransactionState::Ending { end: TransactionEnd::Committed, .. })
     }
 
     /// The broker that coordinates.

@@ -1,6 +1,6 @@
 //! The header of a batch, written and read, and the batches of a fetched record set.
 
-use super::{Compression, CrcShift, Records, RecordsError, decompress};
+use super::{BodyRecords, Compression, CrcShift, RecordsError, decompress};
 use crate::wire::{Reader, WireError};
 
 /// Size of a batch's header.
@@ -196,7 +196,11 @@ impl<'a> Batch<'a> {
     ///
     /// # Errors
     /// When the body cannot be decompressed or is larger than `bytes_max`.
-    pub fn records<'b>(&self, scratch: &'b mut Vec<u8>, bytes_max: usize) -> Result<Records<'b>, RecordsError>
+    pub fn records<'b>(
+        &self,
+        scratch: &'b mut Vec<u8>,
+        bytes_max: usize,
+    ) -> Result<BodyRecords<'b>, RecordsError>
     where
         'a: 'b,
     {
@@ -210,7 +214,7 @@ impl<'a> Batch<'a> {
         let header = &self.header;
         let append_time_ms = (header.attributes & APPEND_TIME_BIT != 0).then_some(header.max_timestamp_ms);
         let count = header.record_count as usize; // never negative, see read
-        Ok(Records::new(body, count, header.base_offset, header.base_timestamp_ms, append_time_ms))
+        Ok(BodyRecords::new(body, count, header.base_offset, header.base_timestamp_ms, append_time_ms))
     }
 }
 

@@ -21,7 +21,7 @@ pub use batch::{
 };
 pub use compression::{Compression, Compressor, compress, decompress};
 pub use crc::CrcShift;
-pub use record::{Record, Records, begin_record, encode_headers, encode_record, record_bytes};
+pub use record::{BodyRecords, Record, begin_record, encode_headers, encode_record, record_bytes};
 
 use crate::wire::WireError;
 use thiserror::Error;

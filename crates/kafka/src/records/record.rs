@@ -175,7 +175,7 @@ fn header<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], Option<&'a [u8]>), W
 
 /// The records of one decompressed body, in order. After an error it ends.
 #[derive(Debug, Clone)]
-pub struct Records<'a> {
+pub struct BodyRecords<'a> {
     reader: Reader<'a>,
     left: usize,
     base_offset: i64,
@@ -183,7 +183,7 @@ pub struct Records<'a> {
     append_time_ms: Option<i64>,
 }
 
-impl<'a> Records<'a> {
+impl<'a> BodyRecords<'a> {
     /// A reader of a body that claims `count` records; `append_time_ms` overrides every timestamp.
     pub(super) fn new(
         body: &'a [u8],
@@ -218,7 +218,7 @@ impl<'a> Records<'a> {
     }
 }
 
-impl<'a> Iterator for Records<'a> {
+impl<'a> Iterator for BodyRecords<'a> {
     type Item = Result<Record<'a>, RecordsError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -274,7 +274,7 @@ mod tests {
             let foretold =
                 record_bytes(offset_delta, timestamp_delta_ms, key.as_ref().map(Vec::len), value.len());
             prop_assert_eq!(out.len(), foretold);
-            let records: Vec<_> = Records::new(&out, 1, 100, 1000, None).collect();
+            let records: Vec<_> = BodyRecords::new(&out, 1, 100, 1000, None).collect();
             let expected = Record {
                 offset: 100 + i64::from(offset_delta),
                 timestamp_ms: 1000 + timestamp_delta_ms,
@@ -295,7 +295,7 @@ mod tests {
             begin_record(&mut out, 3, 4, Some(b"key"), (value.as_ref().map(Vec::len), block.len()));
             out.extend_from_slice(value.as_deref().unwrap_or_default());
             out.extend_from_slice(&block);
-            let record = Records::new(&out, 1, 0, 0, None).next().unwrap().unwrap();
+            let record = BodyRecords::new(&out, 1, 0, 0, None).next().unwrap().unwrap();
             prop_assert_eq!((record.key, record.value), (Some(&b"key"[..]), value.as_deref()));
             let read: Vec<_> = record.headers().collect();
             let expected: Vec<_> =
@@ -315,7 +315,7 @@ mod tests {
     fn fewer_or_more_records_than_claimed_are_errors_and_end_the_reading() {
         let mut out = Vec::new();
         encode_record(&mut out, 0, 0, None, b"v");
-        let read = |count| Records::new(&out, count, 0, 0, None).collect::<Vec<_>>();
+        let read = |count| BodyRecords::new(&out, count, 0, 0, None).collect::<Vec<_>>();
         assert_eq!(read(0), [Err(WireError::LeftOver(out.len()).into())]);
         let too_many = read(usize::MAX);
         assert_eq!(too_many.len(), 2);

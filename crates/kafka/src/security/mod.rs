@@ -1,7 +1,7 @@
 //! What is between a client and a listener that is not PLAINTEXT: the session (TLS) and the login (SASL).
 //!
 //! Everything comes in as bytes: code that has files, environment and programs reads certificates, keys, passwords
-//! and tokens. A [`Security`] is shared by all connections of a client, or of many clients.
+//! and tokens. A [`ConnectionSecurity`] is shared by all connections of a client, or of many clients.
 
 mod hidden;
 pub mod sasl;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// How a client's connections are secured. The default is PLAINTEXT: neither session nor login.
 #[derive(Debug, Clone, Default)]
-pub struct Security {
+pub struct ConnectionSecurity {
     /// Opens the session of each connection (SSL, SASL_SSL); `None`: frames are the bytes of the socket.
     pub sessions: Option<Arc<dyn SessionFactory>>,
     /// Who we are (SASL_PLAINTEXT, SASL_SSL); `None`: no one, or the certificate's subject.

@@ -4,16 +4,16 @@
 //! speaks before the first frame, may have something to send when no frame waits, and makes other bytes of
 //! a frame than went in. What a session and its [`Connection`](crate::connection::Connection) owe each other:
 //!
-//! - The connection gives every byte that was read to [`Session::receive`], in order, however they were cut.
+//! - The connection gives every byte that was read to [`SecureSession::receive`], in order, however they were cut.
 //!   What they carried comes out as plaintext, and frames are looked for only there.
-//! - While [`Session::is_handshaking`], frames wait in the connection. The timeout of the first request runs
+//! - While [`SecureSession::is_handshaking`], frames wait in the connection. The timeout of the first request runs
 //!   from the moment the socket was connected, so it bounds the session's handshake as well.
-//! - Whenever bytes can be written the connection asks how many are [`Session::waiting`], so an answer of the
+//! - Whenever bytes can be written the connection asks how many are [`SecureSession::waiting`], so an answer of the
 //!   handshake, a new key or an alert leaves although no frame is pending. Code that has read from a socket must
 //!   therefore offer to write to it as well before it sleeps.
 //! - Ciphertext waits in the session and goes from there to the socket, without a copy between. The connection asks
 //!   how much it is, and gives the session no more plaintext than one write takes.
-//! - [`Session::send`] gets bytes of one request at a time, never of two. A request is written, and its t4
+//! - [`SecureSession::send`] gets bytes of one request at a time, never of two. A request is written, and its t4
 //!   is, when the last byte of the ciphertext of its last byte was written: not when the session took it.
 //! - Nothing is sent twice: a session ends with its socket, and the next connection opens another.
 //!
@@ -45,7 +45,7 @@ const RECORD_BYTES: usize = 16 << 10;
 const KEPT_BYTES: usize = 32 << 10;
 
 /// One end of a session over one socket.
-pub trait Session: fmt::Debug + Send {
+pub trait SecureSession: fmt::Debug + Send {
     /// Takes bytes of the peer and appends what they carried to `plaintext`.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ pub trait SessionFactory: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When there can be no session with that host.
-    fn open(&self, host: &str) -> Result<Box<dyn Session>, SessionError>;
+    fn open(&self, host: &str) -> Result<Box<dyn SecureSession>, SessionError>;
 }
 
 /// Why a session cannot go on.
@@ -101,7 +101,7 @@ pub(crate) fn is_tls_alert(received: &[u8]) -> bool {
 /// A session and its bytes on the way in and out.
 #[derive(Debug)]
 pub(crate) struct SessionBytes {
-    session: Box<dyn Session>,
+    session: Box<dyn SecureSession>,
     /// Where the socket is read into.
     received: Vec<u8>,
     plaintext: Vec<u8>,
@@ -116,7 +116,7 @@ pub(crate) struct SessionBytes {
 }
 
 impl SessionBytes {
-    pub(crate) fn new(session: Box<dyn Session>) -> Self {
+    pub(crate) fn new(session: Box<dyn SecureSession>) -> Self {
         Self {
             session,
             received: Vec::new(),
@@ -226,9 +226,9 @@ mod tests {
 
     /// A session whose ciphertext is the plaintext.
     #[derive(Debug, Default)]
-    struct Open(Vec<u8>);
+    struct PlainSession(Vec<u8>);
 
-    impl Session for Open {
+    impl SecureSession for PlainSession {
         fn receive(&mut self, ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError> {
             plaintext.extend_from_slice(ciphertext);
             Ok(())
@@ -254,13 +254,13 @@ mod tests {
     }
 
     /// A socket that takes so many bytes at once, and counts what it was offered.
-    struct Socket {
+    struct LimitedSocket {
         takes: usize,
         offered_most: usize,
         taken: Vec<u8>,
     }
 
-    impl io::Write for Socket {
+    impl io::Write for LimitedSocket {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.offered_most = self.offered_most.max(bytes.len());
             let bytes = &bytes[..bytes.len().min(self.takes)];
@@ -278,10 +278,10 @@ mod tests {
         const REQUESTS: u64 = 10;
         let request: Bytes = (0..REQUEST_BYTES).map(|byte| byte as u8).collect();
         for takes in [1_000, 50_000, RECORD_BYTES, usize::MAX] {
-            let mut bytes = SessionBytes::new(Box::new(Open::default()));
+            let mut bytes = SessionBytes::new(Box::new(PlainSession::default()));
             let mut frames: VecDeque<Bytes> =
                 std::iter::repeat_n(request.clone(), REQUESTS as usize).collect();
-            let mut socket = Socket { takes, offered_most: 0, taken: Vec::new() };
+            let mut socket = LimitedSocket { takes, offered_most: 0, taken: Vec::new() };
             let request_end = |byte| (byte / REQUEST_BYTES + 1) * REQUEST_BYTES;
             while let Some(taken) = bytes.write_to(&mut frames, request_end, &mut socket).unwrap() {
                 assert!(taken > 0 && taken <= takes);
@@ -297,10 +297,10 @@ mod tests {
 
     #[test]
     fn a_write_that_takes_nothing_leaves_what_waits_as_it_is() {
-        let mut bytes = SessionBytes::new(Box::new(Open::default()));
+        let mut bytes = SessionBytes::new(Box::new(PlainSession::default()));
         let mut frames = VecDeque::from([Bytes::from(vec![7; REQUEST_BYTES as usize])]);
-        struct Full;
-        impl io::Write for Full {
+        struct FullSocket;
+        impl io::Write for FullSocket {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
                 Err(io::ErrorKind::WouldBlock.into())
             }
@@ -310,7 +310,7 @@ mod tests {
             }
         }
         for _ in 0..3 {
-            let full = bytes.write_to(&mut frames, |_| REQUEST_BYTES, &mut Full);
+            let full = bytes.write_to(&mut frames, |_| REQUEST_BYTES, &mut FullSocket);
             assert_eq!(full.expect_err("full").kind(), io::ErrorKind::WouldBlock);
         }
         let mut taken = Vec::new();

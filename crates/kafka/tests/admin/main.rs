@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const IMPATIENCE: Duration = Duration::from_secs(1);
 
 /// What a scripted broker does with a request.
-enum Answer {
+enum BrokerReply {
     /// Sends this body.
     Body(Vec<u8>),
     /// Hangs up.
@@ -40,18 +40,18 @@ enum Answer {
 }
 
 /// API key, version → what to do. Called in the order in which requests come.
-type Script = Box<dyn FnMut(i16, i16) -> Answer + Send>;
+type ReplyScript = Box<dyn FnMut(i16, i16) -> BrokerReply + Send>;
 
 /// Serves a script on a free port until the test ends; returns the address and its port.
-fn broker(script: impl FnMut(i16, i16) -> Answer + Send + 'static) -> (String, i32) {
+fn broker(script: impl FnMut(i16, i16) -> BrokerReply + Send + 'static) -> (String, i32) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address");
     serve(listener, script);
     (address.to_string(), i32::from(address.port()))
 }
 
-fn serve(listener: TcpListener, script: impl FnMut(i16, i16) -> Answer + Send + 'static) {
-    let script: Arc<Mutex<Script>> = Arc::new(Mutex::new(Box::new(script)));
+fn serve(listener: TcpListener, script: impl FnMut(i16, i16) -> BrokerReply + Send + 'static) {
+    let script: Arc<Mutex<ReplyScript>> = Arc::new(Mutex::new(Box::new(script)));
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let script = Arc::clone(&script);
@@ -61,7 +61,7 @@ fn serve(listener: TcpListener, script: impl FnMut(i16, i16) -> Answer + Send + 
 }
 
 /// Ends when the client hangs up, at the latest with the test's process.
-fn converse(mut stream: TcpStream, script: &Mutex<Script>) -> Option<()> {
+fn converse(mut stream: TcpStream, script: &Mutex<ReplyScript>) -> Option<()> {
     loop {
         let mut prefix = [0; 4];
         stream.read_exact(&mut prefix).ok()?;
@@ -72,9 +72,9 @@ fn converse(mut stream: TcpStream, script: &Mutex<Script>) -> Option<()> {
         let correlation_id = reader.i32().ok()?;
         let answer = (script.lock().ok()?)(api_key, version);
         match answer {
-            Answer::Close => return None,
-            Answer::Silence => {}
-            Answer::Body(body) => {
+            BrokerReply::Close => return None,
+            BrokerReply::Silence => {}
+            BrokerReply::Body(body) => {
                 let mut reply = Vec::new();
                 write_frame(&mut reply, |out| {
                     out.put_i32(correlation_id);
@@ -102,12 +102,12 @@ fn has_tags(api_key: i16, version: i16) -> bool {
 }
 
 /// All we need, in the versions of 2.7.
-fn api_versions(version: i16) -> Answer {
+fn api_versions(version: i16) -> BrokerReply {
     api_versions_with(version, (32, 0, 4))
 }
 
 /// A broker with another range of DescribeConfigs.
-fn api_versions_with(version: i16, describe_configs: (i16, i16, i16)) -> Answer {
+fn api_versions_with(version: i16, describe_configs: (i16, i16, i16)) -> BrokerReply {
     let ranges = [(2, 0, 5), (3, 0, 9), (18, 0, 3), (19, 0, 6), (20, 0, 5), describe_configs];
     let keys = ranges.map(|(key, min, max)| {
         theirs::api_versions_response::ApiVersion::default()
@@ -115,11 +115,11 @@ fn api_versions_with(version: i16, describe_configs: (i16, i16, i16)) -> Answer 
             .with_min_version(min)
             .with_max_version(max)
     });
-    Answer::Body(encoded(&theirs::ApiVersionsResponse::default().with_api_keys(keys.to_vec()), version))
+    BrokerReply::Body(encoded(&theirs::ApiVersionsResponse::default().with_api_keys(keys.to_vec()), version))
 }
 
 /// Brokers on these ports, with ids from 0 on, and one partition of topic `t` per leader given.
-fn metadata(version: i16, ports: &[i32], controller: i32, topic_error: i16, leaders: &[i32]) -> Answer {
+fn metadata(version: i16, ports: &[i32], controller: i32, topic_error: i16, leaders: &[i32]) -> BrokerReply {
     use theirs::metadata_response as reply;
     let brokers = ports.iter().zip(0..).map(|(port, id)| {
         reply::MetadataResponseBroker::default()
@@ -142,24 +142,24 @@ fn metadata(version: i16, ports: &[i32], controller: i32, topic_error: i16, lead
         .with_brokers(brokers.collect())
         .with_controller_id(BrokerId(controller))
         .with_topics(vec![topic]);
-    Answer::Body(encoded(&message, version))
+    BrokerReply::Body(encoded(&message, version))
 }
 
-fn created(version: i16, error: ErrorCode) -> Answer {
+fn created(version: i16, error: ErrorCode) -> BrokerReply {
     use theirs::create_topics_response as reply;
     let topic = reply::CreatableTopicResult::default().with_name(topic_name("t")).with_error_code(error.0);
-    Answer::Body(encoded(&theirs::CreateTopicsResponse::default().with_topics(vec![topic]), version))
+    BrokerReply::Body(encoded(&theirs::CreateTopicsResponse::default().with_topics(vec![topic]), version))
 }
 
-fn deleted(version: i16, error: ErrorCode) -> Answer {
+fn deleted(version: i16, error: ErrorCode) -> BrokerReply {
     use theirs::delete_topics_response as reply;
     let topic =
         reply::DeletableTopicResult::default().with_name(Some(topic_name("t"))).with_error_code(error.0);
-    Answer::Body(encoded(&theirs::DeleteTopicsResponse::default().with_responses(vec![topic]), version))
+    BrokerReply::Body(encoded(&theirs::DeleteTopicsResponse::default().with_responses(vec![topic]), version))
 }
 
 /// Settings of a broker: name, value, type.
-fn configs(version: i16, settings: &[(&str, Option<&str>, i8)]) -> Answer {
+fn configs(version: i16, settings: &[(&str, Option<&str>, i8)]) -> BrokerReply {
     use theirs::describe_configs_response as reply;
     let configs = settings.iter().map(|(name, value, value_type)| {
         reply::DescribeConfigsResourceResult::default()
@@ -169,10 +169,13 @@ fn configs(version: i16, settings: &[(&str, Option<&str>, i8)]) -> Answer {
     });
     let result =
         reply::DescribeConfigsResult::default().with_resource_type(4).with_configs(configs.collect());
-    Answer::Body(encoded(&theirs::DescribeConfigsResponse::default().with_results(vec![result]), version))
+    BrokerReply::Body(encoded(
+        &theirs::DescribeConfigsResponse::default().with_results(vec![result]),
+        version,
+    ))
 }
 
-fn offsets(version: i16, answers: &[(i32, ErrorCode, i64)]) -> Answer {
+fn offsets(version: i16, answers: &[(i32, ErrorCode, i64)]) -> BrokerReply {
     use theirs::list_offsets_response as reply;
     let partitions = answers.iter().map(|(id, error, offset)| {
         reply::ListOffsetsPartitionResponse::default()
@@ -183,7 +186,7 @@ fn offsets(version: i16, answers: &[(i32, ErrorCode, i64)]) -> Answer {
     let topic = reply::ListOffsetsTopicResponse::default()
         .with_name(topic_name("t"))
         .with_partitions(partitions.collect());
-    Answer::Body(encoded(&theirs::ListOffsetsResponse::default().with_topics(vec![topic]), version))
+    BrokerReply::Body(encoded(&theirs::ListOffsetsResponse::default().with_topics(vec![topic]), version))
 }
 
 /// A port on which nothing listens.
@@ -201,7 +204,7 @@ fn connect(addresses: &[&str], timeout: Duration) -> Result<Admin, AdminError> {
 /// n-th metadata request; everything else goes to `script`.
 fn single(
     mut topic: impl FnMut(usize) -> (i16, Vec<i32>) + Send + 'static,
-    mut script: impl FnMut(i16, i16) -> Answer + Send + 'static,
+    mut script: impl FnMut(i16, i16) -> BrokerReply + Send + 'static,
 ) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address");
@@ -231,7 +234,7 @@ fn every_address_that_leads_nowhere_is_named() {
 
 #[test]
 fn the_next_address_is_tried() {
-    let broker = single(|_| (0, vec![0]), |_, _| Answer::Close);
+    let broker = single(|_| (0, vec![0]), |_, _| BrokerReply::Close);
     let mut admin = connect(&[&refused(), &broker], PATIENCE).unwrap();
     let cluster = admin.cluster().unwrap();
     assert_eq!((cluster.controller_id, cluster.brokers.len()), (0, 1));
@@ -246,7 +249,7 @@ fn brokers_and_topics_of_one_moment_come_by_one_request() {
             *seen.lock().unwrap() += 1;
             (0, vec![0, -1])
         },
-        |_, _| Answer::Close,
+        |_, _| BrokerReply::Close,
     );
     let mut admin = connect(&[&broker], PATIENCE).unwrap();
     let before = *requests.lock().unwrap();
@@ -259,24 +262,24 @@ fn brokers_and_topics_of_one_moment_come_by_one_request() {
 
 #[test]
 fn a_silent_broker_costs_the_stated_time_and_no_more() {
-    let (broker, _) = broker(|_, _| Answer::Silence);
+    let (broker, _) = broker(|_, _| BrokerReply::Silence);
     let error = connect(&[&broker], IMPATIENCE).unwrap_err();
     assert_eq!(error.to_string(), format!("broker {broker} did not answer ApiVersions within 1s"));
 }
 
 #[test]
 fn a_silent_first_address_leaves_time_for_the_second() {
-    let (silent, _) = broker(|_, _| Answer::Silence);
-    let broker = single(|_| (0, vec![0]), |_, _| Answer::Close);
+    let (silent, _) = broker(|_, _| BrokerReply::Silence);
+    let broker = single(|_| (0, vec![0]), |_, _| BrokerReply::Close);
     assert!(connect(&[&silent, &broker], Duration::from_secs(4)).is_ok());
 }
 
 #[test]
 fn a_broker_that_hangs_up_or_talks_nonsense_is_told_apart() {
-    let (closing, _) = broker(|_, _| Answer::Close);
+    let (closing, _) = broker(|_, _| BrokerReply::Close);
     let error = connect(&[&closing], PATIENCE).unwrap_err().to_string();
     assert!(error.starts_with(&format!("broker {closing} closed the connection instead of")), "{error}");
-    let (confused, _) = broker(|_, _| Answer::Body(b"HTTP/1.1 400 Bad Request".to_vec()));
+    let (confused, _) = broker(|_, _| BrokerReply::Body(b"HTTP/1.1 400 Bad Request".to_vec()));
     let error = connect(&[&confused], PATIENCE).unwrap_err().to_string();
     let expected = format!("broker {confused} answered ApiVersions with bytes that are no reply to it: ");
     assert!(error.starts_with(&expected), "{error}");
@@ -293,7 +296,7 @@ fn a_broker_that_refuses_our_api_versions_is_asked_in_the_oldest() {
         serve(listener, move |api_key, version| {
             seen.lock().unwrap().push((api_key, version));
             match (api_key, version) {
-                (m18_api_versions::API_KEY, 3) => Answer::Body(vec![0, 35, 0, 0, 0, 0]),
+                (m18_api_versions::API_KEY, 3) => BrokerReply::Body(vec![0, 35, 0, 0, 0, 0]),
                 (m18_api_versions::API_KEY, _) => api_versions(version),
                 _ => metadata(version, &[port], 0, 0, &[0]),
             }
@@ -312,7 +315,7 @@ fn a_broker_without_a_common_version_is_refused_by_name() {
             .with_api_key(3)
             .with_min_version(20)
             .with_max_version(21);
-        Answer::Body(encoded(&theirs::ApiVersionsResponse::default().with_api_keys(vec![key]), version))
+        BrokerReply::Body(encoded(&theirs::ApiVersionsResponse::default().with_api_keys(vec![key]), version))
     });
     let error = connect(&[&alien], PATIENCE).unwrap_err().to_string();
     let expected = format!(
@@ -369,7 +372,7 @@ fn words_of_a_broker_are_told_in_one_short_line() {
                 .with_error_code(ErrorCode::INVALID_CONFIG.0)
                 .with_error_message(Some(text(&format!("no\u{1b}[2J\n{}", "x".repeat(30_000)))));
             let message = theirs::CreateTopicsResponse::default().with_topics(vec![topic]);
-            Answer::Body(encoded(&message, version))
+            BrokerReply::Body(encoded(&message, version))
         },
     );
     let mut admin = connect(&[&broker], PATIENCE).unwrap();
@@ -385,7 +388,7 @@ fn a_creation_that_was_not_answered_counts_when_the_topic_is_there() {
         |_| (0, vec![0]),
         move |_, version| {
             tries += 1;
-            if tries == 1 { Answer::Close } else { created(version, ErrorCode::TOPIC_ALREADY_EXISTS) }
+            if tries == 1 { BrokerReply::Close } else { created(version, ErrorCode::TOPIC_ALREADY_EXISTS) }
         },
     );
     let mut admin = connect(&[&broker], PATIENCE).unwrap();
@@ -462,7 +465,7 @@ fn an_offset_left_out_is_an_error() {
 
 #[test]
 fn names_that_the_protocol_cannot_carry_are_refused_before_they_are_sent() {
-    let broker = single(|_| (0, vec![0]), |_, _| Answer::Close);
+    let broker = single(|_| (0, vec![0]), |_, _| BrokerReply::Close);
     let mut admin = connect(&[&broker], PATIENCE).unwrap();
     let long = "x".repeat(40_000);
     let error = admin.describe_configs(ConfigOf::Topic(&long)).unwrap_err();

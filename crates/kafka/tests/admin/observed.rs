@@ -7,7 +7,10 @@ const GROUPS: i16 = m16_list_groups::API_KEY;
 const LOG_DIRS: i16 = m35_describe_log_dirs::API_KEY;
 
 /// A broker that leads two partitions of `t`, speaks OffsetFetch up to a version, and answers all else by a script.
-fn observed(offset_fetch_max: i16, mut script: impl FnMut(i16, i16) -> Answer + Send + 'static) -> String {
+fn observed(
+    offset_fetch_max: i16,
+    mut script: impl FnMut(i16, i16) -> BrokerReply + Send + 'static,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address");
     let ports = [i32::from(address.port())];
@@ -19,7 +22,7 @@ fn observed(offset_fetch_max: i16, mut script: impl FnMut(i16, i16) -> Answer + 
                 range.with_api_key(key).with_min_version(min).with_max_version(max)
             });
             let keys = theirs::ApiVersionsResponse::default().with_api_keys(keys.to_vec());
-            Answer::Body(encoded(&keys, version))
+            BrokerReply::Body(encoded(&keys, version))
         }
         m03_metadata::API_KEY => metadata(version, &ports, 0, 0, &[0, 0]),
         _ => script(api_key, version),
@@ -27,7 +30,7 @@ fn observed(offset_fetch_max: i16, mut script: impl FnMut(i16, i16) -> Answer + 
     address.to_string()
 }
 
-fn log_dirs(version: i16, error: ErrorCode, of_dir: ErrorCode, sizes: &[&[i64]]) -> Answer {
+fn log_dirs(version: i16, error: ErrorCode, of_dir: ErrorCode, sizes: &[&[i64]]) -> BrokerReply {
     use theirs::describe_log_dirs_response as reply;
     let dir = |sizes: &&[i64]| {
         let partition = |size: &i64| reply::DescribeLogDirsPartition::default().with_partition_size(*size);
@@ -37,7 +40,7 @@ fn log_dirs(version: i16, error: ErrorCode, of_dir: ErrorCode, sizes: &[&[i64]])
         reply::DescribeLogDirsResult::default().with_error_code(of_dir.0).with_topics(vec![topic])
     };
     let all = theirs::DescribeLogDirsResponse::default().with_error_code(error.0);
-    Answer::Body(encoded(&all.with_results(sizes.iter().map(dir).collect()), version))
+    BrokerReply::Body(encoded(&all.with_results(sizes.iter().map(dir).collect()), version))
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn ends_of_logs_are_asked_at_once_and_those_that_are_not_told_are_left_out() {
 }
 
 /// Reports the offset 5 of partition 0 for as many groups as there are; for the second one that it may not be seen.
-fn committed(version: i16, groups: &[&str]) -> Answer {
+fn committed(version: i16, groups: &[&str]) -> BrokerReply {
     use theirs::offset_fetch_response as reply;
     let group = |name: &&str| {
         let group = reply::OffsetFetchResponseGroup::default().with_group_id(theirs::GroupId(text(name)));
@@ -88,11 +91,11 @@ fn committed(version: i16, groups: &[&str]) -> Answer {
     };
     let answer = theirs::OffsetFetchResponse::default();
     if version >= 8 {
-        return Answer::Body(encoded(&answer.with_groups(groups.iter().map(group).collect()), version));
+        return BrokerReply::Body(encoded(&answer.with_groups(groups.iter().map(group).collect()), version));
     }
     let partition = reply::OffsetFetchResponsePartition::default().with_committed_offset(5);
     let topic = reply::OffsetFetchResponseTopic::default().with_name(topic_name("t"));
-    Answer::Body(encoded(&answer.with_topics(vec![topic.with_partitions(vec![partition])]), version))
+    BrokerReply::Body(encoded(&answer.with_topics(vec![topic.with_partitions(vec![partition])]), version))
 }
 
 #[test]
@@ -105,13 +108,16 @@ fn groups_are_listed_and_their_offsets_come_in_one_answer_or_one_by_one() {
                 use theirs::list_groups_response as reply;
                 let group = |name| reply::ListedGroup::default().with_group_id(theirs::GroupId(text(name)));
                 let groups = ["open", "secret"].map(group).to_vec();
-                Answer::Body(encoded(&theirs::ListGroupsResponse::default().with_groups(groups), version))
+                BrokerReply::Body(encoded(
+                    &theirs::ListGroupsResponse::default().with_groups(groups),
+                    version,
+                ))
             }
             OFFSETS => {
                 *counted.lock().unwrap() += 1;
                 committed(version, &["open", "secret"])
             }
-            _ => Answer::Close,
+            _ => BrokerReply::Close,
         });
         let mut admin = connect(&[&broker], PATIENCE).unwrap();
         let topics = admin.topics(Some(&["t"])).unwrap();
@@ -131,7 +137,7 @@ fn groups_are_listed_and_their_offsets_come_in_one_answer_or_one_by_one() {
 
 #[test]
 fn bytes_that_are_no_answer_are_an_error() {
-    let broker = observed(8, |_, _| Answer::Body(vec![0xff; 7]));
+    let broker = observed(8, |_, _| BrokerReply::Body(vec![0xff; 7]));
     let mut admin = connect(&[&broker], IMPATIENCE).unwrap();
     let topics = admin.topics(Some(&["t"])).unwrap();
     assert!(admin.log_bytes(0).is_err());

@@ -13,18 +13,18 @@ fn a_broker_that_asks_for_it_is_left_for_the_addresses_that_were_given() {
                 .with_api_key(m03_metadata::API_KEY)
                 .with_max_version(m03_metadata::API.version_max);
             let reply = theirs::ApiVersionsResponse::default().with_api_keys(vec![metadata]);
-            Answer::Body(encoded(&reply, version))
+            BrokerReply::Body(encoded(&reply, version))
         }
         m03_metadata::API_KEY => {
             asked += 1;
             // The second answer sends it away, as it comes back it is welcome.
             let required = theirs::MetadataResponse::default().with_error_code(129);
             match asked {
-                2 => Answer::Body(encoded(&required, version)),
+                2 => BrokerReply::Body(encoded(&required, version)),
                 _ => metadata(version, &[i32::from(address.port())], 0, 0, &[0]),
             }
         }
-        _ => Answer::Close,
+        _ => BrokerReply::Close,
     });
     let mut admin = connect(&[&address.to_string()], PATIENCE).unwrap();
     assert_eq!(admin.cluster().unwrap().brokers.len(), 1);

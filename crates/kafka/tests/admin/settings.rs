@@ -15,7 +15,7 @@ fn a_brokers_settings_are_asked_of_that_broker_which_tells_those_it_does_not_kno
                 let secret = ("ssl.key.password", None, 9);
                 configs(version, &[("num.io.threads", Some("8"), 3), ("num.io.thread", None, 0), secret])
             }
-            _ => Answer::Close,
+            _ => BrokerReply::Close,
         });
     }
     let mut admin = connect(&[&addresses[0].to_string()], PATIENCE).unwrap();
@@ -42,7 +42,7 @@ fn where_a_setting_comes_from_is_told() {
             };
             let result = reply::DescribeConfigsResult::default().with_configs((0..=7).map(setting).collect());
             let answer = theirs::DescribeConfigsResponse::default().with_results(vec![result]);
-            Answer::Body(encoded(&answer, version))
+            BrokerReply::Body(encoded(&answer, version))
         },
     );
     let settings = connect(&[&broker], PATIENCE).unwrap().describe_configs(ConfigOf::Topic("t")).unwrap();
@@ -83,7 +83,7 @@ fn the_default_is_told_where_a_setting_has_another_value() {
                 reply::DescribeConfigsResourceResult::default().with_name(text("log.dir")).with_value(None);
             let result = reply::DescribeConfigsResult::default().with_configs(vec![setting, none]);
             let answer = theirs::DescribeConfigsResponse::default().with_results(vec![result]);
-            Answer::Body(encoded(&answer, version))
+            BrokerReply::Body(encoded(&answer, version))
         },
     );
     let settings = connect(&[&broker], PATIENCE).unwrap().describe_configs(ConfigOf::Broker(0)).unwrap();
@@ -112,7 +112,7 @@ fn features_are_told_with_what_a_broker_supports_and_what_its_cluster_works_with
                     supported("kraft.version", 1),
                 ])
                 .with_finalized_features(vec![finalized.with_max_version_level(25)]);
-            Answer::Body(encoded(&answer, version))
+            BrokerReply::Body(encoded(&answer, version))
         }
         _ => metadata(version, &[i32::from(address.port())], 0, 0, &[0]),
     });

@@ -110,7 +110,7 @@ proptest! {
             let (header, body) = batch(&records, 7);
             let partition = |id: &i32| PartitionBatch { partition: *id, header, body: Bytes::from(body.clone()) };
             let parts: Vec<_> = material.ids.iter().chain([&5]).map(partition).collect();
-            let head = Head {
+            let head = ProduceHead {
                 version,
                 correlation_id: material.number,
                 client_id: "me",
@@ -146,7 +146,7 @@ proptest! {
             let mut replies = Vec::new();
             let throttle = decode(&material.produce(version), version, |reply| replies.push(reply)).unwrap();
             prop_assert_eq!(throttle, material.number);
-            let reply = |id: &i32| PartitionReply { partition: *id, error: material.error, base_offset: material.long };
+            let reply = |id: &i32| ProducePartitionReply { partition: *id, error: material.error, base_offset: material.long };
             let expected: Vec<_> = material.names.iter().flat_map(|_| material.ids.iter().map(reply)).collect();
             prop_assert_eq!(&replies, &expected);
             let hints = leader_hints(&material.produce(version), version).unwrap();
@@ -164,7 +164,7 @@ proptest! {
     fn fetch_requests(material in material()) {
         use m01_fetch::*;
         for version in API.version_min..=API.version_max {
-            let ask = |id: &i32| Ask { partition: *id, leader_epoch: material.number, offset: material.long };
+            let ask = |id: &i32| PartitionFetch { partition: *id, leader_epoch: material.number, offset: material.long };
             let partitions: Vec<_> = material.ids.iter().map(ask).collect();
             let request = Request {
                 wait_ms: 1,
@@ -219,10 +219,10 @@ proptest! {
                 let (mut answers, mut topics, mut hints) = (Vec::new(), Vec::new(), LeaderHints::default());
                 let said = decode(&bytes, version, |piece| {
                     match piece {
-                        Piece::Topic(TopicName::Name(name)) => topics.push(name.to_owned()),
-                        Piece::Topic(TopicName::Id(id)) => topics.push(format!("{id:?}")),
-                        Piece::Partition(reply) => answers.push(reply),
-                        Piece::Endpoint(broker, host, port) => {
+                        ReplyPiece::Topic(TopicName::Name(name)) => topics.push(name.to_owned()),
+                        ReplyPiece::Topic(TopicName::Id(id)) => topics.push(format!("{id:?}")),
+                        ReplyPiece::Partition(reply) => answers.push(reply),
+                        ReplyPiece::Endpoint(broker, host, port) => {
                             hints.endpoints.push(BrokerEndpoint { broker, host: host.to_owned(), port });
                         }
                     }
@@ -231,7 +231,7 @@ proptest! {
                 .unwrap();
                 let error = if version >= SESSIONS_FROM { material.error } else { 0 };
                 let session_id = if version >= SESSIONS_FROM { number } else { 0 };
-                prop_assert_eq!(said, Reply { error, throttle_ms: number, session_id });
+                prop_assert_eq!(said, FetchReply { error, throttle_ms: number, session_id });
                 let named = |name: &String| match version {
                     ..=BY_NAME_MAX => name.clone(),
                     _ => format!("{:?}", [0; 16]),

@@ -8,9 +8,9 @@ mod version_one;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use certificates::{Authority, Leaf};
 use kdyno_kafka::security::Hidden;
-use kdyno_kafka::security::tls::stores::{self, Identity, StoreKind};
-use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsVersion, provider};
-use kdyno_kafka::session::{Session, SessionError, SessionFactory};
+use kdyno_kafka::security::tls::stores::{self, ClientIdentity, StoreKind};
+use kdyno_kafka::security::tls::{TlsConfig, TlsSessions, TlsVersion, provider};
+use kdyno_kafka::session::{SecureSession, SessionError, SessionFactory};
 use rustls::crypto::aws_lc_rs::sign::any_supported_type;
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
@@ -30,8 +30,8 @@ fn config(authority: &Authority) -> TlsConfig {
     }
 }
 
-fn identity(leaf: &Leaf) -> Option<Identity> {
-    Some(Identity { chain: vec![leaf.certificate.clone()], key: leaf.key() })
+fn identity(leaf: &Leaf) -> Option<ClientIdentity> {
+    Some(ClientIdentity { chain: vec![leaf.certificate.clone()], key: leaf.key() })
 }
 
 /// A server that, where an authority is given, wants a client's certificate of it.
@@ -55,7 +55,7 @@ fn server(leaf: &Leaf, versions: &[TlsVersion], clients: Option<&Authority>) -> 
 
 /// Passes bytes until both ends are silent; what the server read.
 fn pass(
-    client: &mut dyn Session,
+    client: &mut dyn SecureSession,
     server: &mut ServerConnection,
     plaintext: &mut Vec<u8>,
 ) -> Result<Vec<u8>, SessionError> {
@@ -90,8 +90,8 @@ fn agree(
     config: TlsConfig,
     host: &str,
     server: &mut ServerConnection,
-) -> Result<Box<dyn Session>, SessionError> {
-    let mut client = Tls::new(config).expect("sessions").open(host)?;
+) -> Result<Box<dyn SecureSession>, SessionError> {
+    let mut client = TlsSessions::new(config).expect("sessions").open(host)?;
     assert!(client.is_handshaking() && client.waiting() > 0, "the client speaks first");
     pass(&mut *client, server, &mut Vec::new())?;
     assert!(!client.is_handshaking());
@@ -204,7 +204,7 @@ fn without_the_check_any_name_will_do_and_nothing_else() {
             agree(unchecked(), host, &mut server(&leaf, &[version], None)).unwrap();
         }
     }
-    let checked = Tls::new(config(&authority)).unwrap().open("not a host name").unwrap_err();
+    let checked = TlsSessions::new(config(&authority)).unwrap().open("not a host name").unwrap_err();
     let checked = checked.to_string();
     assert!(checked.contains("the host \"not a host name\" can be named in no certificate"), "{checked}");
     let leaf = authority.leaf(&["broker-1"], certificates::expired);
@@ -259,21 +259,21 @@ fn ends_without_anything_in_common_say_so() {
     assert_eq!(agreed, "TLS13_AES_128_GCM_SHA256");
 
     let unknown = TlsConfig { ciphers: vec!["TLS_RSA_WITH_RC4_128_MD5".to_owned()], ..config(&authority) };
-    let told = Tls::new(unknown).unwrap_err().to_string();
+    let told = TlsSessions::new(unknown).unwrap_err().to_string();
     assert!(
         told.starts_with("ssl.cipher.suites: \"TLS_RSA_WITH_RC4_128_MD5\" is not supported, only TLS_"),
         "{told}"
     );
     let suite = "TLS_AES_128_GCM_SHA256".to_owned();
     let apart = TlsConfig { ciphers: vec![suite], versions: vec![TlsVersion::Tls12], ..config(&authority) };
-    let told = Tls::new(apart).unwrap_err().to_string();
+    let told = TlsSessions::new(apart).unwrap_err().to_string();
     assert!(told.contains("ssl.cipher.suites") && told.contains("ssl.enabled.protocols"), "{told}");
 }
 
 #[test]
 fn what_is_no_tls_is_recognised_by_its_first_byte() {
     let authority = Authority::new("authority");
-    let mut client = Tls::new(config(&authority)).unwrap().open("localhost").unwrap();
+    let mut client = TlsSessions::new(config(&authority)).unwrap().open("localhost").unwrap();
     let told = client.receive(&[0, 0, 0, 10, 0, 0], &mut Vec::new()).unwrap_err().to_string();
     assert!(told.contains("does not speak TLS: its listener is PLAINTEXT or SASL_PLAINTEXT"), "{told}");
 }
@@ -393,7 +393,7 @@ fn what_openssl_writes_with_a_password_is_read_with_that_password() {
     let identity = Some(of_store);
     let both =
         TlsConfig { trusted, identity, checks_hostname: true, versions: BOTH.to_vec(), ciphers: Vec::new() };
-    Tls::new(both).unwrap();
+    TlsSessions::new(both).unwrap();
     let told = of_pem(Some("hunter2")).unwrap_err().to_string();
     assert_eq!(told, "its private key cannot be opened with the password given");
     assert_eq!(

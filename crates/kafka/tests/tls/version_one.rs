@@ -4,7 +4,7 @@
 use super::{BOTH, Impostor, agree, hidden, refused};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use kdyno_kafka::security::tls::TlsConfig;
-use kdyno_kafka::security::tls::stores::{self, Identity, StoreKind};
+use kdyno_kafka::security::tls::stores::{self, ClientIdentity, StoreKind};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
@@ -61,12 +61,12 @@ const PKCS12: &str = concat!(
     "MgpEsRxHwDBBMDEwDQYJYIZIAWUDBAIBBQAEIBuaOQoUpahkLpu+tepi74Qm3hSaPzIQ0LS74JKy5J2MBAj0BIRxb+I2KwICCAA=",
 );
 
-fn of_pem() -> Identity {
+fn of_pem() -> ClientIdentity {
     let both = format!("{KEY}{CERTIFICATE}");
     stores::identity(StoreKind::Pem, both.as_bytes(), None, None, None).expect("an identity")
 }
 
-fn config(checks_hostname: bool, identity: Option<Identity>) -> TlsConfig {
+fn config(checks_hostname: bool, identity: Option<ClientIdentity>) -> TlsConfig {
     let trusted = stores::trusted(StoreKind::Pem, AUTHORITY.as_bytes(), None).expect("an authority");
     TlsConfig { trusted, identity, checks_hostname, versions: BOTH.to_vec(), ciphers: Vec::new() }
 }

@@ -29,7 +29,7 @@ impl From<Gate> for kdyno_report::judged::Gate {
 
 /// How results are printed on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum OutputForm {
     /// Tables and sentences for a terminal
     #[default]
     Text,
@@ -48,7 +48,7 @@ pub(crate) struct ExecutionArgs {
     pub(crate) json: bool,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
-    pub(crate) format: Form,
+    pub(crate) format: OutputForm,
     /// Write claims, verdicts and SLAs as JUnit XML to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) junit: Option<PathBuf>,

@@ -67,13 +67,13 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Command {
+    struct ParsedListeners {
         #[command(flatten)]
         listeners: ListenerArgs,
     }
 
     fn asked(args: &[&str]) -> Listeners {
-        let command = Command::try_parse_from([&["up"][..], args].concat()).expect("arguments");
+        let command = ParsedListeners::try_parse_from([&["up"][..], args].concat()).expect("arguments");
         command.listeners.listeners()
     }
 
@@ -95,6 +95,6 @@ mod tests {
         );
         assert_eq!((all.check(), plain.check(), mutual.check()), (Ok(()), Ok(()), Ok(())));
         assert!(asked(&["--tls", "1.2"]).check().is_err(), "TLS in the open is no TLS");
-        assert!(Command::try_parse_from(["up", "--sasl", "GSSAPI"]).is_err());
+        assert!(ParsedListeners::try_parse_from(["up", "--sasl", "GSSAPI"]).is_err());
     }
 }

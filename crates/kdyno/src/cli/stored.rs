@@ -1,6 +1,6 @@
 //! What is typed to read stored runs: lists, tables, exports, pages, documents, the server of pages.
 
-use super::Form;
+use super::OutputForm;
 use super::values::number;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub(crate) struct ShowArgs {
     pub(crate) json: bool,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
-    pub(crate) format: Form,
+    pub(crate) format: OutputForm,
     /// Print everything: notes, all figures of each trial, groups, logs of the cluster; without it the result in short
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) details: bool,

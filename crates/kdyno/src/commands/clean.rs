@@ -1,14 +1,14 @@
 //! `kdyno clean`: topics that runs left on a target's cluster.
 
 use crate::cli::CleanArgs;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{CommandResult, Exit};
 use crate::out;
 use crate::target_source::read_target;
 use kdyno_scenario::target::Target;
 use kdyno_testbed::clean;
 
 /// Lists the leftovers; deletes them on request.
-pub(crate) fn clean(args: &CleanArgs) -> Outcome {
+pub(crate) fn clean(args: &CleanArgs) -> CommandResult {
     let Target { attached: target, secrets, .. } = read_target(&args.target)?;
     let access = kdyno_lab::access(&target, &secrets, &|name| std::env::var_os(name))?;
     let topics = clean::find(&target, &access, None)?;

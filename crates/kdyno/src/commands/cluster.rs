@@ -1,8 +1,8 @@
 //! `kdyno cluster`: local clusters that outlive a run.
 
 use crate::cli::{ClusterDownArgs, ClusterListArgs, ClusterTargetArgs, ClusterUpArgs};
-use crate::environment::Environment;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::environment::ProgramEnvironment;
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::{moment, out};
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Storage};
 use kdyno_scenario::units::{self, Dimension};
@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Starts a cluster and leaves it running.
-pub(crate) fn up(args: &ClusterUpArgs) -> Outcome {
+pub(crate) fn up(args: &ClusterUpArgs) -> CommandResult {
     let plan = plan(args)?;
-    stand(&args.name, &plan, PARTITION_REPLICAS_DEFAULT, &Environment::read()?)
+    stand(&args.name, &plan, PARTITION_REPLICAS_DEFAULT, &ProgramEnvironment::read()?)
 }
 
 /// Starts what the plan says under this name, prints where it can be reached. It is to hold so many replicas of
@@ -24,8 +24,8 @@ pub(crate) fn stand(
     name: &str,
     plan: &ClusterPlan,
     partition_replicas: u64,
-    environment: &Environment,
-) -> Outcome {
+    environment: &ProgramEnvironment,
+) -> CommandResult {
     kdyno_testbed::cluster::check(plan)
         .map_err(|error| Failure::usage(&error).maybe_hint(error.hint().map(ToOwned::to_owned)))?;
     let folders = preflight::log_folders(
@@ -67,8 +67,8 @@ pub(crate) fn stand(
 }
 
 /// Lists what is running.
-pub(crate) fn list(args: &ClusterListArgs) -> Outcome {
-    let running = registry::list(&Environment::read()?.testbed)?;
+pub(crate) fn list(args: &ClusterListArgs) -> CommandResult {
+    let running = registry::list(&ProgramEnvironment::read()?.testbed)?;
     if args.json {
         let list = serde_json::to_value(&running)
             .map_err(|e| Failure::tool(format!("could not write the list as JSON: {e}")))?;
@@ -82,15 +82,15 @@ pub(crate) fn list(args: &ClusterListArgs) -> Outcome {
 }
 
 /// Prints what `kdyno run --target` needs to measure a running cluster.
-pub(crate) fn target(args: &ClusterTargetArgs) -> Outcome {
-    let running = registry::find(&Environment::read()?.testbed, &args.name)?;
+pub(crate) fn target(args: &ClusterTargetArgs) -> CommandResult {
+    let running = registry::find(&ProgramEnvironment::read()?.testbed, &args.name)?;
     out::data(target_text(&running))?;
     Ok(Exit::Done)
 }
 
 /// Ends one, or all.
-pub(crate) fn down(args: &ClusterDownArgs) -> Outcome {
-    let environment = Environment::read()?.testbed;
+pub(crate) fn down(args: &ClusterDownArgs) -> CommandResult {
+    let environment = ProgramEnvironment::read()?.testbed;
     let names = match args.all {
         true => registry::list(&environment)?.into_iter().map(|running| running.name).collect(),
         false => vec![args.name.clone()],

@@ -2,15 +2,15 @@
 
 use crate::cli::CompareArgs;
 use crate::commands::{resume, run, stored_runs};
-use crate::execution::{Planned, TargetFiles, execute};
-use crate::failure::{Failure, Outcome};
+use crate::execution::{PlannedExecution, TargetFiles, execute};
+use crate::failure::{CommandResult, Failure};
 use crate::{scenario_source, target_source};
 use kdyno_model::plan::Depth;
-use kdyno_plan::{Ask, Change, CompareChoices, SideChoices};
+use kdyno_plan::{CompareChoices, PlanQuestion, SideChange, SideChoices};
 use std::path::{Path, PathBuf};
 
 /// Does what the arguments mean.
-pub(crate) fn compare(args: &CompareArgs) -> Outcome {
+pub(crate) fn compare(args: &CompareArgs) -> CommandResult {
     if let Some(metric) = &args.course {
         return stored_runs::course(metric, &args.what, args);
     }
@@ -45,16 +45,16 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     }
 }
 
-fn start(planned: Planned, args: &CompareArgs) -> Outcome {
+fn start(planned: PlannedExecution, args: &CompareArgs) -> CommandResult {
     if args.choices.dry_run {
         return run::dry_run(&planned, &args.execution);
     }
     execute(planned, &args.execution)
 }
 
-fn plan(scenario: &str, args: &CompareArgs) -> Result<Planned, Failure> {
+fn plan(scenario: &str, args: &CompareArgs) -> Result<PlannedExecution, Failure> {
     let mut files = TargetFiles::new();
-    let ask = Ask::Compare(CompareChoices {
+    let ask = PlanQuestion::Compare(CompareChoices {
         a: side(&args.a, "--a", &mut files)?,
         b: side(&args.b, "--b", &mut files)?,
         judge: args.judge.clone(),
@@ -77,7 +77,7 @@ fn side(typed: &[String], option: &str, files: &mut TargetFiles) -> Result<SideC
                 let bytes = scenario_source::read_bytes(Path::new(file), "patch")?;
                 let text = String::from_utf8(bytes)
                     .map_err(|_| Failure::usage(format!("the patch {file} is not UTF-8")))?;
-                side.changes.push(Change::Patch { file: file.to_owned(), text });
+                side.changes.push(SideChange::Patch { file: file.to_owned(), text });
             }
             _ if target_files(one).is_some() => {
                 let mut targets = Vec::new();
@@ -95,7 +95,7 @@ fn side(typed: &[String], option: &str, files: &mut TargetFiles) -> Result<SideC
                 side.more_targets = targets.collect();
             }
             (None, Some((name, value))) if !name.is_empty() => {
-                side.changes.push(Change::Set { name: name.to_owned(), value: value.to_owned() });
+                side.changes.push(SideChange::Set { name: name.to_owned(), value: value.to_owned() });
             }
             _ => {
                 return Err(Failure::usage(format!("{option}: `{one}` is no change"))

@@ -4,14 +4,14 @@ use super::doctor_network as network;
 use super::doctor_observed::{of_case, of_target, on_this_host};
 use super::run;
 use crate::cli::DoctorArgs;
-use crate::environment::Environment;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::environment::ProgramEnvironment;
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use crate::signals;
 use crate::target_source::read_target;
 use kdyno_doctor::{
-    Advice, DiskRound, Document, MeasuredDisk, Observed, Severity, Verdict, examine, measured_network_text,
-    measured_text, script, text,
+    Advice, AdviceDocument, AdviceSeverity, AdviceStatus, DiskRound, MeasuredDisk, Observed, examine,
+    measured_network_text, measured_text, script, text,
 };
 use kdyno_model::plan::CasePlan;
 use kdyno_model::units;
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Prints what is recommended and not followed. Changes nothing.
-pub(crate) fn doctor(args: &DoctorArgs) -> Outcome {
+pub(crate) fn doctor(args: &DoctorArgs) -> CommandResult {
     if let Some(address) = args.serve_network {
         return network::serve(address);
     }
@@ -42,7 +42,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Outcome {
         return Ok(Exit::Done);
     }
     if args.json {
-        let document = Document::new(&advice, &measured, measured_network.as_ref());
+        let document = AdviceDocument::new(&advice, &measured, measured_network.as_ref());
         out::json(&serde_json::to_value(document).map_err(Failure::tool)?)?;
     } else {
         out::text(measured_text(&measured))?;
@@ -51,7 +51,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Outcome {
     }
     let is_grave = advice
         .iter()
-        .any(|advice| advice.severity == Severity::High && advice.verdict == Verdict::NotFollowed);
+        .any(|advice| advice.severity == AdviceSeverity::High && advice.verdict == AdviceStatus::NotFollowed);
     Ok(if is_grave { Exit::NotMet } else { Exit::Done })
 }
 
@@ -122,7 +122,7 @@ fn look(args: &DoctorArgs) -> Result<Vec<Advice>, Failure> {
     if let Some(scenario) = &args.scenario {
         let choices = Choices { profile: args.profile.clone(), set: args.set.clone(), ..Choices::default() };
         let plan = run::plan_scenario(scenario, choices)?.plan;
-        let environment = Environment::read()?;
+        let environment = ProgramEnvironment::read()?;
         let of_case = |case: &CasePlan| (case.label.clone(), examine(&of_case(case, &environment)));
         advice.extend(together(plan.every_case().map(of_case).collect()));
     }

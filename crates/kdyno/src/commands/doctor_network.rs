@@ -1,6 +1,6 @@
 //! Both ends of `kdyno doctor --measure --network`.
 
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::{out, signals};
 use kdyno_doctor::{MeasuredNetwork, NetworkRound};
 use kdyno_testbed::network_speed::{self, SERVE_TIME_MAX};
@@ -27,7 +27,7 @@ pub(super) fn measure(peer: &str, stop: &AtomicBool) -> Result<MeasuredNetwork, 
 }
 
 /// Answers until it is interrupted or its time is over. Prints its address first, for scripts that let it take a free port.
-pub(super) fn serve(address: SocketAddr) -> Outcome {
+pub(super) fn serve(address: SocketAddr) -> CommandResult {
     let stop = signals::stop_flag()?;
     let listener = TcpListener::bind(address).map_err(|error| {
         Failure::tool(format!("could not listen on {address}: {error}"))

@@ -1,8 +1,10 @@
 //! What `kdyno doctor` looks up, in the words of its rules.
 
-use crate::environment::Environment;
+use crate::environment::ProgramEnvironment;
 use kdyno_doctor::Observed;
-use kdyno_doctor::observed::{Broker, Cluster, Jvm, Level, Placement, Setting, Topic};
+use kdyno_doctor::observed::{
+    Cluster, Jvm, ObservedBroker, ObservedSetting, ObservedTopic, Placement, SettingLevel,
+};
 use kdyno_kafka::admin::{SettingInfo, SettingSource, TopicInfo};
 use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, Mode, TopicPlan};
 use kdyno_testbed::inspect::Inspected;
@@ -11,29 +13,29 @@ use std::collections::BTreeMap;
 
 /// This host.
 pub(super) mod on_this_host {
-    use kdyno_doctor::observed::{Disk, Host};
-    use kdyno_doctor::{LOOKED_UP, Place};
+    use kdyno_doctor::observed::{Disk, ObservedHost};
+    use kdyno_doctor::{HostSource, LOOKED_UP};
     use kdyno_testbed::host::memory_bytes;
     use kdyno_testbed::host_settings as read;
     use std::path::Path;
 
     /// All settings that rules speak of.
-    pub(crate) fn host() -> Host {
+    pub(crate) fn host() -> ObservedHost {
         let value = |name: &str, place| match place {
-            Place::Files(_) => None,
-            Place::Sysctl => read::sysctl(name),
-            Place::OpenFiles => Some(read::open_files()),
-            Place::LockedMemory => Some(read::locked_memory()),
-            Place::Processes => Some(read::processes()),
-            Place::SwapBytes => read::swap_bytes(),
-            Place::TunedProfile => read::tuned_profile(),
+            HostSource::Files(_) => None,
+            HostSource::Sysctl => read::sysctl(name),
+            HostSource::OpenFiles => Some(read::open_files()),
+            HostSource::LockedMemory => Some(read::locked_memory()),
+            HostSource::Processes => Some(read::processes()),
+            HostSource::SwapBytes => read::swap_bytes(),
+            HostSource::TunedProfile => read::tuned_profile(),
         };
         let settings = LOOKED_UP.into_iter().filter_map(|(name, place)| Some((name, value(name, place)?)));
         let files = LOOKED_UP.into_iter().filter_map(|(name, place)| match place {
-            Place::Files(pattern) => Some((name, read::values(pattern))),
+            HostSource::Files(pattern) => Some((name, read::values(pattern))),
             _ => None,
         });
-        Host {
+        ObservedHost {
             settings: settings.collect(),
             files: files.collect(),
             memory_bytes: memory_bytes(),
@@ -84,7 +86,7 @@ pub(super) fn of_target(target: &AttachedPlan, told: Inspected) -> Observed {
         let roles = settings.get("process.roles").map(|roles| &roles.value).filter(|roles| !roles.is_empty());
         let has_controller = roles.map(|roles| roles.contains("controller"));
         let jvm = jvms.get(&id).cloned();
-        Broker { id, processors, has_controller, settings, jvm, ..Broker::default() }
+        ObservedBroker { id, processors, has_controller, settings, jvm, ..ObservedBroker::default() }
     };
     Observed {
         broker_memory_bytes,
@@ -103,19 +105,19 @@ fn shared(brokers: usize) -> u32 {
     (host::processors() / u32::try_from(brokers.max(1)).unwrap_or(u32::MAX)).max(1)
 }
 
-fn settings_of(told: BTreeMap<String, SettingInfo>) -> BTreeMap<String, Setting> {
+fn settings_of(told: BTreeMap<String, SettingInfo>) -> BTreeMap<String, ObservedSetting> {
     let level = |source: SettingSource| match source {
-        SettingSource::DynamicTopic => Level::Topic,
-        SettingSource::DynamicBroker => Level::Broker,
-        SettingSource::DynamicDefaultBroker => Level::AllBrokers,
-        SettingSource::Static | SettingSource::Default | SettingSource::Unknown => Level::Start,
+        SettingSource::DynamicTopic => SettingLevel::Topic,
+        SettingSource::DynamicBroker => SettingLevel::Broker,
+        SettingSource::DynamicDefaultBroker => SettingLevel::AllBrokers,
+        SettingSource::Static | SettingSource::Default | SettingSource::Unknown => SettingLevel::Start,
     };
-    let setting = |info: SettingInfo| Some(Setting { level: level(info.source), value: info.value? });
+    let setting = |info: SettingInfo| Some(ObservedSetting { level: level(info.source), value: info.value? });
     told.into_iter().filter_map(|(name, info)| Some((name, setting(info)?))).collect()
 }
 
-fn topic_of(topic: TopicInfo, settings: BTreeMap<String, SettingInfo>) -> Topic {
-    Topic {
+fn topic_of(topic: TopicInfo, settings: BTreeMap<String, SettingInfo>) -> ObservedTopic {
+    ObservedTopic {
         is_internal: topic.internal,
         partitions: topic.partitions.len(),
         replicas: topic.partitions.iter().map(|partition| partition.replicas.len()).min().unwrap_or(0),
@@ -132,7 +134,7 @@ fn topic_of(topic: TopicInfo, settings: BTreeMap<String, SettingInfo>) -> Topic 
 }
 
 /// What a case of a scenario plans.
-pub(super) fn of_case(case: &CasePlan, environment: &Environment) -> Observed {
+pub(super) fn of_case(case: &CasePlan, environment: &ProgramEnvironment) -> Observed {
     let mut observed = Observed {
         clients: case.load.clone(),
         client_processors: Some(host::processors()),
@@ -152,9 +154,9 @@ pub(super) fn of_case(case: &CasePlan, environment: &Environment) -> Observed {
 }
 
 /// The broker at this place, which is its id.
-fn planned_broker(cluster: &ClusterPlan, place: u32) -> Broker {
+fn planned_broker(cluster: &ClusterPlan, place: u32) -> ObservedBroker {
     let pinned = cluster.pinned_to.get(place as usize % cluster.pinned_to.len().max(1)).map_or(0, Vec::len);
-    Broker {
+    ObservedBroker {
         id: i32::try_from(place).unwrap_or(i32::MAX),
         settings: planned_settings(&cluster.config),
         is_planned: true,
@@ -177,10 +179,14 @@ fn planned_processors(cluster: &ClusterPlan, pinned: usize) -> u32 {
 }
 
 /// What a topic does not set it has from its brokers, under the same name where rules ask for it.
-fn planned_topic(name: &str, plan: &TopicPlan, of_brokers: &BTreeMap<String, Setting>) -> Topic {
+fn planned_topic(
+    name: &str,
+    plan: &TopicPlan,
+    of_brokers: &BTreeMap<String, ObservedSetting>,
+) -> ObservedTopic {
     let mut settings = of_brokers.clone();
     settings.extend(planned_settings(&plan.config));
-    Topic {
+    ObservedTopic {
         name: name.to_owned(),
         is_internal: false,
         partitions: plan.partitions as usize,
@@ -190,7 +196,7 @@ fn planned_topic(name: &str, plan: &TopicPlan, of_brokers: &BTreeMap<String, Set
     }
 }
 
-fn planned_settings(config: &BTreeMap<String, String>) -> BTreeMap<String, Setting> {
-    let setting = |value: &String| Setting { value: value.clone(), level: Level::Start };
+fn planned_settings(config: &BTreeMap<String, String>) -> BTreeMap<String, ObservedSetting> {
+    let setting = |value: &String| ObservedSetting { value: value.clone(), level: SettingLevel::Start };
     config.iter().map(|(name, value)| (name.clone(), setting(value))).collect()
 }

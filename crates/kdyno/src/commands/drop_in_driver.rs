@@ -1,7 +1,7 @@
 //! Which client runs the load of a drop-in command (`--driver`): what its scenario says of it, and what is printed.
 
 use super::written_scenario::literal;
-use crate::environment::Environment;
+use crate::environment::ProgramEnvironment;
 use crate::failure::Failure;
 use crate::out;
 use kdyno_java_driver::JavaDriverError;
@@ -9,9 +9,9 @@ use kdyno_model::event::EventKind;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{JavaClient, JavaDriver};
 use kdyno_model::version::NEWEST;
-use kdyno_perf_test::Driver;
-use kdyno_scenario::client::Side;
-use kdyno_scenario::security::{ClientProperties, Command, Taken};
+use kdyno_perf_test::DriverChoice;
+use kdyno_scenario::client::ClientSide;
+use kdyno_scenario::security::{ClientProperties, PropertiesCommand, TakenProperties};
 use kdyno_scenario::units::Dimension;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,8 +27,8 @@ pub(super) enum Carrier {
 
 impl Carrier {
     /// The one that was typed.
-    pub(super) fn of(driver: &Driver) -> Result<Self, Failure> {
-        let Driver::Java(which) = driver else { return Ok(Self::Native) };
+    pub(super) fn of(driver: &DriverChoice) -> Result<Self, Failure> {
+        let DriverChoice::Java(which) = driver else { return Ok(Self::Native) };
         let client = kdyno_java_driver::named(which.as_deref().unwrap_or(NEWEST));
         client.map(Self::Java).map_err(|error| {
             Failure::usage(format!("--driver: {error}")).maybe_hint(error.hint().map(str::to_owned))
@@ -39,11 +39,14 @@ impl Carrier {
     pub(super) fn settings<'p>(
         &self,
         properties: &'p ClientProperties,
-        side: Side,
+        side: ClientSide,
         sets: &'static [&'static str],
-    ) -> Taken<'p> {
-        let command =
-            Command { side, sets, with_java: "; Kafka's own client, with `--driver java`, follows it" };
+    ) -> TakenProperties<'p> {
+        let command = PropertiesCommand {
+            side,
+            sets,
+            with_java: "; Kafka's own client, with `--driver java`, follows it",
+        };
         match self {
             Self::Native => properties.of_load(&command),
             Self::Java(_) => properties.of_java_load(&command),
@@ -75,7 +78,7 @@ impl Carrier {
         let failed =
             |error: JavaDriverError| Failure::tool(&error).maybe_hint(error.hint().map(str::to_owned));
         let driver = JavaDriver { client: client.clone(), jvm: Vec::new(), properties: BTreeMap::new() };
-        let environment = Environment::read()?.testbed;
+        let environment = ProgramEnvironment::read()?.testbed;
         if let Some(fact) = kdyno_java_driver::check(&environment, &driver).map_err(failed)? {
             out::note(&fact);
         }

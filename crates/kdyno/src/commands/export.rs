@@ -2,8 +2,8 @@
 
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::{export_parquet, export_stacks};
-use crate::evidence::{Evidence, find_run};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::evidence::{RunEvidence, find_run};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use kdyno_model::trial::TrialId;
 use kdyno_report::judged::Gate;
@@ -11,7 +11,7 @@ use kdyno_store::RunFile;
 use std::path::Path;
 
 /// Writes the run in the requested format.
-pub(crate) fn export(args: &ExportArgs) -> Outcome {
+pub(crate) fn export(args: &ExportArgs) -> CommandResult {
     if args.against.is_some() && args.format != ExportFormat::Flame {
         return Err(Failure::usage("`--against` is for `--format flame`"));
     }
@@ -21,11 +21,11 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
         ExportFormat::Flame | ExportFormat::Collapsed | ExportFormat::Jfr => {
             export_stacks::export(&path, trial(&path, args)?, args)?
         }
-        ExportFormat::Kubernetes => kubernetes(&Evidence::read(&path)?, trial(&path, args)?)?.into_bytes(),
+        ExportFormat::Kubernetes => kubernetes(&RunEvidence::read(&path)?, trial(&path, args)?)?.into_bytes(),
         format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {
-            of_evidence(&Evidence::read_judged(&path)?, format)?
+            of_evidence(&RunEvidence::read_judged(&path)?, format)?
         }
-        format => of_evidence(&Evidence::read(&path)?, format)?,
+        format => of_evidence(&RunEvidence::read(&path)?, format)?,
     };
     match &args.out {
         None => out::data(&bytes)?,
@@ -35,7 +35,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
 }
 
 /// A whole run in a form that takes neither a trial's number nor anything else.
-pub(crate) fn of_evidence(evidence: &Evidence, format: ExportFormat) -> Result<Vec<u8>, Failure> {
+pub(crate) fn of_evidence(evidence: &RunEvidence, format: ExportFormat) -> Result<Vec<u8>, Failure> {
     let input = evidence.input();
     let text = match format {
         ExportFormat::Csv => kdyno_report::csv::findings(&input),
@@ -64,7 +64,7 @@ fn trial(path: &Path, args: &ExportArgs) -> Result<TrialId, Failure> {
 }
 
 /// The cluster of one trial, by its number, as resources of Kubernetes.
-fn kubernetes(evidence: &Evidence, trial: TrialId) -> Result<String, Failure> {
+fn kubernetes(evidence: &RunEvidence, trial: TrialId) -> Result<String, Failure> {
     kdyno_report::kubernetes::document(&evidence.input(), trial)
         .map_err(|why| Failure::usage(why.message).maybe_hint(why.hint.map(str::to_owned)))
 }

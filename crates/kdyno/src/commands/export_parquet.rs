@@ -1,7 +1,7 @@
 //! The course of each trial as Parquet, for DuckDB and data frames: the rows of `series-csv`, with types.
 
 use kdyno_report::ReportInput;
-use kdyno_report::csv::{self, OfTrial, Point};
+use kdyno_report::csv::{self, CsvPoint, TrialCells};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type};
 use parquet::errors::Result;
@@ -24,12 +24,12 @@ pub(crate) fn series(input: &ReportInput<'_>) -> Result<Vec<u8>> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = SerializedFileWriter::new(Vec::new(), schema(&params)?, Arc::new(properties))?;
     for series in input.series {
-        let of = OfTrial::new(series.trial, input, &params);
+        let of = TrialCells::new(series.trial, input, &params);
         let mut texts = Texts::default();
         let mut rows = Vec::new();
-        csv::points(series, &mut |point| rows.push(Row::of(point, &mut texts)));
+        csv::points(series, &mut |point| rows.push(ParquetRow::of(point, &mut texts)));
         for rows in rows.chunks(ROWS_MAX) {
-            let mut group = Columns { group: writer.next_row_group()?, rows: rows.len() };
+            let mut group = GroupWriter { group: writer.next_row_group()?, rows: rows.len() };
             group.same(Some(&of.run_id))?;
             group.same_number(of.trial)?;
             group.same_number(of.case)?;
@@ -90,7 +90,7 @@ impl Texts {
 }
 
 /// What differs between the rows of a trial.
-struct Row {
+struct ParquetRow {
     subject: ByteArray,
     series: ByteArray,
     phase: Option<ByteArray>,
@@ -99,8 +99,8 @@ struct Row {
     at_least: bool,
 }
 
-impl Row {
-    fn of(point: Point<'_>, texts: &mut Texts) -> Self {
+impl ParquetRow {
+    fn of(point: CsvPoint<'_>, texts: &mut Texts) -> Self {
         let phase = (!point.phase.is_empty()).then(|| texts.of(point.phase));
         let (subject, series) = (texts.of(point.subject), texts.of(point.series));
         Self { subject, series, phase, at_s: point.at_s, value: point.value, at_least: point.at_least }
@@ -108,12 +108,12 @@ impl Row {
 }
 
 /// A group of rows, whose columns are written one after the other.
-struct Columns<'w> {
+struct GroupWriter<'w> {
     group: SerializedRowGroupWriter<'w, Vec<u8>>,
     rows: usize,
 }
 
-impl Columns<'_> {
+impl GroupWriter<'_> {
     /// A column with this text in each row.
     fn same(&mut self, text: Option<&str>) -> Result<()> {
         let text = text.map(ByteArray::from);

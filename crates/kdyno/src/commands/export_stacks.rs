@@ -17,7 +17,7 @@ const BROKERS: &str = "brokers";
 /// The bytes of a format that is made of what was sampled.
 pub(super) fn export(path: &Path, trial: TrialId, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
     let file = RunFile::open(path)?;
-    let run = Run { sampled: file.sampled()?, findings: file.judgement()?.findings, file };
+    let run = SampledRun { sampled: file.sampled()?, findings: file.judgement()?.findings, file };
     let of = args.of.as_deref();
     if args.format == ExportFormat::Jfr {
         return run.recording(trial, of);
@@ -43,13 +43,13 @@ pub(super) fn export(path: &Path, trial: TrialId, args: &ExportArgs) -> Result<V
 }
 
 /// What was sampled in a run.
-struct Run {
+struct SampledRun {
     file: RunFile,
     findings: Vec<Finding>,
     sampled: Vec<(TrialId, Subject, FlameKind)>,
 }
 
-impl Run {
+impl SampledRun {
     /// Stacks of one process, or of all brokers.
     fn stacks(&self, trial: TrialId, of: Option<&str>) -> Result<(FlameKind, Stacks), Failure> {
         let graphs = |kind: FlameKind| kind != FlameKind::Jfr;

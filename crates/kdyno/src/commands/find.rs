@@ -2,13 +2,13 @@
 
 use crate::cli::FindArgs;
 use crate::commands::{resume, run};
-use crate::execution::Planned;
+use crate::execution::PlannedExecution;
 use crate::failure::Failure;
 use kdyno_model::plan::Depth;
-use kdyno_plan::{Ask, FindChoices};
+use kdyno_plan::{FindChoices, PlanQuestion};
 
 /// Plans the search.
-pub(crate) fn plan(args: &FindArgs) -> Result<Planned, Failure> {
+pub(crate) fn plan(args: &FindArgs) -> Result<PlannedExecution, Failure> {
     if let Some(named) = &args.choices.resume {
         resume::refuse_scenario(args.scenario.as_deref())?;
         resume::refuse_questions(&[
@@ -23,7 +23,7 @@ pub(crate) fn plan(args: &FindArgs) -> Result<Planned, Failure> {
         ])?;
         return resume::plan(named, args.dir.as_deref(), &args.choices);
     }
-    let ask = Ask::Find(FindChoices {
+    let ask = PlanQuestion::Find(FindChoices {
         highest: args.highest.clone(),
         conditions: args.conditions.clone(),
         from: args.from.clone(),

@@ -1,12 +1,12 @@
 //! `kdyno import`: what somebody else measured joins the time line of a stored run.
 
 use crate::cli::ImportArgs;
-use crate::evidence::{Evidence, find_run};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::evidence::{RunEvidence, find_run};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
-use kdyno_analysis::imported::{self, Column, FILE_BYTES_MAX, Reading};
+use kdyno_analysis::imported::{self, FILE_BYTES_MAX, ImportOptions, ImportedColumn};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
 use kdyno_report::units::plural;
@@ -20,10 +20,10 @@ use std::path::Path;
 const NAME_CHARACTERS_MAX: usize = 50;
 
 /// Reads the file, and adds what of it lies within trials of the run.
-pub(crate) fn import(args: &ImportArgs) -> Outcome {
+pub(crate) fn import(args: &ImportArgs) -> CommandResult {
     let path = find_run(&args.run, args.dir.as_deref())?;
     let subject = Subject::Imported(name(args)?);
-    let how = Reading {
+    let how = ImportOptions {
         time: args.time.clone(),
         zone: args.zone.as_deref().map(zone).transpose()?,
         unit: args.unit.clone(),
@@ -31,7 +31,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
         columns: args.column.clone(),
     };
     let shown = args.file.display();
-    let imported::Table { columns, repeated } = imported::read(&bytes(&args.file)?, &how)
+    let imported::ImportedTable { columns, repeated } = imported::read(&bytes(&args.file)?, &how)
         .map_err(|error| Failure::usage(format!("{shown}: {error}")).maybe_hint(error.hint))?;
     let file = RunFile::open(&path)?;
     let (mut trials, mut findings, mut conditioning) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -54,7 +54,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
         return Err(outside(&file, &columns)?);
     }
     let in_window: BTreeSet<Scope> = findings.iter().map(|finding| finding.scope).collect();
-    let drawn = Evidence::drawn_from_import(&file, &subject, findings)?;
+    let drawn = RunEvidence::drawn_from_import(&file, &subject, findings)?;
     drop(file);
     let replaced = kdyno_store::import(&path, &subject, &trials, &drawn)?;
     // What only conditions a cluster has no window.
@@ -77,7 +77,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome {
 }
 
 /// How much was taken.
-fn told(subject: &Subject, trials: &[&ImportedTrial], columns: &[Column], replaced: bool) {
+fn told(subject: &Subject, trials: &[&ImportedTrial], columns: &[ImportedColumn], replaced: bool) {
     let taken: usize = trials.iter().map(|trial| trial.readings.len()).sum();
     let all: usize = columns.iter().map(|column| column.points.len()).sum();
     let again = if replaced { "; what was imported under this name before is replaced" } else { "" };
@@ -129,7 +129,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// That no value lies within a trial, and where both lie.
-fn outside(file: &RunFile, columns: &[Column]) -> Result<Failure, Failure> {
+fn outside(file: &RunFile, columns: &[ImportedColumn]) -> Result<Failure, Failure> {
     let starts = file.trials()?;
     let at = |ns: Option<i64>| {
         let at = ns.and_then(|ns| Timestamp::from_nanosecond(ns.into()).ok());

@@ -1,11 +1,11 @@
 //! `kdyno man`: manual pages.
 
 use crate::cli::{ManArgs, help};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 
 /// Writes a page for each command.
-pub(crate) fn manual(args: &ManArgs) -> Outcome {
+pub(crate) fn manual(args: &ManArgs) -> CommandResult {
     let written = std::fs::create_dir_all(&args.dir)
         .and_then(|()| clap_mangen::generate_to(help::command(), &args.dir));
     written.map_err(|error| Failure::tool(format!("{}: {error}", args.dir.display())))?;

@@ -41,11 +41,11 @@ mod written_scenario;
 use crate::cli::{ClusterCommand, Command, TargetCommand, VERSION};
 use crate::environment::fill_in_cluster;
 use crate::execution::execute;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{CommandResult, Exit};
 use crate::out;
 
 /// Runs the command.
-pub(crate) fn dispatch(command: Command) -> Outcome {
+pub(crate) fn dispatch(command: Command) -> CommandResult {
     match command {
         Command::Run(args) if args.choices.dry_run => run::dry_run(&run::plan(&args)?, &args.execution),
         Command::Run(args) if args.serve => serve::after(execute(run::plan(&args)?, &args.execution)?, &args),

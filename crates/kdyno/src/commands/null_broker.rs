@@ -2,7 +2,7 @@
 
 use super::descriptors;
 use crate::cli::{NullBrokerArgs, TlsChoice};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::{out, signals};
 use kdyno_kafka::security::tls::TlsVersion;
 use kdyno_kafka_server::null_broker::{
@@ -12,7 +12,7 @@ use kdyno_model::units::bytes;
 use std::net::{Ipv4Addr, TcpListener};
 
 /// Serves until it is interrupted. Prints its address first, for scripts that let it take a free port.
-pub(crate) fn null_broker(args: &NullBrokerArgs) -> Outcome {
+pub(crate) fn null_broker(args: &NullBrokerArgs) -> CommandResult {
     descriptors::allow_all();
     let stop = signals::stop_flag()?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(|e| {

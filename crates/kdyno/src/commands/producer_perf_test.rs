@@ -12,29 +12,29 @@ mod told;
 
 use crate::commands::drop_in_driver::{Carrier, tell_client};
 use crate::execution::{Way, failed_or, measure};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::by_thresholds;
 use crate::out;
 use kdyno_lab::{LabError, RunOutcome};
 use kdyno_model::trial::TrialId;
-use kdyno_perf_test::producer::{self, Options, Refusal};
+use kdyno_perf_test::producer::{self, ProducerOptions, StartRefusal};
 use kdyno_store::RunFile;
 use kdyno_testbed::probe::named::NamedProcesses;
-use told::Told;
+use told::ProducerOutput;
 
 /// Reads, runs and prints as the tool does. It ends with 1 whatever was wrong, and with 0 also where records failed.
-pub(crate) fn producer_perf_test(args: &[String]) -> Outcome {
+pub(crate) fn producer_perf_test(args: &[String]) -> CommandResult {
     let options = match producer::read(args) {
         Ok(options) => options,
-        Err(Refusal::Help { text, exit }) => {
+        Err(StartRefusal::Help { text, exit }) => {
             out::text(&text)?;
             return Ok(if exit == 0 { Exit::Done } else { Exit::ToolFailed });
         }
-        Err(Refusal::Wrong(text)) => {
+        Err(StartRefusal::Wrong(text)) => {
             out::note(text.trim_end());
             return Ok(Exit::ToolFailed);
         }
-        Err(Refusal::Failed(why)) => return Err(Failure::tool(why)),
+        Err(StartRefusal::Failed(why)) => return Err(Failure::tool(why)),
     };
     run(&options).map_err(|failure| match failure.exit {
         Exit::Usage => Failure { exit: Exit::ToolFailed, ..failure },
@@ -42,7 +42,7 @@ pub(crate) fn producer_perf_test(args: &[String]) -> Outcome {
     })
 }
 
-fn run(options: &Options) -> Outcome {
+fn run(options: &ProducerOptions) -> CommandResult {
     let carrier = Carrier::of(&options.driver)?;
     let payloads = payloads::look(options)?;
     for (before, now) in &options.deprecated {
@@ -59,7 +59,7 @@ fn run(options: &Options) -> Outcome {
     if options.warmup_records > 0 {
         out::line(&producer::warmup(options.warmup_records))?;
     }
-    let mut told = Told::new(options, &carrier);
+    let mut told = ProducerOutput::new(options, &carrier);
     let way = Way {
         named: NamedProcesses::default(),
         out: None,
@@ -78,7 +78,7 @@ fn run(options: &Options) -> Outcome {
 }
 
 /// The totals, and what is ours; a run that was interrupted has what is ours alone.
-fn finish(outcome: &RunOutcome, mut told: Told<'_>, options: &Options) -> Outcome {
+fn finish(outcome: &RunOutcome, mut told: ProducerOutput<'_>, options: &ProducerOptions) -> CommandResult {
     if let Some(LabError::Interrupted) = &outcome.failure {
         // Before its trial began there is nothing to print.
         let found = RunFile::open(&outcome.path).and_then(|file| file.evidence(TrialId(1)));

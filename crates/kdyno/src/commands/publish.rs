@@ -2,8 +2,8 @@
 
 use crate::cli::{PublishArgs, ReportArgs, VERSION};
 use crate::environment::{current_dir, runs_dir};
-use crate::evidence::{Evidence, file_name, find_run, newest_whole_run};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::evidence::{RunEvidence, file_name, find_run, newest_whole_run};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::{out, scenario_source};
 use kdyno_report::document::{self, Document, DocumentRun, Front};
 use kdyno_scenario::input::{listed, nearest};
@@ -22,16 +22,16 @@ const BUNDLED: [(&str, &str); 5] = [
 ];
 
 /// Writes the document and says where.
-pub(crate) fn publish(args: &PublishArgs) -> Outcome {
+pub(crate) fn publish(args: &PublishArgs) -> CommandResult {
     write(&args.front, &args.runs, args.dir.as_deref(), args.out.as_deref())
 }
 
 /// Runs `kdyno report`.
-pub(crate) fn report(front: &Path, args: &ReportArgs) -> Outcome {
+pub(crate) fn report(front: &Path, args: &ReportArgs) -> CommandResult {
     write(&front.display().to_string(), &args.runs, args.dir.as_deref(), args.out.as_deref())
 }
 
-fn write(named: &str, runs: &[String], dir: Option<&Path>, target: Option<&Path>) -> Outcome {
+fn write(named: &str, runs: &[String], dir: Option<&Path>, target: Option<&Path>) -> CommandResult {
     let (name, text) = front(named)?;
     let front = Front::parse(&text).map_err(|why| {
         Failure::usage(format!("the front {named}: {why}")).hint(
@@ -39,7 +39,7 @@ fn write(named: &str, runs: &[String], dir: Option<&Path>, target: Option<&Path>
         )
     })?;
     let paths = chosen(&front, runs, dir)?;
-    let read = |path: &PathBuf| Ok((file_name(path), Evidence::read_with_stacks(path)?));
+    let read = |path: &PathBuf| Ok((file_name(path), RunEvidence::read_with_stacks(path)?));
     let evidence = paths.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     for (file, run) in &evidence {
         let scenario = &run.input().header.plan.scenario;

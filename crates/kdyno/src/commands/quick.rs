@@ -7,18 +7,18 @@
 use super::drop_in_driver::in_kafkas_unit;
 use super::typed_cluster::{TopicShape, ask_cluster_id, attached, bootstrap, failed};
 use super::written_scenario::{
-    SET_BY_PRODUCERS, Setting, lines, literal, planned, setting_meant, told_of_properties,
+    SET_BY_PRODUCERS, WrittenSetting, lines, literal, planned, setting_meant, told_of_properties,
 };
 use crate::cli::QuickArgs;
-use crate::execution::{Planned, TargetFiles};
+use crate::execution::{PlannedExecution, TargetFiles};
 use crate::failure::Failure;
 use crate::target_source::with_properties;
-use kdyno_model::plan::{AbortIf, Beyond, Caps, Plan, Watched};
+use kdyno_model::plan::{AbortIf, Beyond, Caps, Plan, WatchedSign};
 use kdyno_model::properties::Property;
-use kdyno_plan::{Ask, FindChoices, Note};
-use kdyno_scenario::client::Side;
-use kdyno_scenario::input::{InputError, Place, quoted};
-use kdyno_scenario::security::{ClientProperties, Command, Taken, client_properties};
+use kdyno_plan::{FindChoices, PlanQuestion, Remark};
+use kdyno_scenario::client::ClientSide;
+use kdyno_scenario::input::{InputError, TextPosition, quoted};
+use kdyno_scenario::security::{ClientProperties, PropertiesCommand, TakenProperties, client_properties};
 use kdyno_scenario::target::Target;
 use kdyno_scenario::units::{self, Dimension};
 use std::collections::BTreeMap;
@@ -44,27 +44,28 @@ const HIGHEST: &str = "writers.rate";
 /// What messages call the scenario.
 const SCENARIO: &str = "quick";
 
-const COMMAND: Command = Command { side: Side::Produce, sets: SET_BY_PRODUCERS, with_java: "" };
+const COMMAND: PropertiesCommand =
+    PropertiesCommand { side: ClientSide::Produce, sets: SET_BY_PRODUCERS, with_java: "" };
 const ACKS: &str = "acks";
 /// The default number of replicas, where there are that many brokers.
 const REPLICAS: u32 = 3;
 
 /// Looks at the cluster, writes the scenario, plans it.
-pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
+pub(crate) fn plan(args: &QuickArgs) -> Result<PlannedExecution, Failure> {
     let properties = match &args.command_config {
         None => ClientProperties::default(),
         Some(path) => with_properties(path, |file| client_properties(file, &BTreeMap::new()))?,
     };
     let bootstrap = bootstrap(&args.bootstrap_server, args.command_config.as_deref(), &properties)?;
     check(args)?;
-    let Taken { settings, facts, warnings } = properties.of_load(&COMMAND);
+    let TakenProperties { settings, facts, warnings } = properties.of_load(&COMMAND);
     let client = client(args.acks.as_deref(), &settings);
     let mut target = target(args, bootstrap, &properties);
     // What is wrong with a setting is reported before the cluster is contacted.
     planned_for(args, &client, (target.clone(), TopicShape::UNSEEN))?;
     let topic = look(args, &mut target)?;
     let (text, plan, remarks) = planned_for(args, &client, (target, topic))?;
-    Ok(Planned {
+    Ok(PlannedExecution {
         plan,
         scenario_text: text,
         scenario_path: SCENARIO.to_owned(),
@@ -77,9 +78,9 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
 /// Writes the scenario and plans it.
 fn planned_for(
     args: &QuickArgs,
-    client: &[Setting<'_>],
+    client: &[WrittenSetting<'_>],
     (target, topic): (Target, TopicShape),
-) -> Result<(String, Plan, Vec<Note>), InputError> {
+) -> Result<(String, Plan, Vec<Remark>), InputError> {
     let text = scenario_text(args, &topic, client);
     let (plan, remarks) = planned((&text, SCENARIO), target, &args.fail_if.fail_if, ask(args))
         .map_err(|error| as_given(error, args, &text, client))?;
@@ -87,12 +88,16 @@ fn planned_for(
 }
 
 /// A search where a condition was typed.
-fn ask(args: &QuickArgs) -> Ask {
+fn ask(args: &QuickArgs) -> PlanQuestion {
     if args.find.is_empty() {
-        return Ask::Scenario;
+        return PlanQuestion::Scenario;
     }
     let conditions = args.find.iter().map(|typed| condition(typed)).collect();
-    Ask::Find(FindChoices { highest: Some(HIGHEST.to_owned()), conditions, ..FindChoices::default() })
+    PlanQuestion::Find(FindChoices {
+        highest: Some(HIGHEST.to_owned()),
+        conditions,
+        ..FindChoices::default()
+    })
 }
 
 /// `p99 <= 50ms` is of the response time; a whole metric stays as it is.
@@ -112,8 +117,8 @@ fn abort_if() -> Vec<AbortIf> {
         text: text.to_owned(),
     };
     vec![
-        at(Watched::OfflineBrokers, 0, "offline_brokers > 0"),
-        at(Watched::UnderReplicated, 10_000_000_000, "under_replicated > 0 for 10s"),
+        at(WatchedSign::OfflineBrokers, 0, "offline_brokers > 0"),
+        at(WatchedSign::UnderReplicated, 10_000_000_000, "under_replicated > 0 for 10s"),
     ]
 }
 
@@ -166,39 +171,42 @@ fn look(args: &QuickArgs, target: &mut Target) -> Result<TopicShape, Failure> {
 }
 
 /// The producer's settings: those of the properties file, and `acks` from the command line or the default.
-fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>> {
+fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<WrittenSetting<'p>> {
     let of_file = settings.iter().filter(|property| acks.is_none() || property.name != ACKS);
-    let mut client: Vec<Setting<'p>> = of_file.map(|&property| Setting::given(property)).collect();
+    let mut client: Vec<WrittenSetting<'p>> =
+        of_file.map(|&property| WrittenSetting::given(property)).collect();
     if acks.is_some() || !settings.iter().any(|property| property.name == ACKS) {
-        client.insert(0, Setting::of_command(ACKS, acks.unwrap_or("all")));
+        client.insert(0, WrittenSetting::of_command(ACKS, acks.unwrap_or("all")));
     }
     client
 }
 
 /// What is wrong with a setting is reported at the place where it was given, a line of the properties file or `--acks`,
 /// not in a scenario that the user does not see.
-fn as_given(error: InputError, args: &QuickArgs, text: &str, client: &[Setting<'_>]) -> InputError {
+fn as_given(error: InputError, args: &QuickArgs, text: &str, client: &[WrittenSetting<'_>]) -> InputError {
     let by_option =
         |option: &str, error: InputError| InputError { file: option.to_owned(), place: None, ..error };
     if error.file == FIND {
         return by_option("--find", error);
     }
     match (setting_meant(&error, text, client), &args.command_config) {
-        (Some(Setting { property: Some(property), .. }), Some(path)) => at_property(error, path, property),
-        (Some(Setting { name: ACKS, .. }), _) if args.acks.is_some() => by_option("--acks", error),
+        (Some(WrittenSetting { property: Some(property), .. }), Some(path)) => {
+            at_property(error, path, property)
+        }
+        (Some(WrittenSetting { name: ACKS, .. }), _) if args.acks.is_some() => by_option("--acks", error),
         _ => error,
     }
 }
 
 /// An error about a scenario's setting, at the property that it comes from.
 pub(super) fn at_property(error: InputError, path: &Path, property: &Property) -> InputError {
-    let place = Some(Place { line: property.line, column: 1 });
+    let place = Some(TextPosition { line: property.line, column: 1 });
     let message = in_kafkas_unit(&error.message);
     InputError { file: path.display().to_string(), place, message, ..error }
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
-fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &[Setting<'_>]) -> String {
+fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &[WrittenSetting<'_>]) -> String {
     let client = lines(client);
     let (rate, value, duration) = (literal(&args.rate), literal(&args.size), literal(&args.duration));
     let flame = args.flame.map(|kind| format!("flame: {kind}\n")).unwrap_or_default();

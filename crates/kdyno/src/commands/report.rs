@@ -2,8 +2,8 @@
 
 use super::publish;
 use crate::cli::ReportArgs;
-use crate::evidence::{Evidence, find_run};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::evidence::{RunEvidence, find_run};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const OPENER: &str = "xdg-open";
 
 /// Writes the report and says where.
-pub(crate) fn report(args: &ReportArgs) -> Outcome {
+pub(crate) fn report(args: &ReportArgs) -> CommandResult {
     if let Some(front) = &args.document {
         return publish::report(front, args);
     }
@@ -25,7 +25,7 @@ pub(crate) fn report(args: &ReportArgs) -> Outcome {
         }
     };
     let path = find_run(run, args.dir.as_deref())?;
-    let evidence = Evidence::read_with_stacks(&path)?;
+    let evidence = RunEvidence::read_with_stacks(&path)?;
     let target = args.out.clone().unwrap_or_else(|| path.with_extension("html"));
     if target.extension().is_some_and(|ending| ending != "html" && ending != "htm") {
         return Err(Failure::usage(format!("--out {}: a page is HTML", target.display()))

@@ -2,7 +2,7 @@
 
 use crate::cli::RerunArgs;
 use crate::evidence::find_run;
-use crate::execution::{Planned, TargetFiles};
+use crate::execution::{PlannedExecution, TargetFiles};
 use crate::failure::Failure;
 use crate::target_source::read_target;
 use kdyno_model::plan::Plan;
@@ -11,11 +11,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Takes the plan, its seed included, from the run file.
-pub(crate) fn plan(args: &RerunArgs) -> Result<Planned, Failure> {
+pub(crate) fn plan(args: &RerunArgs) -> Result<PlannedExecution, Failure> {
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
     let header = RunFile::open(&path)?.header()?;
     let (plan, target_files) = admitted(header.plan, (&path, args.trust), &args.target)?;
-    Ok(Planned {
+    Ok(PlannedExecution {
         plan,
         scenario_text: header.scenario_text,
         scenario_path: header.scenario_path,

@@ -3,7 +3,7 @@
 use crate::cli::ChoiceArgs;
 use crate::commands::rerun::admitted;
 use crate::evidence::find_run;
-use crate::execution::{Planned, Resumed};
+use crate::execution::{PlannedExecution, Resumed};
 use crate::failure::Failure;
 use crate::target_source;
 use kdyno_analysis::comparison::can_tell;
@@ -38,7 +38,11 @@ pub(crate) fn refuse_questions(options: &[(&str, bool)]) -> Result<(), Failure> 
 
 /// Takes plan, seed and id from the run file; from the other choices of the run its targets, and how long all of it may
 /// take.
-pub(crate) fn plan(named: &str, dir: Option<&Path>, chosen: &ChoiceArgs) -> Result<Planned, Failure> {
+pub(crate) fn plan(
+    named: &str,
+    dir: Option<&Path>,
+    chosen: &ChoiceArgs,
+) -> Result<PlannedExecution, Failure> {
     let path = find_run(named, dir)?;
     let file = RunFile::open(&path)?;
     if file.is_live() {
@@ -67,7 +71,7 @@ pub(crate) fn plan(named: &str, dir: Option<&Path>, chosen: &ChoiceArgs) -> Resu
         chosen.target.iter().map(|one| PathBuf::from(target_source::of_cases(one).1)).collect();
     let plan = Plan { budget_ns, ..header.plan };
     let (plan, target_files) = admitted(plan, (&path, chosen.trust), &files)?;
-    Ok(Planned {
+    Ok(PlannedExecution {
         plan,
         scenario_text: header.scenario_text,
         scenario_path: header.scenario_path,
@@ -124,7 +128,7 @@ mod tests {
     use kdyno_model::finding::{Scope, Value};
     use kdyno_model::metric::{Address, Unit};
     use kdyno_model::plan::{Better, EvidenceUnit};
-    use kdyno_plan::{Ask, Change, Choices, CompareChoices, SideChoices};
+    use kdyno_plan::{Choices, CompareChoices, PlanQuestion, SideChange, SideChoices};
     use kdyno_scenario::Scenario;
 
     /// A comparison of two releases.
@@ -133,9 +137,9 @@ mod tests {
                     topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 100B}}\n\
                     phases: {warmup: 0s, measure: 1s}\n";
         let scenario = Scenario::parse(text, "test").expect("a scenario");
-        let kafka = Change::Set { name: "kafka".to_owned(), value: "4.3.1".to_owned() };
+        let kafka = SideChange::Set { name: "kafka".to_owned(), value: "4.3.1".to_owned() };
         let b = SideChoices { changes: vec![kafka], ..SideChoices::default() };
-        let ask = Ask::Compare(CompareChoices { b, ..CompareChoices::default() });
+        let ask = PlanQuestion::Compare(CompareChoices { b, ..CompareChoices::default() });
         kdyno_plan::plan(&scenario, &Choices { ask, ..Choices::default() }).expect("a plan")
     }
 

@@ -2,14 +2,14 @@
 
 use crate::cli::{ChoiceArgs, ExecutionArgs, ParamArgs, RunArgs};
 use crate::commands::resume;
-use crate::environment::{Environment, runs_dir};
-use crate::execution::{self, Planned, TargetFiles, random_u64};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::environment::{ProgramEnvironment, runs_dir};
+use crate::execution::{self, PlannedExecution, TargetFiles, random_u64};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::scenario_source::ScenarioSource;
 use crate::target_source::{of_cases, read_target};
 use crate::{given_files, out, scenario_source};
 use kdyno_model::plan::Depth;
-use kdyno_plan::{Ask, CaseTarget, Choices, Files, Note, Paths, Schemas};
+use kdyno_plan::{CaseTarget, Choices, FileReader, PathCheck, PlanQuestion, Remark, Schemas};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::input::{InputError, listed};
 use kdyno_scenario::target::Target;
@@ -17,7 +17,7 @@ use kdyno_scenario::{Scenario, yaml};
 use std::path::{Path, PathBuf};
 
 /// Plans the scenario for the system or the target that it is to be measured on.
-pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
+pub(crate) fn plan(args: &RunArgs) -> Result<PlannedExecution, Failure> {
     match &args.choices.resume {
         Some(named) => {
             resume::refuse_scenario(args.scenario.as_deref())?;
@@ -31,7 +31,13 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
         }
         None => {
             let scenario = args.scenario.as_deref().unwrap_or_default();
-            plan_choices(scenario, &args.choices, Ask::Scenario, Depth::Verdict, &args.fail_if.fail_if)
+            plan_choices(
+                scenario,
+                &args.choices,
+                PlanQuestion::Scenario,
+                Depth::Verdict,
+                &args.fail_if.fail_if,
+            )
         }
     }
 }
@@ -40,10 +46,10 @@ pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
 pub(crate) fn plan_choices(
     scenario: &str,
     args: &ChoiceArgs,
-    ask: Ask,
+    ask: PlanQuestion,
     depth: Depth,
     fail_if: &[String],
-) -> Result<Planned, Failure> {
+) -> Result<PlannedExecution, Failure> {
     let (target, targets, files) = read_targets(&args.target)?;
     let choices = Choices {
         profile: args.profile.clone(),
@@ -59,20 +65,20 @@ pub(crate) fn plan_choices(
         fail_if: fail_if.to_vec(),
         ..Choices::default()
     };
-    Ok(Planned { target_files: files, ..plan_with(scenario, choices, &args.params)? })
+    Ok(PlannedExecution { target_files: files, ..plan_with(scenario, choices, &args.params)? })
 }
 
 /// Scenario text → scenario → plan.
-pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<Planned, Failure> {
+pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<PlannedExecution, Failure> {
     plan_with(named, choices, &ParamArgs::default())
 }
 
 /// The same with params that were set by options of their own.
-fn plan_with(named: &str, mut choices: Choices, params: &ParamArgs) -> Result<Planned, Failure> {
+fn plan_with(named: &str, mut choices: Choices, params: &ParamArgs) -> Result<PlannedExecution, Failure> {
     let source = scenario_source::find(named)?;
     choices.seed = Some(choices.seed.unwrap_or_else(random_u64));
-    (choices.files, choices.schemas) = (Files(given_files::beside), Schemas(given_files::by_schema));
-    choices.paths = Paths(Path::exists);
+    (choices.files, choices.schemas) = (FileReader(given_files::beside), Schemas(given_files::by_schema));
+    choices.paths = PathCheck(Path::exists);
     let scenario = Scenario::parse_bytes(&source.bytes, &source.name);
     let scenario = scenario.map_err(|first| all_mistakes(first, &source, &choices))?;
     let by_option = set_by_option(&scenario, params)?;
@@ -82,7 +88,14 @@ fn plan_with(named: &str, mut choices: Choices, params: &ParamArgs) -> Result<Pl
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
     let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
     let target_files = TargetFiles::new();
-    Ok(Planned { plan, scenario_text, scenario_path: source.name, target_files, remarks, resumed: None })
+    Ok(PlannedExecution {
+        plan,
+        scenario_text,
+        scenario_path: source.name,
+        target_files,
+        remarks,
+        resumed: None,
+    })
 }
 
 /// An option, and the param with the value that it sets.
@@ -160,18 +173,18 @@ fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
 }
 
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings.
-pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
+pub(crate) fn dry_run(planned: &PlannedExecution, args: &ExecutionArgs) -> CommandResult {
     let plan = &planned.plan;
     execution::named_processes(plan, args)?;
     let folder = runs_dir(args.out.as_deref())?;
-    let remarks = match Environment::read() {
+    let remarks = match ProgramEnvironment::read() {
         Ok(environment) => {
             kdyno_lab::dry_run_checks(plan, &folder, &environment.temp_dir, &environment.testbed)?
         }
         // The plan needs no environment; a run does.
         Err(failure) => {
             let hint = failure.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            vec![Note::Warning(format!("{}{hint}", failure.message))]
+            vec![Remark::Warning(format!("{}{hint}", failure.message))]
         }
     };
     if args.json {
@@ -179,7 +192,7 @@ pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
             .map_err(|e| Failure::tool(format!("could not write the plan as JSON: {e}")))?;
         out::json(&json)?;
         for remark in planned.remarks.iter().chain(&remarks) {
-            if let Note::Warning(text) = remark {
+            if let Remark::Warning(text) = remark {
                 out::note(&format!("warning: {text}"));
             }
         }
@@ -195,10 +208,10 @@ pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn lines(remarks: &[Note]) -> String {
-    let line = |remark: &Note| match remark {
-        Note::Fact(fact) => format!("  {fact}\n"),
-        Note::Warning(text) => format!("  warning: {text}\n"),
+fn lines(remarks: &[Remark]) -> String {
+    let line = |remark: &Remark| match remark {
+        Remark::Fact(fact) => format!("  {fact}\n"),
+        Remark::Warning(text) => format!("  warning: {text}\n"),
     };
     remarks.iter().map(line).collect()
 }

@@ -3,16 +3,16 @@
 use crate::cli::RunsArgs;
 use crate::environment::runs_dir;
 use crate::evidence::file_name;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::{moment, out};
 use kdyno_model::run::RunStatus;
-use kdyno_report::judged::{Judged, judged};
+use kdyno_report::judged::{RunAnswer, judged};
 use kdyno_report::terminal::clean;
 use kdyno_report::{ReportInput, status_words};
 use kdyno_store::{RunFile, RunList, RunSummary};
 
 /// Lists the run files of a folder, oldest first.
-pub(crate) fn runs(args: &RunsArgs) -> Outcome {
+pub(crate) fn runs(args: &RunsArgs) -> CommandResult {
     let folder = runs_dir(args.folder.typed())?;
     let list = match folder.is_dir() {
         true => kdyno_store::list(&folder)?,
@@ -110,7 +110,7 @@ fn asked(command_line: &[String]) -> Option<String> {
 }
 
 /// What the stored answer of a run comes to that went to its end; `None`: it did not, nothing was measured, or it cannot be read.
-pub(crate) fn answer(run: &RunSummary) -> Option<Judged> {
+pub(crate) fn answer(run: &RunSummary) -> Option<RunAnswer> {
     let status = run.end.as_ref()?.status;
     if !matches!(status, RunStatus::Completed | RunStatus::OutOfTime) {
         return None;
@@ -137,27 +137,27 @@ pub(crate) fn answer(run: &RunSummary) -> Option<Judged> {
 }
 
 /// How it ended, in words, and what came of it where that is no plain yes.
-pub(crate) fn status(run: &RunSummary, answer: Option<Judged>) -> String {
+pub(crate) fn status(run: &RunSummary, answer: Option<RunAnswer>) -> String {
     let Some(end) = &run.end else { return if run.live { "running" } else { "cut off" }.to_owned() };
     let words = status_words(end.status);
     let came_of_it = match answer {
-        None | Some(Judged::Fine) => return words.to_owned(),
-        Some(Judged::Invalid) => "invalid figures",
-        Some(Judged::NotMet) => "not met",
-        Some(Judged::Worse) => "B is worse",
-        Some(Judged::Undecided | Judged::Inconclusive) => "no answer",
+        None | Some(RunAnswer::Fine) => return words.to_owned(),
+        Some(RunAnswer::Invalid) => "invalid figures",
+        Some(RunAnswer::NotMet) => "not met",
+        Some(RunAnswer::Worse) => "B is worse",
+        Some(RunAnswer::Undecided | RunAnswer::Inconclusive) => "no answer",
     };
     format!("{words}: {came_of_it}")
 }
 
 /// The answer as a code.
-fn answer_code(answer: Judged) -> &'static str {
+fn answer_code(answer: RunAnswer) -> &'static str {
     match answer {
-        Judged::Invalid => "invalid",
-        Judged::NotMet => "not_met",
-        Judged::Worse => "worse",
-        Judged::Undecided | Judged::Inconclusive => "inconclusive",
-        Judged::Fine => "fine",
+        RunAnswer::Invalid => "invalid",
+        RunAnswer::NotMet => "not_met",
+        RunAnswer::Worse => "worse",
+        RunAnswer::Undecided | RunAnswer::Inconclusive => "inconclusive",
+        RunAnswer::Fine => "fine",
     }
 }
 
@@ -214,10 +214,10 @@ mod tests {
             end: Some(end),
             live: false,
         };
-        assert_eq!(status(&run, Some(Judged::Fine)), "completed");
+        assert_eq!(status(&run, Some(RunAnswer::Fine)), "completed");
         assert_eq!(status(&run, None), "completed", "nothing was measured");
-        assert_eq!(status(&run, Some(Judged::Invalid)), "completed: invalid figures");
-        assert_eq!(status(&run, Some(Judged::Worse)), "completed: B is worse");
+        assert_eq!(status(&run, Some(RunAnswer::Invalid)), "completed: invalid figures");
+        assert_eq!(status(&run, Some(RunAnswer::Worse)), "completed: B is worse");
         run.end = None;
         assert_eq!(status(&run, None), "cut off");
     }

@@ -1,12 +1,12 @@
 //! `kdyno scenarios`: what comes with the program.
 
 use crate::cli::ScenariosArgs;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{CommandResult, Exit};
 use crate::out;
 use crate::scenario_source::{self, BUNDLED};
 
 /// Lists the bundled scenarios, or prints one.
-pub(crate) fn scenarios(args: &ScenariosArgs) -> Outcome {
+pub(crate) fn scenarios(args: &ScenariosArgs) -> CommandResult {
     match &args.name {
         Some(name) => out::text(scenario_source::bundled(name)?.text)?,
         None => out::text(list())?,

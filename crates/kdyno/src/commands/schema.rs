@@ -1,11 +1,11 @@
 //! `kdyno schema`: for editors that check files while they are typed.
 
 use crate::cli::{SchemaArgs, SchemaOf};
-use crate::failure::{Exit, Outcome};
+use crate::failure::{CommandResult, Exit};
 use crate::out;
 
 /// Prints the JSON Schema, or writes it to a file.
-pub(crate) fn schema(args: &SchemaArgs) -> Outcome {
+pub(crate) fn schema(args: &SchemaArgs) -> CommandResult {
     let schema = match args.of {
         SchemaOf::Scenario => kdyno_scenario::json_schema(),
         SchemaOf::Target => kdyno_scenario::target_json_schema(),

@@ -2,13 +2,13 @@
 
 use crate::cli::{RunArgs, ServeArgs};
 use crate::environment::runs_dir;
-use crate::failure::{Exit, Failure, Outcome};
-use crate::serve::{Served, until};
+use crate::failure::{CommandResult, Exit, Failure};
+use crate::serve::{ServeOptions, until};
 use crate::{out, signals};
 use std::net::{Ipv4Addr, TcpListener};
 
 /// Serves until it is interrupted. Prints its address first, for scripts that let it take a free port.
-pub(crate) fn serve(args: &ServeArgs) -> Outcome {
+pub(crate) fn serve(args: &ServeArgs) -> CommandResult {
     let folder = runs_dir(args.folder.typed())?;
     if !folder.is_dir() {
         return Err(Failure::usage(format!("there is no folder {}", folder.display()))
@@ -22,12 +22,12 @@ pub(crate) fn serve(args: &ServeArgs) -> Outcome {
     let address = listener.local_addr().map_err(Failure::tool)?;
     out::line(&format!("http://{address}/"))?;
     out::note(&format!("serving the runs of {}; Ctrl-C ends", folder.display()));
-    until(listener, Served { folder, hosts: args.host.clone() }, &stop)?;
+    until(listener, ServeOptions { folder, hosts: args.host.clone() }, &stop)?;
     Ok(Exit::Done)
 }
 
 /// The same after a run, at a free port; then ends as the run did. While it measures, pages would take its CPU time.
-pub(crate) fn after(run: Exit, args: &RunArgs) -> Outcome {
+pub(crate) fn after(run: Exit, args: &RunArgs) -> CommandResult {
     serve(&ServeArgs { dir: args.execution.out.clone(), port: 0, host: Vec::new() })?;
     Ok(run)
 }

@@ -1,8 +1,8 @@
 //! `kdyno show`: a stored run's result again.
 
-use crate::cli::{Form, ShowArgs};
-use crate::evidence::{Evidence, file_name, find_run};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::cli::{OutputForm, ShowArgs};
+use crate::evidence::{RunEvidence, file_name, find_run};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use kdyno_report::course::CourseRun;
 use kdyno_report::{ReportInput, terminal};
@@ -13,7 +13,7 @@ use std::path::Path;
 const BESIDE_MAX: usize = 20;
 
 /// Prints the result, or the JSON document, or what was requested, or what was in force.
-pub(crate) fn show(args: &ShowArgs) -> Outcome {
+pub(crate) fn show(args: &ShowArgs) -> CommandResult {
     let path = match args.runs.as_slice() {
         [run] => find_run(run, args.dir.as_deref())?,
         runs => return beside(runs, args),
@@ -29,7 +29,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     }
     // Documents and details have the course of each trial.
     let has_courses = args.json || args.details;
-    let evidence = if has_courses { Evidence::read(&path)? } else { Evidence::read_judged(&path)? };
+    let evidence = if has_courses { RunEvidence::read(&path)? } else { RunEvidence::read_judged(&path)? };
     let input = evidence.input();
     if args.json {
         out::json(&kdyno_report::json::run(&input))?;
@@ -43,7 +43,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
 }
 
 /// Several runs next to each other.
-fn beside(runs: &[String], args: &ShowArgs) -> Outcome {
+fn beside(runs: &[String], args: &ShowArgs) -> CommandResult {
     let of_one = [
         ("--details", args.details),
         ("--plan", args.plan),
@@ -63,7 +63,7 @@ fn beside(runs: &[String], args: &ShowArgs) -> Outcome {
     }
     let read = |run: &String| {
         let path = find_run(run, args.dir.as_deref())?;
-        Ok((file_name(&path), Evidence::read_judged(&path)?))
+        Ok((file_name(&path), RunEvidence::read_judged(&path)?))
     };
     let read = runs.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     let of_runs: Vec<CourseRun<'_>> =
@@ -73,24 +73,24 @@ fn beside(runs: &[String], args: &ShowArgs) -> Outcome {
         out::json(&table.json())?;
     } else {
         out::painted(&match args.format {
-            Form::Text => table.text(&out::options()),
-            Form::Markdown => table.markdown(),
+            OutputForm::Text => table.text(&out::options()),
+            OutputForm::Markdown => table.markdown(),
         })?;
     }
     Ok(Exit::Done)
 }
 
 /// The result in short, in words and tables.
-pub(crate) fn print(input: &ReportInput<'_>, form: Form) -> Result<(), Failure> {
+pub(crate) fn print(input: &ReportInput<'_>, form: OutputForm) -> Result<(), Failure> {
     out::painted(&match form {
-        Form::Text => terminal::run_summary(input, &out::options()),
-        Form::Markdown => kdyno_report::markdown::block(input),
+        OutputForm::Text => terminal::run_summary(input, &out::options()),
+        OutputForm::Markdown => kdyno_report::markdown::block(input),
     })
 }
 
 /// What was really in force.
-fn config(path: &Path, is_json: bool) -> Outcome {
-    let evidence = Evidence::read_judged(path)?;
+fn config(path: &Path, is_json: bool) -> CommandResult {
+    let evidence = RunEvidence::read_judged(path)?;
     if is_json {
         out::json(&kdyno_report::json::config(&evidence.input()))?;
     } else {
@@ -101,7 +101,7 @@ fn config(path: &Path, is_json: bool) -> Outcome {
 }
 
 /// What was requested.
-fn plan(path: &Path) -> Outcome {
+fn plan(path: &Path) -> CommandResult {
     let options = out::options();
     let header = RunFile::open(path)?.header()?;
     out::painted(&terminal::settings_text(&header.plan, &options))?;
@@ -109,7 +109,7 @@ fn plan(path: &Path) -> Outcome {
 }
 
 /// The ends of the logs that were kept because something went wrong.
-fn logs(path: &Path) -> Outcome {
+fn logs(path: &Path) -> CommandResult {
     let logs = RunFile::open(path)?.logs()?;
     if logs.is_empty() {
         out::note("no log was kept: nothing went wrong in a process");

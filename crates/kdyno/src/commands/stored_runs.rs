@@ -1,8 +1,8 @@
 //! Stored runs set against each other: a metric over many, two groups of them.
 
-use crate::cli::{CompareArgs, Form};
-use crate::evidence::{Evidence, file_name, find_run, runs_of_scenario};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::cli::{CompareArgs, OutputForm};
+use crate::evidence::{RunEvidence, file_name, find_run, runs_of_scenario};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::gated;
 use crate::out;
 use kdyno_analysis::comparison::StoredRun;
@@ -11,7 +11,7 @@ use kdyno_model::metric::Address;
 use kdyno_model::run::Session;
 use kdyno_report::ReportInput;
 use kdyno_report::course::{self, CourseRun};
-use kdyno_report::judged::Judged;
+use kdyno_report::judged::RunAnswer;
 use kdyno_report::stored::StoredComparison;
 use kdyno_scenario::input::nearest;
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ fn refuse_options_of_runs(args: &CompareArgs) -> Result<(), Failure> {
 }
 
 /// One metric of every run that is named; a scenario's name means all of its runs.
-pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outcome {
+pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> CommandResult {
     refuse_options_of_runs(args)?;
     let of = Address::parse(metric).ok_or_else(|| {
         Failure::usage(format!("--course: `{metric}` is no metric"))
@@ -79,8 +79,8 @@ pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outc
         out::json(&table.json())?;
     } else {
         out::painted(&match args.execution.format {
-            Form::Text => table.text(&out::options()),
-            Form::Markdown => table.markdown(),
+            OutputForm::Text => table.text(&out::options()),
+            OutputForm::Markdown => table.markdown(),
         })?;
     }
     Ok(Exit::Done)
@@ -106,7 +106,7 @@ fn meant(of: &Address, runs: &[CourseRun<'_>]) -> Option<String> {
 }
 
 /// The runs that are named, each once, in the order of time.
-fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, Evidence)>, Failure> {
+fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, RunEvidence)>, Failure> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for one in named {
         let of_scenario = runs_of_scenario(one, args.dir.as_deref())?;
@@ -119,7 +119,7 @@ fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, Evidence)>
     }
     let mut runs = paths
         .into_iter()
-        .map(|path| Ok((path.clone(), Evidence::read_judged(&path)?)))
+        .map(|path| Ok((path.clone(), RunEvidence::read_judged(&path)?)))
         .collect::<Result<Vec<_>, Failure>>()?;
     runs.sort_by_key(|(_, run)| run.started_unix_ns());
     runs.dedup_by(|(a, _), (b, _)| a == b);
@@ -127,7 +127,7 @@ fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, Evidence)>
 }
 
 /// Two groups of stored runs, the run as the unit.
-pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -> Outcome {
+pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -> CommandResult {
     refuse_options_of_runs(args)?;
     let groups = [read(before, args)?, read(after, args)?];
     let (printed, judged) = against(&groups, |document| {
@@ -135,8 +135,8 @@ pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -
             return Printed::Json(document.json());
         }
         Printed::Text(match args.execution.format {
-            Form::Text => document.text(&out::options()),
-            Form::Markdown => document.markdown(),
+            OutputForm::Text => document.text(&out::options()),
+            OutputForm::Markdown => document.markdown(),
         })
     })?;
     match printed {
@@ -153,23 +153,23 @@ enum Printed {
 }
 
 /// Runs before and after with their files.
-pub(crate) type Groups = [Vec<(PathBuf, Evidence)>; 2];
+pub(crate) type RunGroups = [Vec<(PathBuf, RunEvidence)>; 2];
 
 /// Two groups of runs, the run as the unit, handed to a printer; with what it comes to.
 ///
 /// # Errors
 /// There is no run before, or one is on both sides.
 pub(crate) fn against<T>(
-    groups: &Groups,
+    groups: &RunGroups,
     print: impl FnOnce(&StoredComparison<'_>) -> T,
-) -> Result<(T, Judged), Failure> {
-    let is_before = |run: &Evidence| groups[0].iter().any(|(_, other)| other.run_id() == run.run_id());
+) -> Result<(T, RunAnswer), Failure> {
+    let is_before = |run: &RunEvidence| groups[0].iter().any(|(_, other)| other.run_id() == run.run_id());
     if let Some((path, _)) = groups[1].iter().find(|(_, run)| is_before(run)) {
         return Err(Failure::usage(format!("{} is the same run on both sides", file_name(path)))
             .hint("name another one for either side; `kdyno runs` lists them"));
     }
-    let named = groups.each_ref().map(|runs| runs.iter().map(Named::of).collect::<Vec<_>>());
-    let stored = named.each_ref().map(|runs| runs.iter().map(Named::stored).collect::<Vec<_>>());
+    let named = groups.each_ref().map(|runs| runs.iter().map(NamedRun::of).collect::<Vec<_>>());
+    let stored = named.each_ref().map(|runs| runs.iter().map(NamedRun::stored).collect::<Vec<_>>());
     let [before, after] = &stored;
     let judgement = kdyno_analysis::comparison::of_runs(before, after);
     let Some((_, first)) = groups[0].first() else {
@@ -181,14 +181,14 @@ pub(crate) fn against<T>(
 }
 
 /// A stored run with what a comparison asks of it.
-struct Named<'a> {
+struct NamedRun<'a> {
     name: String,
-    run: &'a Evidence,
+    run: &'a RunEvidence,
     sessions: Vec<Session>,
 }
 
-impl<'a> Named<'a> {
-    fn of((path, run): &'a (PathBuf, Evidence)) -> Self {
+impl<'a> NamedRun<'a> {
+    fn of((path, run): &'a (PathBuf, RunEvidence)) -> Self {
         Self { name: file_name(path), run, sessions: run.sessions().cloned().collect() }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Named<'a> {
 }
 
 /// What a side is called: its run, or how many runs they are.
-fn label(runs: Vec<Named<'_>>) -> String {
+fn label(runs: Vec<NamedRun<'_>>) -> String {
     match runs.as_slice() {
         [one] => one.name.clone(),
         runs => format!("{} runs from {}", runs.len(), runs.first().map_or("", |run| run.name.as_str())),

@@ -4,7 +4,7 @@
 use super::quick::CAPS;
 use super::typed_cluster::{ask_cluster_id, attached, bootstrap};
 use crate::cli::TargetInitArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use crate::target_source::with_properties;
 use kdyno_model::plan::Caps;
@@ -39,7 +39,7 @@ pub(super) struct TargetText {
 }
 
 /// Prints it, and on standard error what to do with it.
-pub(crate) fn init(args: &TargetInitArgs) -> Outcome {
+pub(crate) fn init(args: &TargetInitArgs) -> CommandResult {
     let config = args.command_config.as_deref();
     let properties = match config {
         None => ClientProperties::default(),

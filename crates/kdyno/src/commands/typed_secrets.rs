@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use kdyno_model::jaas;
 use kdyno_model::properties::{Properties, trim};
 use kdyno_model::secret::SecretRef;
-use kdyno_perf_test::properties::Merged;
+use kdyno_perf_test::properties::MergedProperties;
 use kdyno_scenario::security::ClientProperties;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ impl TypedSecrets {
         typed: &[(String, String)],
         flag: &'static str,
     ) -> Result<Self, Failure> {
-        let mut merged = Merged::default();
+        let mut merged = MergedProperties::default();
         typed.iter().for_each(|(name, value)| merged.set(name, value, flag));
         let typed = Properties::parse(merged.text().as_bytes());
         let typed = typed.map_err(|error| Failure::usage(format!("{flag}: {}", error.message)))?;

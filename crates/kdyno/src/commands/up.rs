@@ -2,8 +2,8 @@
 
 use crate::cli::{ScenarioArgs, ScenarioSystemArgs};
 use crate::commands::{cluster, run};
-use crate::environment::Environment;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::environment::ProgramEnvironment;
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use kdyno_model::plan::{Plan, TopicPlan};
 use kdyno_plan::Choices;
@@ -11,7 +11,7 @@ use kdyno_testbed::cluster::PARTITION_REPLICAS_DEFAULT;
 use kdyno_testbed::registry;
 
 /// Starts the system of the scenario's first case alone, under the scenario's id.
-pub(crate) fn up(args: &ScenarioSystemArgs) -> Outcome {
+pub(crate) fn up(args: &ScenarioSystemArgs) -> CommandResult {
     let plan = plan(args)?;
     match plan.cases.first().and_then(|case| Some((case, case.system.cluster()?))) {
         Some((case, system)) => {
@@ -24,7 +24,7 @@ pub(crate) fn up(args: &ScenarioSystemArgs) -> Outcome {
             }
             let replicas = |topic: &TopicPlan| u64::from(topic.partitions) * u64::from(topic.replicas);
             let replicas = case.topics.values().map(replicas).sum::<u64>().max(PARTITION_REPLICAS_DEFAULT);
-            cluster::stand(&plan.scenario, system, replicas, &Environment::read()?)
+            cluster::stand(&plan.scenario, system, replicas, &ProgramEnvironment::read()?)
         }
         None => {
             Err(Failure::usage(format!("the scenario {} has no system that can be started", plan.scenario)))
@@ -48,8 +48,8 @@ fn meant_a_cluster(failure: Failure, named: &str, environment: &kdyno_testbed::E
 }
 
 /// Ends it.
-pub(crate) fn down(args: &ScenarioSystemArgs) -> Outcome {
-    let environment = Environment::read()?.testbed;
+pub(crate) fn down(args: &ScenarioSystemArgs) -> CommandResult {
+    let environment = ProgramEnvironment::read()?.testbed;
     let name = plan(args)
         .map_err(|failure| meant_a_cluster(failure, &args.scenario.scenario, &environment))?
         .scenario;

@@ -4,13 +4,13 @@ use crate::execution::random_u64;
 use crate::given_files;
 use kdyno_model::plan::{Depth, Plan};
 use kdyno_model::properties::{Property, trim};
-use kdyno_plan::{Ask, Choices, Files, Note};
+use kdyno_plan::{Choices, FileReader, PlanQuestion, Remark};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
 
 /// A setting of the client.
-pub(super) struct Setting<'p> {
+pub(super) struct WrittenSetting<'p> {
     pub(super) name: &'p str,
     /// Its line in the scenario.
     pub(super) line: String,
@@ -18,7 +18,7 @@ pub(super) struct Setting<'p> {
     pub(super) property: Option<&'p Property>,
 }
 
-impl<'p> Setting<'p> {
+impl<'p> WrittenSetting<'p> {
     /// A property that was given.
     pub(super) fn given(property: &'p Property) -> Self {
         Self { property: Some(property), ..Self::of_command(&property.name, trim(&property.value)) }
@@ -31,7 +31,7 @@ impl<'p> Setting<'p> {
 }
 
 /// The settings as lines of the scenario.
-pub(super) fn lines(settings: &[Setting<'_>]) -> String {
+pub(super) fn lines(settings: &[WrittenSetting<'_>]) -> String {
     settings.iter().map(|setting| setting.line.as_str()).collect::<Vec<_>>().join("\n")
 }
 
@@ -45,12 +45,12 @@ pub(super) fn literal(text: &str) -> String {
 pub(super) fn setting_meant<'s, 'p>(
     error: &InputError,
     text: &str,
-    settings: &'s [Setting<'p>],
-) -> Option<&'s Setting<'p>> {
+    settings: &'s [WrittenSetting<'p>],
+) -> Option<&'s WrittenSetting<'p>> {
     let place = error.place.map_or(0, |place| place.line as usize);
     let line = text.lines().nth(place.saturating_sub(1)).unwrap_or_default();
     let stands_there = settings.iter().find(|setting| setting.line == line);
-    let is_named = |setting: &&Setting<'_>| error.message.contains(&format!("`{}`", setting.name));
+    let is_named = |setting: &&WrittenSetting<'_>| error.message.contains(&format!("`{}`", setting.name));
     stands_there.or_else(|| settings.iter().find(is_named))
 }
 
@@ -59,11 +59,11 @@ pub(super) fn planned(
     (text, id): (&str, &str),
     target: Target,
     fail_if: &[String],
-    ask: Ask,
-) -> Result<(Plan, Vec<Note>), InputError> {
+    ask: PlanQuestion,
+) -> Result<(Plan, Vec<Remark>), InputError> {
     let scenario = Scenario::parse(text, id)?;
-    let files = Files(given_files::beside);
-    let depth = if matches!(ask, Ask::Find(_)) { Depth::Quick } else { Depth::Verdict };
+    let files = FileReader(given_files::beside);
+    let depth = if matches!(ask, PlanQuestion::Find(_)) { Depth::Quick } else { Depth::Verdict };
     let choices = Choices {
         seed: Some(random_u64()),
         target: Some(target),
@@ -84,16 +84,16 @@ pub(super) fn planned_for_topic(
     scenario: (&str, &str),
     target: Target,
     fail_if: &[String],
-) -> Result<(Plan, Vec<Note>), InputError> {
-    let (plan, mut remarks) = planned(scenario, target, fail_if, Ask::Scenario)?;
+) -> Result<(Plan, Vec<Remark>), InputError> {
+    let (plan, mut remarks) = planned(scenario, target, fail_if, PlanQuestion::Scenario)?;
     let of_topic = kdyno_plan::of_existing_topics(&plan);
     remarks.retain(|remark| !of_topic.contains(remark));
     Ok((plan, remarks))
 }
 
 /// What properties come to, as remarks.
-pub(super) fn told_of_properties(facts: Vec<String>, warnings: Vec<String>) -> impl Iterator<Item = Note> {
-    facts.into_iter().map(Note::Fact).chain(warnings.into_iter().map(Note::Warning))
+pub(super) fn told_of_properties(facts: Vec<String>, warnings: Vec<String>) -> impl Iterator<Item = Remark> {
+    facts.into_iter().map(Remark::Fact).chain(warnings.into_iter().map(Remark::Warning))
 }
 
 /// Settings that Kafka's producer tool has over those of the user, and kdyno's producers too.

@@ -27,7 +27,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 /// takes neither descriptors nor places from others. Where there is no place left, the oldest one without a request yet
 /// gives way; where all have one, the new one is closed at once.
 pub(crate) async fn accept(listener: &TcpListener, router: &Router, connection_time_max: Duration) {
-    let mut open: Vec<Connection> = Vec::new();
+    let mut open: Vec<HttpConnection> = Vec::new();
     loop {
         let socket = match listener.accept().await {
             Ok((socket, _)) => socket,
@@ -45,18 +45,18 @@ pub(crate) async fn accept(listener: &TcpListener, router: &Router, connection_t
             let Some(silent) = silent else { continue };
             open.remove(silent).task.abort();
         }
-        open.push(Connection::serve(socket, router.clone(), connection_time_max));
+        open.push(HttpConnection::serve(socket, router.clone(), connection_time_max));
     }
 }
 
 /// An open connection.
-struct Connection {
+struct HttpConnection {
     /// Whether the head of a request has come.
     has_asked: Arc<AtomicBool>,
     task: AbortHandle,
 }
 
-impl Connection {
+impl HttpConnection {
     fn serve(socket: TcpStream, router: Router, time_max: Duration) -> Self {
         let has_asked = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&has_asked);

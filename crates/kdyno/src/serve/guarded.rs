@@ -1,6 +1,6 @@
 //! What all answers have in common: who may not ask gets none, and other sites get nothing of it.
 
-use super::pages::Found;
+use super::pages::PageResponse;
 use crate::http::AllowedHosts;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header};
@@ -21,7 +21,7 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
 /// Lets a request through, or says why not; closes the answer to all other sites.
 pub(super) async fn check(State(hosts): State<Arc<AllowedHosts>>, request: Request, next: Next) -> Response {
     let mut response = match hosts.refused(request.method(), request.headers()) {
-        Some(why) => Found::Refused(why).into_response(),
+        Some(why) => PageResponse::Refused(why).into_response(),
         None => next.run(request).await,
     };
     let headers = response.headers_mut();

@@ -1,7 +1,7 @@
 //! The runs of a folder, read once: a file is read again when its size or its time of change differ, or while its run goes on.
 
 use crate::commands::runs;
-use kdyno_report::judged::Judged;
+use kdyno_report::judged::RunAnswer;
 use kdyno_store::{RunList, RunSummary, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// What shows whether a file changed.
-type Stamp = (u64, Option<SystemTime>);
+type FileStamp = (u64, Option<SystemTime>);
 
 /// What is known of a run.
 #[derive(Debug)]
-struct Known {
-    stamp: Stamp,
+struct KnownRun {
+    stamp: FileStamp,
     run: RunSummary,
-    answer: Option<Judged>,
+    answer: Option<RunAnswer>,
 }
 
 /// The folder with what is known of it.
 #[derive(Debug)]
 pub(super) struct Library {
     folder: PathBuf,
-    known: Mutex<BTreeMap<PathBuf, Known>>,
+    known: Mutex<BTreeMap<PathBuf, KnownRun>>,
 }
 
 impl Library {
@@ -46,7 +46,7 @@ impl Library {
                 _ => {
                     let run = kdyno_store::summary(path)?;
                     let answer = runs::answer(&run);
-                    Known { stamp, run, answer }
+                    KnownRun { stamp, run, answer }
                 }
             };
             let run = of_run.run.clone();
@@ -56,7 +56,7 @@ impl Library {
     }
 
     /// What the answer of a run of the last list came to.
-    pub(super) fn answer(&self, path: &Path) -> Option<Judged> {
+    pub(super) fn answer(&self, path: &Path) -> Option<RunAnswer> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get(path)?.answer
     }
 
@@ -71,6 +71,6 @@ impl Library {
     }
 }
 
-fn stamp(path: &Path) -> Stamp {
+fn stamp(path: &Path) -> FileStamp {
     std::fs::metadata(path).map_or((0, None), |found| (found.len(), found.modified().ok()))
 }

@@ -13,7 +13,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use library::Library;
-use pages::{Found, Site};
+use pages::{PageResponse, Site};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What is served, and to whom.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub(crate) struct ServeOptions {
     /// The folder of run files.
     pub(crate) folder: PathBuf,
     /// Names, in addition to this host's own, under which a proxy reaches it.
@@ -38,7 +38,7 @@ pub(crate) struct Served {
 ///
 /// # Errors
 /// There is no runtime to be had.
-pub(crate) fn until(listener: TcpListener, served: Served, stop: &AtomicBool) -> Result<(), Failure> {
+pub(crate) fn until(listener: TcpListener, served: ServeOptions, stop: &AtomicBool) -> Result<(), Failure> {
     let failed = |why: std::io::Error| Failure::tool(format!("cannot serve: {why}"));
     listener.set_nonblocking(true).map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -72,7 +72,7 @@ fn router(site: Arc<Site>, hosts: &[String]) -> Router {
         .route("/compare", get(pages::compare))
         .route("/course", get(pages::course))
         .route("/export/{format}/{file}", get(pages::export))
-        .fallback(|| async { Found::Nothing("there is no such page".to_owned()) })
+        .fallback(|| async { PageResponse::Nothing("there is no such page".to_owned()) })
         .layer(from_fn_with_state(hosts, guarded::check))
         .with_state(site)
 }

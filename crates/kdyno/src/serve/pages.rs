@@ -3,7 +3,7 @@
 use super::library::Library;
 use crate::cli::ExportFormat;
 use crate::commands::{export, runs, stored_runs};
-use crate::evidence::{Evidence, file_name};
+use crate::evidence::{RunEvidence, file_name};
 use crate::failure::{Exit, Failure};
 use crate::moment;
 use axum::extract::{Path, Query, State};
@@ -14,7 +14,7 @@ use kdyno_model::metric::Address;
 use kdyno_report::beside;
 use kdyno_report::course::{self, CourseRun};
 use kdyno_report::html::served::{self, CoursePage, ListPage, ListedRun};
-use kdyno_report::judged::Judged;
+use kdyno_report::judged::RunAnswer;
 use kdyno_store::RunSummary;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Site {
 
 /// What an address comes to.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum PageResponse {
     /// A page.
     Page(String),
     /// The page of a run that goes on, with when to ask for it again.
@@ -66,7 +66,7 @@ pub(super) enum Found {
     Failed(Failure),
 }
 
-impl IntoResponse for Found {
+impl IntoResponse for PageResponse {
     fn into_response(self) -> Response {
         let page = |status: StatusCode, message: &str, hint: &str| {
             (status, Html(served::failure(message, hint))).into_response()
@@ -101,28 +101,31 @@ impl IntoResponse for Found {
     }
 }
 
-impl From<Failure> for Found {
+impl From<Failure> for PageResponse {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }
 }
 
 /// Makes a page on a thread that may block.
-async fn made(site: Arc<Site>, make: impl FnOnce(&Site) -> Result<Found, Found> + Send + 'static) -> Found {
+async fn made(
+    site: Arc<Site>,
+    make: impl FnOnce(&Site) -> Result<PageResponse, PageResponse> + Send + 'static,
+) -> PageResponse {
     // It is never closed.
     let _place = site.places.acquire().await;
     let by = Arc::clone(&site);
     match tokio::task::spawn_blocking(move || make(&by)).await {
         Ok(found) => found.unwrap_or_else(|other| other),
-        Err(_) => Found::Failed(Failure::tool("a defect of kdyno: the page could not be made")),
+        Err(_) => PageResponse::Failed(Failure::tool("a defect of kdyno: the page could not be made")),
     }
 }
 
 /// What follows the question mark of an address; of a name that occurs twice the last.
-type Asked = Query<HashMap<String, String>>;
+type PageQuery = Query<HashMap<String, String>>;
 
 /// All runs.
-pub(super) async fn list(State(site): State<Arc<Site>>, Query(asked): Asked) -> Found {
+pub(super) async fn list(State(site): State<Arc<Site>>, Query(asked): PageQuery) -> PageResponse {
     made(site, move |site| {
         let list = site.library.list().map_err(Failure::from)?;
         let of = |name: &str| asked.get(name).map(String::as_str).filter(|value| !value.is_empty());
@@ -135,12 +138,17 @@ pub(super) async fn list(State(site): State<Arc<Site>>, Query(asked): Asked) -> 
         let unreadable = list.unreadable.iter().map(|(path, why)| (file_name(path), why.to_string()));
         let unreadable: Vec<(String, String)> = unreadable.collect();
         let searched = of("q").unwrap_or_default();
-        Ok(Found::Page(served::list(&ListPage { runs: &listed, unreadable: &unreadable, searched, chosen })))
+        Ok(PageResponse::Page(served::list(&ListPage {
+            runs: &listed,
+            unreadable: &unreadable,
+            searched,
+            chosen,
+        })))
     })
     .await
 }
 
-fn listed(run: &RunSummary, answer: Option<Judged>) -> ListedRun {
+fn listed(run: &RunSummary, answer: Option<RunAnswer>) -> ListedRun {
     ListedRun {
         file: file_name(&run.path),
         started: moment::readable(run.started_unix_ns),
@@ -154,35 +162,35 @@ fn listed(run: &RunSummary, answer: Option<Judged>) -> ListedRun {
 }
 
 /// A run by its file's name.
-fn stored(site: &Site, name: &str) -> Result<RunSummary, Found> {
+fn stored(site: &Site, name: &str) -> Result<RunSummary, PageResponse> {
     let run = site.library.file(name).map_err(Failure::from)?;
-    run.ok_or_else(|| Found::Nothing(format!("there is no run {name} in this folder")))
+    run.ok_or_else(|| PageResponse::Nothing(format!("there is no run {name} in this folder")))
 }
 
 /// A run's page.
-pub(super) async fn run(State(site): State<Arc<Site>>, Path(file): Path<String>) -> Found {
+pub(super) async fn run(State(site): State<Arc<Site>>, Path(file): Path<String>) -> PageResponse {
     made(site, move |site| {
         let run = stored(site, &file)?;
         let began = Instant::now();
-        let evidence = Evidence::read_with_stacks(&run.path)?;
+        let evidence = RunEvidence::read_with_stacks(&run.path)?;
         let page = served::run(&evidence.input());
         if run.end.is_none() && run.live {
-            return Ok(Found::Live(page, RELOAD_MIN.max(began.elapsed() * RELOAD_SHARE)));
+            return Ok(PageResponse::Live(page, RELOAD_MIN.max(began.elapsed() * RELOAD_SHARE)));
         }
-        Ok(Found::Page(page))
+        Ok(PageResponse::Page(page))
     })
     .await
 }
 
 /// Two runs against each other.
-pub(super) async fn compare(State(site): State<Arc<Site>>, Query(mut asked): Asked) -> Found {
+pub(super) async fn compare(State(site): State<Arc<Site>>, Query(mut asked): PageQuery) -> PageResponse {
     let (Some(a), Some(b)) = (asked.remove("a"), asked.remove("b")) else {
-        return Found::Nothing("two runs are compared: /compare?a=FILE&b=FILE".to_owned());
+        return PageResponse::Nothing("two runs are compared: /compare?a=FILE&b=FILE".to_owned());
     };
     made(site, move |site| {
-        let read = |name: &str| -> Result<_, Found> {
+        let read = |name: &str| -> Result<_, PageResponse> {
             let path = stored(site, name)?.path;
-            let evidence = Evidence::read_judged(&path)?;
+            let evidence = RunEvidence::read_judged(&path)?;
             Ok(vec![(path, evidence)])
         };
         let groups = [read(&a)?, read(&b)?];
@@ -191,15 +199,15 @@ pub(super) async fn compare(State(site): State<Arc<Site>>, Query(mut asked): Ask
             runs.map(|(path, run)| CourseRun { file: file_name(path), input: run.input() }).collect();
         let beside = beside::table(&runs);
         let page = stored_runs::against(&groups, |document| served::comparison(document, &beside, [&a, &b]));
-        Ok(Found::Page(page?.0))
+        Ok(PageResponse::Page(page?.0))
     })
     .await
 }
 
 /// A metric over the runs of a scenario.
-pub(super) async fn course(State(site): State<Arc<Site>>, Query(mut asked): Asked) -> Found {
+pub(super) async fn course(State(site): State<Arc<Site>>, Query(mut asked): PageQuery) -> PageResponse {
     let Some(scenario) = asked.remove("scenario") else {
-        return Found::Nothing(
+        return PageResponse::Nothing(
             "a course is of a scenario's runs: /course?scenario=NAME&of=METRIC".to_owned(),
         );
     };
@@ -207,17 +215,17 @@ pub(super) async fn course(State(site): State<Arc<Site>>, Query(mut asked): Aske
         let all = site.library.list().map_err(Failure::from)?.runs;
         let of_scenario: Vec<RunSummary> = all.into_iter().filter(|run| run.scenario == scenario).collect();
         let newest = &of_scenario[of_scenario.len().saturating_sub(COURSE_RUNS_MAX)..];
-        let read = |run: &RunSummary| Ok((file_name(&run.path), Evidence::read_judged(&run.path)?));
+        let read = |run: &RunSummary| Ok((file_name(&run.path), RunEvidence::read_judged(&run.path)?));
         let read = newest.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
         if read.is_empty() {
-            return Err(Found::Nothing(format!("there is no run of {scenario} in this folder")));
+            return Err(PageResponse::Nothing(format!("there is no run of {scenario} in this folder")));
         }
         let runs = read.iter().map(|(file, run)| CourseRun { file: file.clone(), input: run.input() });
         let runs: Vec<CourseRun<'_>> = runs.collect();
         let known: Vec<String> = stored_runs::metrics(&runs).into_iter().collect();
         let typed = asked.get("of").map_or("", |of| of.trim());
         let table = Address::parse(typed).map(|of| course::table(&of, &runs));
-        Ok(Found::Page(served::course(&CoursePage {
+        Ok(PageResponse::Page(served::course(&CoursePage {
             of: typed,
             scenario: &scenario,
             known: &known,
@@ -231,9 +239,9 @@ pub(super) async fn course(State(site): State<Arc<Site>>, Query(mut asked): Aske
 pub(super) async fn export(
     State(site): State<Arc<Site>>,
     Path((format, file)): Path<(String, String)>,
-) -> Found {
+) -> PageResponse {
     made(site, move |site| {
-        let nothing = || Found::Nothing(format!("runs are not exported as {format} here"));
+        let nothing = || PageResponse::Nothing(format!("runs are not exported as {format} here"));
         let format_of = ExportFormat::from_str(&format, false).map_err(|_| nothing())?;
         let (ending, kind) = match format_of {
             ExportFormat::Json => ("json", "application/json"),
@@ -251,9 +259,9 @@ pub(super) async fn export(
             }
         };
         let run = stored(site, &file)?;
-        let content = export::of_evidence(&Evidence::read(&run.path)?, format_of)?;
+        let content = export::of_evidence(&RunEvidence::read(&run.path)?, format_of)?;
         let stem = run.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Found::File(format!("{stem}.{ending}"), kind, content))
+        Ok(PageResponse::File(format!("{stem}.{ending}"), kind, content))
     })
     .await
 }

@@ -1,7 +1,7 @@
 //! Files of pages: a run, a comparison, a search, a document, hostile texts, a run with nothing known.
 
-use crate::common::Place;
-use crate::fixture::{Ends, Run, comparison, run, run_of_texts, search};
+use crate::common::TestFolder;
+use crate::fixture::{ComparisonEnd, RunFixture, comparison, run, run_of_texts, search};
 use crate::node::{Page, file_url, look_at};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::plan::Depth;
@@ -11,12 +11,12 @@ use kdyno_report::html::page;
 /// What must be text wherever it comes from.
 const HOSTILE: &str = "<script>alert('x')</script><img src=x onerror=alert(1)>\"&";
 
-fn hostile() -> Run {
+fn hostile() -> RunFixture {
     run_of_texts(|| HOSTILE.to_owned())
 }
 
 /// The page of a run that was cut off before anything was known of it.
-fn nothing_known() -> Run {
+fn nothing_known() -> RunFixture {
     let mut run = run();
     run.sessions[0].1 = None;
     (run.findings, run.series, run.trials) = (vec![], vec![], vec![]);
@@ -24,7 +24,7 @@ fn nothing_known() -> Run {
     run
 }
 
-fn document(title: &str, runs: &[Run]) -> String {
+fn document(title: &str, runs: &[RunFixture]) -> String {
     let front = format!(
         "---\ntitle: {title}\ndate: 2026-11-27\nauthors: A, B\n---\n\n## Why\n\nWe *asked*. {title}\n"
     );
@@ -36,8 +36,8 @@ fn document(title: &str, runs: &[Run]) -> String {
 
 #[test]
 fn files_of_pages_pass_in_a_browser() {
-    let place = Place::new();
-    let compared = || comparison(Ends::Worse, Depth::Verdict);
+    let place = TestFolder::new();
+    let compared = || comparison(ComparisonEnd::Worse, Depth::Verdict);
     let found = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
     let pages = [
         ("run", page(&run().input()), "Over time"),

@@ -1,6 +1,6 @@
 //! Pages of runs that were measured, on a null broker: the file of one, and what `kdyno serve` shows of them.
 
-use crate::common::{Place, RUN_DEADLINE, Running, ran};
+use crate::common::{RUN_DEADLINE, Running, TestFolder, ran};
 use crate::node::{Page, file_url, look_at, passes};
 use rustix::process::Signal;
 use serde_json::json;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 const QUESTION: &str = "What does <script>alert('linger')</script> cost?";
 
-fn scenario(place: &Place) -> String {
+fn scenario(place: &TestFolder) -> String {
     let text = format!(
         "kdyno: 1\nid: linger\nquestion: \"{QUESTION}\"\nsystem: {{kafka: null-broker}}\n\
          params: {{linger: 0ms, dur: 2s}}\nvary: {{linger: [0ms, 5ms]}}\ntopics: {{perf: {{partitions: 2}}}}\n\
@@ -19,14 +19,14 @@ fn scenario(place: &Place) -> String {
     place.file("linger.yaml", &text).to_str().expect("plain path").to_owned()
 }
 
-fn run<'a>(place: &'a Place, more: &[&str]) -> Running<'a> {
+fn run<'a>(place: &'a TestFolder, more: &[&str]) -> Running<'a> {
     let scenario = scenario(place);
     place.start(place.command(&[&["run", scenario.as_str(), "--share"], more].concat()))
 }
 
 #[test]
 fn measured_runs_pass_in_a_browser_as_files_and_served_while_they_go_on_and_later() {
-    let place = Place::new();
+    let place = TestFolder::new();
     ran(&run(&place, &["--set", "linger=0ms"]).wait(RUN_DEADLINE));
     let a = place.run_file();
     place.file("kdyno-runs/garbage.kdyno", "this is no run file");

@@ -1,6 +1,6 @@
 //! The programs of `web/tests`, which Node runs.
 
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,13 +55,13 @@ pub fn folder() -> PathBuf {
 }
 
 /// Looks at pages; fails with what is wrong with them.
-pub fn look_at(place: &Place, pages: &[Page]) {
+pub fn look_at(place: &TestFolder, pages: &[Page]) {
     let pages: Vec<Value> = pages.iter().map(Page::told).collect();
     passes(place, "pages.mjs", &json!({"pages": pages}));
 }
 
 /// Runs a program of `web/tests` with this to do; fails when it does, with what it said.
-pub fn passes(place: &Place, program: &str, job: &Value) {
+pub fn passes(place: &TestFolder, program: &str, job: &Value) {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
     assert!(web.join("node_modules/playwright-core").is_dir(), "npm's packages are missing in web/\n{HINT}");
     let mut job = job.clone();

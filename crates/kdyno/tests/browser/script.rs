@@ -1,6 +1,6 @@
 //! What the script of the pages adds to them.
 
-use crate::common::Place;
+use crate::common::TestFolder;
 use crate::fixture::{many, run};
 use crate::node::{HINT, file_url, passes};
 use kdyno_report::html::{SCRIPT, page};
@@ -9,7 +9,7 @@ use serde_json::json;
 #[test]
 fn the_script_does_what_it_is_for() {
     assert!(!SCRIPT.is_empty(), "this kdyno was built without the script of its pages\n{HINT}");
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = |name: &str, text: String| file_url(&place.file(name, &text));
     let job = json!({
         "run": file("run.html", page(&run().input())),

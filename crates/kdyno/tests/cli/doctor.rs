@@ -1,11 +1,11 @@
 //! `kdyno doctor` of this host and of scenarios: forms of output, exit codes, a script that a shell reads.
 
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use rustix::process::Signal;
 use serde_json::Value;
 
 /// All advice in the JSON form of what was asked.
-fn advice(place: &Place, args: &[&str]) -> Vec<Value> {
+fn advice(place: &TestFolder, args: &[&str]) -> Vec<Value> {
     let said = place.kdyno(&[&["doctor", "--json"], args].concat());
     assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
     let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
@@ -20,7 +20,7 @@ fn find<'a>(all: &'a [Value], of: &str, setting: &str) -> &'a Value {
 
 #[test]
 fn this_host_is_held_against_what_the_kernel_says() {
-    let all = advice(&Place::new(), &[]);
+    let all = advice(&TestFolder::new(), &[]);
     let map_count = find(&all, "host", "vm.max_map_count");
     let now = std::fs::read_to_string("/proc/sys/vm/max_map_count").expect("/proc");
     assert_eq!(map_count["current"], now.trim());
@@ -30,7 +30,7 @@ fn this_host_is_held_against_what_the_kernel_says() {
 
 #[test]
 fn the_exit_code_is_that_of_high_severity_alone() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = place.kdyno(&["doctor", "--json"]);
     let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
     let all = document["advice"].as_array().expect("a list");
@@ -52,7 +52,7 @@ fn the_exit_code_is_that_of_high_severity_alone() {
 
 #[test]
 fn the_script_is_one_that_a_shell_reads_and_that_does_nothing_unasked() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = place.kdyno(&["doctor", "--script"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let path = place.file("changes.sh", &said.stdout);
@@ -66,7 +66,7 @@ fn the_script_is_one_that_a_shell_reads_and_that_does_nothing_unasked() {
 
 #[test]
 fn no_name_or_value_adds_a_command_to_the_script() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let cases = r#"cases: [{note: "a\necho INJECTED #", replicas: 1}, {note: b, replicas: 3}]"#;
     let scenario = SCENARIO
         .replace("params: {replicas: 3}", "params: {replicas: 3, note: plain}")
@@ -88,7 +88,7 @@ fn no_name_or_value_adds_a_command_to_the_script() {
 
 #[test]
 fn what_a_scenario_sets_for_all_its_brokers_holds_for_its_topics() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let with = SCENARIO.replace("config: {", "config: {min.insync.replicas: 2, ");
     let path = place.file("careful.yaml", &with);
     let all = advice(&place, &[path.to_str().expect("plain path")]);
@@ -99,7 +99,7 @@ fn what_a_scenario_sets_for_all_its_brokers_holds_for_its_topics() {
 /// One heap that is larger than this host's memory, and sessions into which two heartbeats fit.
 #[test]
 fn a_heap_beyond_the_memory_and_slow_heartbeats_are_told() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let memory = std::fs::read_to_string("/proc/meminfo").expect("/proc");
     let kib = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")).expect("a total");
     let kib: u64 = kib.trim().trim_end_matches(" kB").parse().expect("a number");
@@ -120,7 +120,7 @@ fn a_heap_beyond_the_memory_and_slow_heartbeats_are_told() {
 
 #[test]
 fn of_a_null_broker_nothing_is_said_of_replicas() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let null = "kdyno: 1\nid: null\nquestion: How much?\nsystem: {kafka: null-broker}\ntopics: {perf: {partitions: 4, \
                 replicas: 1}}\nload: {writers: {produce: perf, rate: 10/s, value: 100B}}\nphases: {measure: 2s}\n";
     let path = place.file("null.yaml", null);
@@ -148,7 +148,7 @@ show: {rows: [replicas], columns: [writers.acked_per_s]}
 
 #[test]
 fn a_scenario_is_looked_at_before_anything_starts() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = place.file("careless.yaml", SCENARIO);
     let path = path.to_str().expect("plain path");
     let all = advice(&place, &[path]);
@@ -172,7 +172,7 @@ fn a_scenario_is_looked_at_before_anything_starts() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for (args, word) in [
         (&["doctor", "--data", "/no/such/folder"][..], "is no folder"),
         (&["doctor", "--data", "/proc"], "is no folder for data"),
@@ -198,7 +198,7 @@ fn expect_spread(measured: &Value, figures: &[&str]) {
 
 #[test]
 fn a_disk_is_measured_by_a_file_of_which_nothing_stays() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let data = place.path().join("data");
     std::fs::create_dir(&data).expect("a folder");
     let said = place.kdyno(&["doctor", "--measure", "--data", "data", "--json"]);
@@ -215,7 +215,7 @@ fn a_disk_is_measured_by_a_file_of_which_nothing_stays() {
 
 #[test]
 fn the_network_to_another_kdyno_is_measured() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let mut serving = place.start(place.command(&["doctor", "--serve-network", "0"]));
     let address = serving.wait_for_line();
     let address = address.trim();

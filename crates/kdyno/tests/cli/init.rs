@@ -1,6 +1,6 @@
 //! `kdyno init` and `kdyno target init` without a cluster: what is written, what is refused, and that no secret is repeated.
 
-use crate::common::{Place, Said, one_line};
+use crate::common::{ProgramOutput, TestFolder, one_line};
 use std::os::unix::fs::PermissionsExt;
 
 /// Of a cluster that nothing answers for.
@@ -17,17 +17,17 @@ value.serializer=io.acme.AvroSerializer
 retries=0
 ";
 
-fn text(place: &Place, file: &str) -> String {
+fn text(place: &TestFolder, file: &str) -> String {
     std::fs::read_to_string(place.path().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-fn done(said: &Said) {
+fn done(said: &ProgramOutput) {
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
 }
 
 #[test]
 fn a_scenario_is_written_that_runs_as_it_is() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for (load, file) in [("produce", "a.yaml"), ("produce-and-consume", "b.yaml"), ("group", "c.yml")] {
         let said = place.kdyno(&["init", file, "--load", load, "--rate", "2000", "--size", "100"]);
         done(&said);
@@ -44,7 +44,7 @@ fn a_scenario_is_written_that_runs_as_it_is() {
 
 #[test]
 fn what_is_there_is_not_overwritten() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("my.yaml", "mine");
     let said = place.kdyno(&["init"]);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -64,7 +64,7 @@ fn what_is_there_is_not_overwritten() {
 
 #[test]
 fn a_producers_settings_become_those_of_the_load() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("producer.properties", PRODUCER);
     let said = place.kdyno(&["init", "--from", "producer.properties"]);
     done(&said);
@@ -97,7 +97,7 @@ fn a_producers_settings_become_those_of_the_load() {
 
 #[test]
 fn a_properties_file_that_is_none_of_a_producer_is_refused() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("c.properties", "group.id=billing\nauto.offset.reset=earliest\n");
     let said = place.kdyno(&["init", "--local", "--from", "c.properties"]);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -114,7 +114,7 @@ fn a_properties_file_that_is_none_of_a_producer_is_refused() {
 
 #[test]
 fn a_load_beyond_the_targets_caps_is_not_written() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let args = ["init", "--bootstrap-server", "127.0.0.1:1", "--rate", "1M/s"];
     let said = place.kdyno(&args);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -124,7 +124,7 @@ fn a_load_beyond_the_targets_caps_is_not_written() {
 
 #[test]
 fn a_target_refers_to_the_secrets_and_copies_none() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("producer.properties", PRODUCER);
     let said =
         place.kdyno(&["target", "init", "--command-config", "producer.properties", "--name", "company"]);

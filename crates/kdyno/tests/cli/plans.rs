@@ -1,10 +1,10 @@
 //! Every bundled scenario can be planned, in every profile that it names.
 
-use crate::common::Place;
+use crate::common::TestFolder;
 
 #[test]
 fn every_bundled_scenario_is_listed_printed_and_planned() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let list = place.kdyno(&["scenarios"]);
     assert_eq!(list.code, Some(0));
     let names: Vec<&str> = list.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
@@ -25,7 +25,7 @@ fn every_bundled_scenario_is_listed_printed_and_planned() {
 
 #[test]
 fn a_dry_run_says_what_the_host_has_and_what_would_stop_the_run() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("taken", "");
     let said = place.kdyno(&["run", "first-light", "--dry-run", "--out", "taken/runs"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -49,7 +49,7 @@ fn a_dry_run_says_what_the_host_has_and_what_would_stop_the_run() {
 
 #[test]
 fn a_folder_without_kafka_ends_a_dry_run() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let ask = ["compare", "upgrade-check", "--b", "home=nowhere/kafka", "--dry-run"];
     for json in [&[][..], &["--json"]] {
         let said = place.kdyno(&[&ask[..], json].concat());
@@ -60,7 +60,7 @@ fn a_folder_without_kafka_ends_a_dry_run() {
 
 #[test]
 fn the_reports_have_laptop_and_published_profiles() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for name in ["ibm-payload", "ibm-resilient", "ibm-fast", "huawei-rate"] {
         for profile in ["laptop", "published"] {
             let said = place.kdyno(&["run", name, "--profile", profile, "--dry-run", "--json"]);

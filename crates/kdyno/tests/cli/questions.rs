@@ -1,7 +1,7 @@
 //! `compare`, `find`, budgets, gates and `--resume` at the command line: what is planned, and what is refused before
 //! anything starts.
 
-use crate::common::{Place, Said, one_line};
+use crate::common::{ProgramOutput, TestFolder, one_line};
 
 /// A scenario for both questions.
 const SCENARIO: &str = "\
@@ -18,8 +18,8 @@ phases: {warmup: 1s, measure: 2s, drain: auto}
 show: {columns: [writers.acked_per_s, writers.response.p99]}
 ";
 
-fn said(args: &[&str]) -> Said {
-    let place = Place::new();
+fn said(args: &[&str]) -> ProgramOutput {
+    let place = TestFolder::new();
     let path = place.file("small.yaml", SCENARIO);
     let file = path.to_str().expect("plain path").to_owned();
     let args: Vec<&str> = args.iter().map(|arg| if *arg == "FILE" { file.as_str() } else { *arg }).collect();
@@ -105,7 +105,7 @@ fn a_side_that_is_not_named_is_what_the_scenario_says_of_it() {
 
 #[test]
 fn a_patch_is_read_from_its_file() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = place.file("small.yaml", SCENARIO);
     place.file("b.yaml", "load: {writers: {client: {batch.size: 64KiB}}}\n");
     let file = path.to_str().expect("plain path");
@@ -226,7 +226,7 @@ fn what_is_resumed_must_be_there_and_unfinished() {
 
 #[test]
 fn targets_of_cases_are_told_apart_from_targets_of_all() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = place.file("small.yaml", SCENARIO);
     let file = path.to_str().expect("plain path");
     for (target, word) in [("x=1,:t.yaml", "selects no case"), ("gone.yaml", "gone.yaml")] {
@@ -241,15 +241,15 @@ fn targets_of_cases_are_told_apart_from_targets_of_all() {
 #[test]
 fn the_help_tells_exit_codes_and_gates() {
     for command in ["run", "compare", "find"] {
-        let help = Place::new().kdyno(&[command, "--help"]).stdout;
+        let help = TestFolder::new().kdyno(&[command, "--help"]).stdout;
         for word in ["Exit codes", "--gate", "--budget", "--resume", "--junit", "--format"] {
             assert!(help.contains(word), "{command}: no {word:?} in: {help}");
         }
     }
-    let help = Place::new().kdyno(&["find", "--help"]).stdout;
+    let help = TestFolder::new().kdyno(&["find", "--help"]).stdout;
     let help = one_line(&help);
     assert!(help.contains("5, with --gate strict (else 0): loads met them and none was confirmed"), "{help}");
-    let help = Place::new().kdyno(&["compare", "--help"]).stdout;
+    let help = TestFolder::new().kdyno(&["compare", "--help"]).stdout;
     for word in ["--before", "--after", "--course", "--quick", "no verdict"] {
         assert!(help.contains(word), "no {word:?} in: {help}");
     }

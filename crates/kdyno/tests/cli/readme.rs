@@ -1,6 +1,6 @@
 //! What README and the guides say to type works as it is written there.
 
-use crate::common::{Place, one_line};
+use crate::common::{TestFolder, one_line};
 use std::path::Path;
 
 /// README and every guide, one text.
@@ -48,7 +48,7 @@ fn shown(line: &str) -> String {
 
 #[test]
 fn commands_that_start_nothing_run_as_written() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let blocks = blocks("");
     let commands = blocks.lines().filter_map(|line| line.strip_prefix("kdyno "));
     let commands: Vec<&str> = commands.map(|line| line.split('#').next().unwrap_or("").trim()).collect();
@@ -65,7 +65,7 @@ fn commands_that_start_nothing_run_as_written() {
 /// Every other command of theirs that measures is planned as it is written.
 #[test]
 fn commands_that_measure_are_planned_as_written() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("mine.yaml", &shown("id: mine"));
     place.file("orders.yaml", &shown("id: orders"));
     place.file("billing.yaml", &shown("id: billing"));
@@ -102,7 +102,7 @@ fn words(line: &str) -> Vec<&str> {
 
 #[test]
 fn the_target_file_shown_is_read() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let target = place.file("staging.yaml", &shown("target: staging"));
     place.file("staging.properties", "bootstrap.servers=127.0.0.1:9092\n");
     let scenario = place.file(
@@ -130,7 +130,7 @@ fn the_target_file_shown_is_read() {
 
 #[test]
 fn the_scenario_shown_asks_what_is_said_of_it() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("mine.yaml", &shown("id: mine"));
     let said = place.kdyno(&["compare", "./mine.yaml", "--dry-run"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -142,7 +142,7 @@ fn the_scenario_shown_asks_what_is_said_of_it() {
 /// The load shown with Kafka's own Java client, with the rest of a scenario around it.
 #[test]
 fn the_load_with_a_java_client_is_planned_as_written() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let load = blocks_of("yaml").into_iter().find(|block| block.contains("driver: java")).expect("a load");
     let scenario = format!(
         "kdyno: 1\nid: java\nquestion: Does it work?\nsystem: {{kafka: newest}}\ntopics: {{orders: {{partitions: 2}}}}\n\
@@ -157,7 +157,7 @@ fn the_load_with_a_java_client_is_planned_as_written() {
 /// Users and jobs of kdyno's own, in place of the load of the scenario that is shown before them.
 #[test]
 fn users_and_jobs_are_planned_as_written() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let load = blocks_of("yaml").into_iter().find(|block| block.contains("users: 25")).expect("a load");
     place.file("records.mrc", "a record");
     let scenario = format!(

@@ -1,7 +1,7 @@
 //! What is typed otherwise than kdyno has it: bare numbers, options by the environment, words of other tools, files with
 //! several mistakes or of another kind.
 
-use crate::common::{Place, QUICKLY, Said, one_line};
+use crate::common::{ProgramOutput, QUICKLY, TestFolder, one_line};
 
 const SCENARIO: &str = "\
 kdyno: 1
@@ -18,12 +18,12 @@ show: {columns: [writers.acked_per_s]}
 ";
 
 /// What is said of a command on a file of the test's own.
-fn said(text: &str, args: &[&str]) -> Said {
+fn said(text: &str, args: &[&str]) -> ProgramOutput {
     said_with(text, args, &[])
 }
 
-fn said_with(text: &str, args: &[&str], variables: &[(&str, &str)]) -> Said {
-    let place = Place::new();
+fn said_with(text: &str, args: &[&str], variables: &[(&str, &str)]) -> ProgramOutput {
+    let place = TestFolder::new();
     place.file("small.yaml", text);
     let mut command = place.command(args);
     command.envs(variables.iter().copied());
@@ -32,7 +32,7 @@ fn said_with(text: &str, args: &[&str], variables: &[(&str, &str)]) -> Said {
     said
 }
 
-fn refused(said: &Said, words: &[&str]) {
+fn refused(said: &ProgramOutput, words: &[&str]) {
     assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
     for word in words {
         assert!(said.stderr.contains(word), "no {word:?} in: {}", said.stderr);
@@ -130,7 +130,7 @@ fn at_most_twenty_mistakes_are_printed() {
 #[test]
 fn a_file_that_is_no_scenario_is_named_for_what_it_is() {
     let of = |name: &str, text: &str, words: &[&str]| {
-        let place = Place::new();
+        let place = TestFolder::new();
         place.file(name, text);
         let said = place.kdyno(&["run", name]);
         refused(&said, words);
@@ -179,7 +179,7 @@ fn what_others_call_it_leads_on() {
 
 #[test]
 fn folders_of_runs_are_typed_alike() {
-    let place = Place::new();
+    let place = TestFolder::new();
     std::fs::create_dir(place.path().join("mine")).expect("a folder");
     for args in [&["runs", "mine"][..], &["runs", "--dir", "mine"]] {
         let said = place.kdyno(args);

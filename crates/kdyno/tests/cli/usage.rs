@@ -1,6 +1,6 @@
 //! Mistakes at the command line: what is said, and that the exit code is 2 and nothing was started.
 
-use crate::common::{Place, Said};
+use crate::common::{ProgramOutput, TestFolder};
 
 /// A scenario that is right; tests break one thing of it.
 const SCENARIO: &str = "\
@@ -17,7 +17,7 @@ phases: {warmup: 1s, measure: $dur, drain: auto}
 show: {rows: [brokers], columns: [writers.acked_per_s]}
 ";
 
-fn refused(said: &Said, words: &[&str]) {
+fn refused(said: &ProgramOutput, words: &[&str]) {
     assert_eq!(said.code, Some(2), "{said:?}");
     assert_eq!(said.stdout, "", "data for a mistake: {said:?}");
     for word in words {
@@ -26,8 +26,8 @@ fn refused(said: &Said, words: &[&str]) {
 }
 
 /// Plans a changed scenario; returns what was said and makes sure that nothing was left.
-fn planned(from: &str, to: &str) -> Said {
-    let place = Place::new();
+fn planned(from: &str, to: &str) -> ProgramOutput {
+    let place = TestFolder::new();
     assert!(SCENARIO.contains(from), "the test means a line that is there");
     let path = place.file("small.yaml", &SCENARIO.replace(from, to));
     let said = place.kdyno(&["run", path.to_str().expect("plain path")]);
@@ -38,14 +38,14 @@ fn planned(from: &str, to: &str) -> Said {
 
 #[test]
 fn no_command_prints_the_help_and_fails() {
-    let said = Place::new().kdyno(&[]);
+    let said = TestFolder::new().kdyno(&[]);
     assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("Usage: kdyno"), "{said:?}");
 }
 
 #[test]
 fn help_names_every_command_and_gives_examples() {
-    let said = Place::new().kdyno(&["--help"]);
+    let said = TestFolder::new().kdyno(&["--help"]);
     assert_eq!(said.code, Some(0));
     for word in [
         "run",
@@ -65,13 +65,13 @@ fn help_names_every_command_and_gives_examples() {
         let shown = said.stdout.lines().any(|line| line.trim_start().starts_with(hidden));
         assert!(!shown, "{hidden} is not for users");
     }
-    let bench = Place::new().kdyno(&["bench-load"]);
+    let bench = TestFolder::new().kdyno(&["bench-load"]);
     assert_eq!(bench.code, Some(2), "benchmarks are no commands of the program: {bench:?}");
 }
 
 #[test]
 fn the_version_is_printed_with_the_commit_of_a_checkout() {
-    let said = Place::new().kdyno(&["--version"]);
+    let said = TestFolder::new().kdyno(&["--version"]);
     let version = said.stdout.trim().strip_prefix("kdyno ").expect("the program's name");
     let plain = env!("CARGO_PKG_VERSION");
     let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.git");
@@ -88,13 +88,13 @@ fn the_version_is_printed_with_the_commit_of_a_checkout() {
 
 #[test]
 fn the_help_of_export_says_where_its_columns_are_told() {
-    let said = Place::new().kdyno(&["export", "--help"]);
+    let said = TestFolder::new().kdyno(&["export", "--help"]);
     assert!(said.stdout.contains("docs/reference/csv.md"), "{said:?}");
 }
 
 #[test]
 fn commands_of_other_tools_are_told_what_does_the_same_here() {
-    let kdyno = |args: &[&str]| Place::new().kdyno(args);
+    let kdyno = |args: &[&str]| TestFolder::new().kdyno(args);
     refused(&kdyno(&["list"]), &["unrecognized subcommand 'list'", "`kdyno runs` lists runs"]);
     assert!(!kdyno(&["list"]).stderr.contains("cluster'"), "it looks alike and is something else");
     refused(&kdyno(&["validate", "x.yaml"]), &["`kdyno run FILE --dry-run` checks a scenario"]);
@@ -105,17 +105,17 @@ fn commands_of_other_tools_are_told_what_does_the_same_here() {
 
 #[test]
 fn an_unknown_option_is_refused() {
-    refused(&Place::new().kdyno(&["run", "first-light", "--fast"]), &["error:", "--fast"]);
+    refused(&TestFolder::new().kdyno(&["run", "first-light", "--fast"]), &["error:", "--fast"]);
 }
 
 #[test]
 fn set_needs_a_name_and_a_value() {
-    refused(&Place::new().kdyno(&["run", "first-light", "--set", "brokers"]), &["NAME=VALUE"]);
+    refused(&TestFolder::new().kdyno(&["run", "first-light", "--set", "brokers"]), &["NAME=VALUE"]);
 }
 
 #[test]
 fn what_a_set_value_breaks_is_named_by_its_option() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = place.file("small.yaml", SCENARIO);
     let file = path.to_str().expect("plain path");
     let run = |set: &str| place.kdyno(&["run", file, "--dry-run", "--set", set]);
@@ -130,7 +130,7 @@ fn what_a_set_value_breaks_is_named_by_its_option() {
 
 #[test]
 fn a_bundled_name_means_the_bundled_scenario_also_beside_a_file_of_that_name() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("first-light", SCENARIO);
     place.file("mine", SCENARIO);
     let said = place.kdyno(&["run", "first-light", "--dry-run"]);
@@ -151,7 +151,7 @@ fn a_bundled_name_means_the_bundled_scenario_also_beside_a_file_of_that_name() {
 
 #[test]
 fn a_dry_run_without_a_home_tells_the_plan_and_what_is_missing() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for json in [&[][..], &["--json"]] {
         let mut command = place.command(&[&["run", "first-light", "--dry-run"], json].concat());
         command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env_remove("XDG_STATE_HOME");
@@ -165,7 +165,7 @@ fn a_dry_run_without_a_home_tells_the_plan_and_what_is_missing() {
 
 #[test]
 fn a_cluster_that_cannot_be_is_refused_before_anything_is_fetched() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let up = |args: &[&str]| {
         let mut command = place.command(&[&["cluster", "up"], args].concat());
         command.env("XDG_CACHE_HOME", place.path().join("cache"));
@@ -188,7 +188,7 @@ fn a_cluster_that_cannot_be_is_refused_before_anything_is_fetched() {
 
 #[test]
 fn a_standing_system_whose_logs_cannot_fit_is_not_started() {
-    let place = Place::new();
+    let place = TestFolder::new();
     // 30 000 replicas of 80 MiB: 2.5 TB.
     let text = SCENARIO.replace("brokers: 1,", "brokers: 3,");
     let text = text.replace("partitions: 2, replicas: 1", "partitions: 10000, replicas: 3");
@@ -207,7 +207,7 @@ fn a_standing_system_whose_logs_cannot_fit_is_not_started() {
 
 #[test]
 fn a_target_file_is_printed_only_for_what_stands() {
-    let said = Place::new().kdyno(&["cluster", "target", "gone"]);
+    let said = TestFolder::new().kdyno(&["cluster", "target", "gone"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
     assert!(said.stderr.contains("no cluster named gone is running"), "{said:?}");
 }
@@ -222,7 +222,7 @@ fn kraft_that_cannot_replicate_is_refused() {
 
 #[test]
 fn an_address_that_is_none_is_refused_before_anything_is_tried() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for wrong in ["garbage", "host:", "host:0", "host:99999", "::1:9092", "ok:9092,other", "a b:1", ""] {
         let said = place.kdyno(&["quick", "--bootstrap-server", wrong]);
         refused(&said, &["error: --bootstrap-server: `", "is not HOST:PORT", "hint: HOST:PORT", "brackets"]);
@@ -232,14 +232,14 @@ fn an_address_that_is_none_is_refused_before_anything_is_tried() {
 #[test]
 fn an_unknown_scenario_names_the_nearest_one() {
     refused(
-        &Place::new().kdyno(&["run", "first-lihgt"]),
+        &TestFolder::new().kdyno(&["run", "first-lihgt"]),
         &["error: there is no bundled scenario `first-lihgt`", "hint:", "`first-light`"],
     );
 }
 
 #[test]
 fn a_missing_file_is_told_with_where_it_was_sought_and_what_is_there() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.file("orders.yaml", SCENARIO);
     place.file("order.txt", "the name alone is nearer");
     let sought = |file: &str| format!("error: there is no scenario {}\n", place.path().join(file).display());
@@ -294,21 +294,21 @@ fn a_topic_without_partitions_is_refused() {
 #[test]
 fn an_unknown_parameter_is_refused() {
     refused(
-        &Place::new().kdyno(&["run", "first-light", "--dry-run", "--set", "borkers=1"]),
+        &TestFolder::new().kdyno(&["run", "first-light", "--dry-run", "--set", "borkers=1"]),
         &["borkers", "hint:"],
     );
 }
 
 #[test]
 fn a_run_that_is_not_there_is_named() {
-    let place = Place::new();
+    let place = TestFolder::new();
     refused(&place.kdyno(&["show", "latest"]), &["error: there is no run in"]);
     refused(&place.kdyno(&["export", "2020", "--format", "json"]), &["error: there is no run `2020`"]);
 }
 
 #[test]
 fn a_file_that_is_no_run_is_a_mistake() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = place.file("text.kdyno", "this is no run file, but long enough to be looked at closely\n");
     let said = place.kdyno(&["show", path.to_str().expect("plain path")]);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -317,7 +317,7 @@ fn a_file_that_is_no_run_is_a_mistake() {
 
 #[test]
 fn an_empty_folder_has_no_runs() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = place.kdyno(&["runs"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
     assert_eq!(place.kdyno(&["runs", "--json"]).stdout.trim(), "[]");
@@ -327,7 +327,7 @@ fn an_empty_folder_has_no_runs() {
 #[test]
 fn completions_are_printed_for_each_shell() {
     for shell in ["bash", "zsh", "fish"] {
-        let said = Place::new().kdyno(&["completions", shell]);
+        let said = TestFolder::new().kdyno(&["completions", shell]);
         assert_eq!(said.code, Some(0));
         assert!(said.stdout.contains("kdyno"), "{shell}");
     }
@@ -335,7 +335,7 @@ fn completions_are_printed_for_each_shell() {
 
 #[test]
 fn each_command_has_a_manual_page() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = place.kdyno(&["man", "man/man1"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let page =
@@ -352,7 +352,7 @@ fn each_command_has_a_manual_page() {
 #[test]
 fn the_schemas_are_json() {
     for of in ["scenario", "target", "run", "doctor"] {
-        let said = Place::new().kdyno(&["schema", of]);
+        let said = TestFolder::new().kdyno(&["schema", of]);
         let schema: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
         assert!(schema.get("$schema").is_some(), "{of}");
     }
@@ -360,7 +360,7 @@ fn the_schemas_are_json() {
 
 #[test]
 fn a_schema_is_written_where_one_says() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let printed = place.kdyno(&["schema"]).stdout;
     let said = place.kdyno(&["schema", "scenario", "--write", "a.schema.json"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
@@ -371,7 +371,7 @@ fn a_schema_is_written_where_one_says() {
 
 #[test]
 fn a_closed_pipe_is_no_failure() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let binary = env!("CARGO_BIN_EXE_kdyno");
     let mut shell = std::process::Command::new("bash");
     shell.args(["-c", &format!("set -o pipefail; '{binary}' scenarios ibm-fast | head -n 1")]);
@@ -384,7 +384,7 @@ fn a_closed_pipe_is_no_failure() {
 /// is connected to.
 #[test]
 fn the_drop_in_for_the_consumer_tool_fails_as_that_does() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let run = |args: &[&str]| place.kdyno(&[&["consumer-perf-test"], args].concat());
     let full = ["--bootstrap-server", "127.0.0.1:1", "--topic", "t", "--num-records", "1"];
     for (args, words) in [

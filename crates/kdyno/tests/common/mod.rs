@@ -37,20 +37,20 @@ pub const RUN_DEADLINE: Duration = Duration::from_secs(300);
 
 /// A folder of this test's own: runs, brokers' data and target files lie in it, and every process that a
 /// kdyno in it starts can be recognized by it.
-pub struct Place {
+pub struct TestFolder {
     dir: tempfile::TempDir,
 }
 
 /// How a command ended and what it said.
 #[derive(Debug)]
-pub struct Said {
+pub struct ProgramOutput {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
 /// A run that went to its end. On a host that others use its figures may be invalid: what they are is another question.
-pub fn ran(said: &Said) {
+pub fn ran(said: &ProgramOutput) {
     assert!(matches!(said.code, Some(0 | 6)), "{}\n{}", said.stdout, said.stderr);
 }
 
@@ -95,7 +95,7 @@ fn quick_jvm_of(scenario: &str) -> String {
     format!("[\"{}\"]", quick_jvm(release).join("\", \""))
 }
 
-impl Place {
+impl TestFolder {
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("kdyno-test-").tempdir().expect("a temporary folder");
         std::fs::create_dir(dir.path().join("lock")).expect("a folder for the host's lock");
@@ -146,7 +146,7 @@ impl Place {
     }
 
     /// Runs a command that starts nothing.
-    pub fn kdyno(&self, args: &[&str]) -> Said {
+    pub fn kdyno(&self, args: &[&str]) -> ProgramOutput {
         self.start(self.command(args)).wait(QUICKLY)
     }
 
@@ -219,7 +219,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         // Only after a failure is something left; it is ended by its id before its folder goes.
         for (pid, _) in self.processes(0) {
@@ -230,7 +230,7 @@ impl Drop for Place {
 
 /// A kdyno that runs.
 pub struct Running<'a> {
-    place: &'a Place,
+    place: &'a TestFolder,
     child: Child,
     stdout: PathBuf,
     stderr: PathBuf,
@@ -295,7 +295,7 @@ impl Running<'_> {
     }
 
     /// Waits for the end; a kdyno that does not end in time is killed and fails the test.
-    pub fn wait(mut self, deadline: Duration) -> Said {
+    pub fn wait(mut self, deadline: Duration) -> ProgramOutput {
         match self.ended_within(deadline) {
             Some(status) => self.into_said(status),
             None => panic!("still running after {deadline:?}: {}", self.said(&self.stderr)),
@@ -313,8 +313,12 @@ impl Running<'_> {
         }
     }
 
-    fn into_said(self, status: ExitStatus) -> Said {
-        Said { code: status.code(), stdout: self.said(&self.stdout), stderr: self.said(&self.stderr) }
+    fn into_said(self, status: ExitStatus) -> ProgramOutput {
+        ProgramOutput {
+            code: status.code(),
+            stdout: self.said(&self.stdout),
+            stderr: self.said(&self.stderr),
+        }
     }
 
     fn said(&self, path: &Path) -> String {

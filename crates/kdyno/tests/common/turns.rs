@@ -21,24 +21,24 @@ pub fn beside_any() -> RwLockReadGuard<'static, ()> {
 
 /// For what a busy host delays and does not change: counts, and what happens when something is killed. As many of these run
 /// at once as there are processors, however many threads the program has for its tests.
-pub fn beside_others() -> BesideOthers {
+pub fn beside_others() -> SharedTurn {
     let places = std::thread::available_parallelism().map_or(1, usize::from);
     let at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
     let mut at_work =
         ONE_ENDED.wait_while(at_work, |count| *count >= places).unwrap_or_else(PoisonError::into_inner);
     *at_work += 1;
     drop(at_work);
-    let place = Place;
-    BesideOthers { turn: TURNS.read().unwrap_or_else(PoisonError::into_inner), _place: place }
+    let place = TurnSlot;
+    SharedTurn { turn: TURNS.read().unwrap_or_else(PoisonError::into_inner), _place: place }
 }
 
 /// A turn together with others, until it is dropped.
-pub struct BesideOthers {
+pub struct SharedTurn {
     turn: RwLockReadGuard<'static, ()>,
-    _place: Place,
+    _place: TurnSlot,
 }
 
-impl BesideOthers {
+impl SharedTurn {
     /// For a test whose brokers have started and that only waits from now on, for a small load to end: its processors are free
     /// for another test. None that must be alone begins before it has ended.
     pub fn waits(self) -> RwLockReadGuard<'static, ()> {
@@ -46,9 +46,9 @@ impl BesideOthers {
     }
 }
 
-struct Place;
+struct TurnSlot;
 
-impl Drop for Place {
+impl Drop for TurnSlot {
     fn drop(&mut self) {
         *AT_WORK.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         ONE_ENDED.notify_one();

@@ -1,6 +1,6 @@
 //! Brokers of a stranger: what they say reaches a terminal as text, whatever it would have the terminal do.
 
-use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 use crate::files;
 use kdyno_kafka_server::fake_broker::tcp::spawn;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Right};
@@ -11,14 +11,14 @@ const EVIL: &str = "e\x1b[2J\x1b]0;x\x07\u{9b}1A\u{202e}l";
 
 #[test]
 fn what_brokers_say_moves_no_cursor_and_turns_no_text() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let topics = FakeConfig::new(1).topic(&format!("{EVIL}-a"), 1).topic(&format!("{EVIL}-b"), 1);
     let server = spawn(FakeCluster::new(topics.deny(Right::CreateTopics).words(EVIL))).expect("a cluster");
     let address = server.bootstrap().remove(0);
     let at = ["--bootstrap-server", &address];
     let says = |args: &[&str], shown: &str| {
         let said = place.start(place.command(args)).wait(RUN_DEADLINE);
-        let Said { code, stdout, stderr } = &said;
+        let ProgramOutput { code, stdout, stderr } = &said;
         assert!(*code != Some(0) && stderr.contains(shown), "{shown}: {said:?}");
         let is_bare = |c: char| is_acted_on(c) && !matches!(c, '\n' | '\t');
         assert!(!stdout.contains(is_bare) && !stderr.contains(is_bare), "{said:?}");

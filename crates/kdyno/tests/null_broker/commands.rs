@@ -1,6 +1,6 @@
 //! Load items that are commands: run, timed, parsed; their failures reported; nothing of them left, whatever is killed.
 
-use crate::common::{Place, RUN_DEADLINE, Said, ran, signal};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder, ran, signal};
 use crate::document::{self, Document};
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
@@ -15,14 +15,14 @@ system: {kafka: null-broker}
 topics: {perf-1: {partitions: 2}}
 ";
 
-fn run(place: &Place, scenario: &str, more: &[&str]) -> Said {
+fn run(place: &TestFolder, scenario: &str, more: &[&str]) -> ProgramOutput {
     document::run(place, &format!("{HEAD}{scenario}"), more)
 }
 
 /// All commands of one trial do what they are to, one after the other and next to each other.
 #[test]
 fn commands_are_timed_and_what_they_tell_is_read() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = r#"load:
   told:
     command: 'sleep 0.2; env | grep -E "^(KDYNO_|EXTRA)" | sort > told.txt; test -s "$$KDYNO_CLIENT_PROPERTIES"'
@@ -93,7 +93,7 @@ fail_if: [words.error_share < 40%, told.duration > 60s]
 /// All commands of one trial fail, each in its own way.
 #[test]
 fn each_failure_of_a_command_is_told_and_takes_its_figures_out() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = r#"load:
   code: {command: 'echo one; echo two >&2; exit 3'}
   endless: {command: 'trap "" TERM; sleep 600 & sleep 600; sleep 600', timeout: 2s}
@@ -150,7 +150,7 @@ fn a_run_that_is_killed_leaves_nothing_of_its_commands() {
 phases: {warmup: 0s, measure: 5m}
 "#;
     for whom in ["kdyno", "keeper", "both"] {
-        let place = Place::new();
+        let place = TestFolder::new();
         let path = place.file("commands.yaml", &format!("{HEAD}{scenario}"));
         let args = ["run", path.to_str().expect("plain path"), "--share", "--set", "n=4"];
         let mut running = place.start(place.command(&args));
@@ -182,7 +182,7 @@ phases: {warmup: 0s, measure: 5m}
 
 #[test]
 fn commands_are_judged_in_pairs() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = format!(
         "{HEAD}load:\n  import: {{command: ['sleep', '0.$n']}}\n\
          phases: {{warmup: 0s, measure: {{until: import, within: 1m}}}}\n\
@@ -200,7 +200,7 @@ fn commands_are_judged_in_pairs() {
 
 #[test]
 fn a_dry_run_shows_what_would_be_run_and_what_is_not_there() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = "load:\n  import: {command: [./import.sh, 'a b', $n], at: 1s, timeout: 30s}\n  writers: {produce: perf-1, rate: 10/s, value: 10B}\nphases: {warmup: 0s, measure: 5s}\n";
     let path = place.file("dry.yaml", &format!("{HEAD}{scenario}"));
     let path = path.to_str().expect("plain path");

@@ -1,7 +1,7 @@
 //! Components: started before the load and ended after it, probed, with each other's addresses; their failures
 //! reported; nothing of them left, whatever is killed.
 
-use crate::common::{Place, RUN_DEADLINE, Said, ran, signal};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder, ran, signal};
 use crate::document::{self, Document};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -21,7 +21,7 @@ load: {writers: {produce: perf, rate: 50/s, value: 10B}}
 phases: {warmup: 0s, measure: 3s}
 ";
 
-fn run(place: &Place, scenario: &str) -> Said {
+fn run(place: &TestFolder, scenario: &str) -> ProgramOutput {
     document::run(place, &format!("{HEAD}{scenario}"), &[])
 }
 
@@ -33,7 +33,7 @@ fn kdyno() -> &'static str {
 /// first by the address that it gets. All of them run before the load, in order.
 #[test]
 fn services_stand_before_the_load_are_told_of_each_other_and_probed() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = format!(
         r#"components:
   web: {{command: '"{kdyno}" serve . --port "$$KDYNO_PORT"', ready: {{http: /}}, stop: {{signal: INT}}}}
@@ -84,7 +84,7 @@ fail_if: [spins.cpu_percent < 5%]
 /// Each way not to get ready: reported with the last lines, the run ends, and what ran before is ended.
 #[test]
 fn a_component_that_is_not_ready_ends_the_run_with_its_last_lines() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for (component, words) in [
         (
             "{command: 'echo one; echo two >&2; exit 3'}",
@@ -120,7 +120,7 @@ fn a_component_that_is_not_ready_ends_the_run_with_its_last_lines() {
 /// reported.
 #[test]
 fn a_component_that_dies_is_told_as_a_broker_is_and_one_that_will_not_end_is_killed() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = format!(
         r#"components:
   dies: {{command: 'echo "my last words"; sleep 1.5; exit 7', ready: {{line: words}}}}
@@ -159,7 +159,7 @@ fn a_run_that_is_killed_leaves_nothing_of_its_components() {
         LOAD.replace("3s", "5m")
     );
     for whom in ["kdyno", "keeper"] {
-        let place = Place::new();
+        let place = TestFolder::new();
         let path = place.file("beside.yaml", &format!("{HEAD}{scenario}"));
         let args = ["run", path.to_str().expect("plain path"), "--share"];
         let mut running = place.start(place.command(&args));
@@ -180,7 +180,7 @@ fn a_run_that_is_killed_leaves_nothing_of_its_components() {
 
 #[test]
 fn services_of_two_sides_are_compared_and_the_pairs_of_one_that_dies_are_lost() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = format!(
         "{HEAD}components: {{service: {{command: 'sleep 600', ready: started}}}}\n\
          load: {{import: {{command: [sleep, '0.2']}}}}\n\
@@ -198,7 +198,7 @@ fn services_of_two_sides_are_compared_and_the_pairs_of_one_that_dies_are_lost() 
 
 #[test]
 fn a_dry_run_shows_what_would_be_started_and_what_is_not_there() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = format!(
         "components:\n  inventory: {{command: [./inventory, 'a b', $n], environment: {{LEVEL: warn}}, ready: {{http: /health}}}}\n{LOAD}"
     );

@@ -1,6 +1,6 @@
 //! PostgreSQL as a component: data, port and password of its own, loaded by a command, read by what it counts.
 
-use crate::common::{Place, RUN_DEADLINE, Said, ran, signal};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder, ran, signal};
 use crate::document::Document;
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
@@ -15,19 +15,19 @@ components: {database: {postgres: {database: library, settings: {max_connections
 ";
 
 /// A place that the user whom root starts the server as may enter.
-fn place() -> Place {
-    let place = Place::new();
+fn place() -> TestFolder {
+    let place = TestFolder::new();
     let open = std::fs::Permissions::from_mode(0o711);
     std::fs::set_permissions(place.path(), open).expect("opened");
     place
 }
 
-fn started(place: &Place, scenario: &str) -> Vec<String> {
+fn started(place: &TestFolder, scenario: &str) -> Vec<String> {
     let path = place.file("databases.yaml", &format!("{HEAD}{scenario}"));
     ["run", path.to_str().expect("plain path"), "--share", "--json"].map(str::to_owned).into()
 }
 
-fn run(place: &Place, scenario: &str) -> Said {
+fn run(place: &TestFolder, scenario: &str) -> ProgramOutput {
     let args = started(place, scenario);
     place.start(place.command(&args.iter().map(String::as_str).collect::<Vec<_>>())).wait(RUN_DEADLINE)
 }

@@ -1,6 +1,6 @@
 //! Users who may do little: the run goes on without what they may not, and says so.
 
-use crate::common::{Place, RUN_DEADLINE, ran};
+use crate::common::{RUN_DEADLINE, TestFolder, ran};
 use crate::{SCENARIO, files, run};
 use kdyno_kafka::admin::Admin;
 use kdyno_kafka_server::fake_broker::tcp::{FakeServer, spawn};
@@ -22,7 +22,7 @@ fn topics(server: &FakeServer) -> Vec<String> {
 
 #[test]
 fn who_may_neither_make_topics_nor_see_settings_loads_one_that_is_there() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let server = denying(&[Right::CreateTopics, Right::DeleteTopics, Right::DescribeConfigs]);
     let files = files(&place, &server.bootstrap()[0], CLUSTER_ID);
     let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
@@ -53,7 +53,7 @@ fn who_may_neither_make_topics_nor_see_settings_loads_one_that_is_there() {
 
 #[test]
 fn who_may_not_delete_topics_is_told_which_stay_and_loads_them_again() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let server = denying(&[Right::DeleteTopics]);
     let files = files(&place, &server.bootstrap()[0], CLUSTER_ID);
     place.file("small.yaml", &format!("{SCENARIO}repeat: 2\n"));

@@ -1,10 +1,10 @@
 //! A run's document as JSON, as `kdyno run --json` prints it.
 
-use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 use serde_json::Value;
 
 /// Runs a scenario to its end, and prints its document.
-pub(crate) fn run(place: &Place, scenario: &str, more: &[&str]) -> Said {
+pub(crate) fn run(place: &TestFolder, scenario: &str, more: &[&str]) -> ProgramOutput {
     let path = place.file("scenario.yaml", scenario);
     let path = path.to_str().expect("plain path");
     place.start(place.command(&[&["run", path, "--share", "--json"], more].concat())).wait(RUN_DEADLINE)
@@ -13,7 +13,7 @@ pub(crate) fn run(place: &Place, scenario: &str, more: &[&str]) -> Said {
 pub(crate) struct Document(pub(crate) Value);
 
 impl Document {
-    pub(crate) fn of(said: &Said) -> Self {
+    pub(crate) fn of(said: &ProgramOutput) -> Self {
         Self(serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}")))
     }
 

@@ -1,6 +1,6 @@
 //! What makes a run red: thresholds and claims, their exit codes, and what JUnit says of them.
 
-use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 use crate::{CLUSTER_ID, NullBroker, files, run};
 use kdyno_kafka_server::fake_broker::tcp::spawn;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
@@ -11,11 +11,11 @@ const NOT_CARRIED: &str = "writers.acked_per_s < 100/s";
 
 /// A run with more in its scenario; the code that it ends with, what it says, and its JUnit file.
 fn gated(
-    place: &Place,
+    place: &TestFolder,
     broker: &NullBroker<'_>,
     scenario: &str,
     more: &[&str],
-) -> (Option<i32>, Said, String) {
+) -> (Option<i32>, ProgramOutput, String) {
     let files = files(place, &broker.address, CLUSTER_ID);
     let text = std::fs::read_to_string(&files[0]).expect("the scenario");
     std::fs::write(&files[0], text + scenario).expect("the scenario");
@@ -28,7 +28,7 @@ fn gated(
 
 #[test]
 fn one_run_is_red_by_its_own_threshold() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let (code, said, junit) = gated(&place, &broker, "", &["--fail-if", CARRIED]);
     assert_eq!(code, Some(3), "{said:?}");
@@ -43,7 +43,7 @@ fn one_run_is_red_by_its_own_threshold() {
 
 #[test]
 fn a_claim_without_an_answer_is_red_unless_the_gate_says_otherwise() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let claim =
         |limit: &str| format!("expect: [{{claim: enough, that: 'writers.acked_per_s >= {limit}'}}]\n");
@@ -61,7 +61,7 @@ fn a_claim_without_an_answer_is_red_unless_the_gate_says_otherwise() {
 
 #[test]
 fn a_quick_look_and_the_drop_ins_take_thresholds_too() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let at = ["--bootstrap-server", broker.address.as_str()];
     let red = |args: &[&str], words: &str| {
@@ -85,7 +85,7 @@ fn a_quick_look_and_the_drop_ins_take_thresholds_too() {
 /// A fake cluster keeps what was written, which the null broker does not, and has groups. It takes its time over each fetch.
 #[test]
 fn the_consumers_drop_in_takes_thresholds_too() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let config = FakeConfig::new(1).topic("t", 1).keep_batches().control_delay_ns(50_000_000);
     let server = spawn(FakeCluster::new(config)).expect("a cluster");
     let at = ["--bootstrap-server", &server.bootstrap()[0], "--topic", "t", "--num-records", "5000"];

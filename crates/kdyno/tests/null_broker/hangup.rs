@@ -1,13 +1,13 @@
 //! A terminal that closes, an ssh session that ends: the run stops cleanly. Under `nohup` it goes on.
 
-use crate::common::{Place, RUN_DEADLINE, Running, ran};
+use crate::common::{RUN_DEADLINE, Running, TestFolder, ran};
 use crate::{CLUSTER_ID, NullBroker, files, terminal};
 use kdyno_kafka::admin::Admin;
 use rustix::process::Signal;
 use std::process::{Command, Stdio};
 
 /// The run was stopped: its evidence is kept and no topic is left on the target.
-fn expect_clean_stop(place: &Place, broker: NullBroker<'_>) {
+fn expect_clean_stop(place: &TestFolder, broker: NullBroker<'_>) {
     let document = place.show();
     assert_eq!(document["status"], "interrupted");
     let events = document["events"].as_array().expect("events");
@@ -21,7 +21,7 @@ fn expect_clean_stop(place: &Place, broker: NullBroker<'_>) {
 }
 
 /// A run by `shell`, which gets its words as arguments.
-fn run<'a>(place: &'a Place, files: &[String; 3], shell: &str, duration: &str) -> Running<'a> {
+fn run<'a>(place: &'a TestFolder, files: &[String; 3], shell: &str, duration: &str) -> Running<'a> {
     let args: Vec<&str> = ["run"].into_iter().chain(files.iter().map(String::as_str)).collect();
     let kdyno = place.command(&[&args[..], &["--share", "--set", duration]].concat());
     // The tests themselves may have been started with the signal ignored.
@@ -40,7 +40,7 @@ fn run<'a>(place: &'a Place, files: &[String; 3], shell: &str, duration: &str) -
 /// The shell and the kernel both report a terminal that closes.
 #[test]
 fn a_hangup_stops_a_run_cleanly_however_often_it_is_told() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let mut running = run(&place, &files, "exec \"$@\"", "dur=60s");
@@ -55,7 +55,7 @@ fn a_hangup_stops_a_run_cleanly_however_often_it_is_told() {
 
 #[test]
 fn a_terminal_that_closes_stops_its_run_cleanly() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let mut running = terminal::run(&place, &files, &["--set", "dur=60s"], "");
@@ -71,7 +71,7 @@ fn a_terminal_that_closes_stops_its_run_cleanly() {
 
 #[test]
 fn under_nohup_a_run_goes_on() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let mut running = run(&place, &files, "trap '' HUP; exec \"$@\"", "dur=3s");

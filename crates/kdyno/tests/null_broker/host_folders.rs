@@ -1,6 +1,6 @@
 //! Folders that users of a host share: what others plant there, who may look into what a run writes, names that break options.
 
-use crate::common::{Place, RUN_DEADLINE, ran};
+use crate::common::{RUN_DEADLINE, TestFolder, ran};
 use crate::{CLUSTER_ID, NullBroker, files, run};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 /// A FIFO in the place of the name of a folder's owner, that of another user who waits for each start.
 #[test]
 fn what_others_plant_in_the_temporary_folder_holds_no_run_up_and_nobody_looks_into_it() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let planted = place.path().join("kdyno-planted");
@@ -34,7 +34,7 @@ fn what_others_plant_in_the_temporary_folder_holds_no_run_up_and_nobody_looks_in
 
 #[test]
 fn a_temporary_folder_that_options_would_take_apart_is_told_in_the_dry_run() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let odd = place.path().join("a,b");
     std::fs::create_dir(&odd).expect("a folder");
     let scenario = place.file(
@@ -57,7 +57,7 @@ fn a_temporary_folder_that_options_would_take_apart_is_told_in_the_dry_run() {
 /// Names of files on Linux are bytes.
 #[test]
 fn a_folder_of_runs_may_have_any_name() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let [scenario, _, target] = files(&place, &broker.address, CLUSTER_ID);
     let out = place.path().join(OsStr::from_bytes(b"runs-\xff"));

@@ -1,6 +1,6 @@
 //! Load over HTTP: what users and jobs do is what an application saw, and what they took is what it took.
 
-use crate::common::{Place, QUICKLY, Said, ran, signal};
+use crate::common::{ProgramOutput, QUICKLY, TestFolder, ran, signal};
 use crate::document::{self, Document};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// What the application saw.
 #[derive(Default)]
-struct Seen {
+struct SeenRequests {
     found: AtomicU64,
     loans: Mutex<Vec<String>>,
     polls: AtomicU64,
@@ -27,20 +27,20 @@ struct Seen {
 /// times.
 struct Application {
     address: String,
-    seen: Arc<Seen>,
+    seen: Arc<SeenRequests>,
     /// Ends it.
     _stop: tokio::sync::oneshot::Sender<()>,
 }
 
 const LOOKED_UP: Duration = Duration::from_millis(20);
 
-async fn find(Path(id): Path<String>, State(seen): State<Arc<Seen>>) -> String {
+async fn find(Path(id): Path<String>, State(seen): State<Arc<SeenRequests>>) -> String {
     seen.found.fetch_add(1, Ordering::Relaxed);
     tokio::time::sleep(LOOKED_UP).await;
     format!("{{\"id\": \"user {id}\", \"active\": true}}")
 }
 
-async fn lend(State(seen): State<Arc<Seen>>, body: String) -> Response {
+async fn lend(State(seen): State<Arc<SeenRequests>>, body: String) -> Response {
     let mut loans = seen.loans.lock().expect("no panic");
     loans.push(body);
     if loans.len() % 10 == 0 {
@@ -49,12 +49,12 @@ async fn lend(State(seen): State<Arc<Seen>>, body: String) -> Response {
     (StatusCode::CREATED, format!("{{\"loan\": {}}}", loans.len())).into_response()
 }
 
-async fn upload(State(seen): State<Arc<Seen>>, body: String) -> String {
+async fn upload(State(seen): State<Arc<SeenRequests>>, body: String) -> String {
     seen.uploaded.fetch_max(body.len() as u64, Ordering::Relaxed);
     "{\"job\": {\"id\": 7}}".to_owned()
 }
 
-async fn poll(Path(id): Path<String>, State(seen): State<Arc<Seen>>) -> String {
+async fn poll(Path(id): Path<String>, State(seen): State<Arc<SeenRequests>>) -> String {
     let asked = seen.polls.fetch_add(1, Ordering::Relaxed) + 1;
     let status = match (id.as_str(), asked) {
         ("7", 3) => "DONE",
@@ -66,7 +66,7 @@ async fn poll(Path(id): Path<String>, State(seen): State<Arc<Seen>>) -> String {
 
 impl Application {
     fn start() -> Self {
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(SeenRequests::default());
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("its address"));
         listener.set_nonblocking(true).expect("a socket");
@@ -100,14 +100,14 @@ system: {kafka: null-broker}
 topics: {events: {partitions: 1}}
 ";
 
-fn run(place: &Place, application: &Application, scenario: &str) -> Said {
+fn run(place: &TestFolder, application: &Application, scenario: &str) -> ProgramOutput {
     document::run(place, &format!("{HEAD}{}", scenario.replace("ADDRESS", &application.address)), &[])
 }
 
 /// Headers may be a login: who sends them keeps its memory to itself, as a worker with secrets does.
 #[test]
 fn who_sends_over_http_leaves_no_core_dump() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let application = Application::start();
     let target = json!({"address": application.address, "timeout_ns": 1_000_000_000,
         "headers": {"authorization": "Bearer xyzzy"}, "trust": null});
@@ -144,7 +144,7 @@ fn who_sends_over_http_leaves_no_core_dump() {
 
 #[test]
 fn users_go_through_their_steps_and_what_they_did_is_what_the_application_saw() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let application = Application::start();
     place.file("readers.csv", "card,name\n1,\"a \"\"b\"\"\"\n2,c\n3,d\n");
     let scenario = "load:
@@ -189,7 +189,7 @@ phases: {warmup: 0s, measure: 4s}
 /// Turns come whatever became of those before: those for which no user is free wait, and that is part of what they took.
 #[test]
 fn with_a_rate_what_had_to_wait_is_not_forgotten() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let application = Application::start();
     let scenario = "load:
   readers:
@@ -216,7 +216,7 @@ phases: {warmup: 0s, measure: 4s}
 
 #[test]
 fn a_job_is_started_and_asked_for_until_it_is_done_or_says_that_it_failed() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let application = Application::start();
     place.file("records.mrc", &"x".repeat(100_000));
     let scenario = "load:
@@ -253,7 +253,7 @@ phases: {warmup: 0s, measure: {until: broken, within: 1m}}
 /// A wrong column would make every request fail, and it would be reported when the trial is over.
 #[test]
 fn rows_and_certificates_of_no_use_are_told_before_anything_is_started() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let application = Application::start();
     let scenario = "load:
   readers:

@@ -1,10 +1,10 @@
 //! Series of others on the time line of a stored run.
 
-use crate::common::{Place, RUN_DEADLINE, Said, ran};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder, ran};
 use crate::{CLUSTER_ID, NullBroker, files, run};
 use serde_json::Value;
 
-fn import(place: &Place, more: &[&str]) -> Said {
+fn import(place: &TestFolder, more: &[&str]) -> ProgramOutput {
     let fixed = ["import", "latest", "rds.csv", "--time", "Timestamp", "--unit", "percent"];
     place.kdyno(&[&fixed[..], more].concat())
 }
@@ -21,7 +21,7 @@ fn csv(t0_unix_s: i64, cell: &str) -> String {
 
 #[test]
 fn a_csv_of_another_service_joins_a_run_and_replaces_what_it_was_before() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     ran(&run(&place, &files, &[]).wait(RUN_DEADLINE));

@@ -1,12 +1,12 @@
 //! `kdyno init` and `kdyno target init` against a cluster that answers: what they write runs as it is.
 
-use crate::common::{Place, RUN_DEADLINE, ran};
+use crate::common::{RUN_DEADLINE, TestFolder, ran};
 use crate::{CLUSTER_ID, NullBroker, files, run};
 use rustix::process::Signal;
 
 #[test]
 fn a_written_scenario_runs_on_its_written_target() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let config = format!("bootstrap.servers={}\nacks=1\nlinger.ms=20\nclient.id=me\n", broker.address);
     place.file("producer.properties", &config);
@@ -37,7 +37,7 @@ fn a_written_scenario_runs_on_its_written_target() {
 
 #[test]
 fn a_search_of_quick_goes_up_to_its_cap() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     // Its volume is not agreed to, so that nothing is sent.
     let args = ["quick", "--bootstrap-server", &broker.address, "--find", "p99 <= 50ms"];
@@ -50,7 +50,7 @@ fn a_search_of_quick_goes_up_to_its_cap() {
 
 #[test]
 fn a_run_serves_its_page_when_it_has_ended() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let mut running = run(&place, &files(&place, &broker.address, CLUSTER_ID), &["--serve"]);
     running.wait_for("serving the runs of");

@@ -2,7 +2,7 @@
 //! until then is kept, and nothing goes on. What a release refuses by itself, and what it costs, is tested on its worker
 //! (`java_client.rs`).
 
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said, one_line, ran, signal};
+use crate::common::{ProgramOutput, QUICKLY, RUN_DEADLINE, Running, TestFolder, one_line, ran, signal};
 use kdyno_model::event::EventKind;
 use kdyno_model::sample::{Counts, StreamId};
 use kdyno_model::trial::TrialId;
@@ -21,7 +21,7 @@ const DRIVER: &str = "kdyno.driver.Main";
 const HIDE_JAVA: &str = "test ! -d /usr/lib/jvm || mount -t tmpfs none /usr/lib/jvm";
 
 /// A run on a null broker of this load.
-fn command(place: &Place, load: &str, measure: &str) -> Command {
+fn command(place: &TestFolder, load: &str, measure: &str) -> Command {
     let scenario = format!(
         "kdyno: 1\nid: java\nquestion: Does it say so?\nsystem: {{kafka: null-broker}}\n\
          topics: {{perf: {{partitions: 2}}}}\nload:\n{load}\
@@ -43,7 +43,7 @@ fn writers(client: &str) -> String {
 }
 
 /// The run was not begun, and this is why.
-fn refused(place: &Place, command: Command, sentence: &str, hint: &str) {
+fn refused(place: &TestFolder, command: Command, sentence: &str, hint: &str) {
     let said = place.start(command).wait(QUICKLY);
     assert_eq!(said.code, Some(1), "{sentence}: {said:?}");
     let line =
@@ -56,7 +56,7 @@ fn refused(place: &Place, command: Command, sentence: &str, hint: &str) {
 
 #[test]
 fn what_is_no_client_is_refused_before_anything_is_started() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = place.file("text.jar", "no jar");
     // The end of an archive, of one that holds nothing.
     let empty = place.file("empty.jar", &format!("PK\u{5}\u{6}{}", "\0".repeat(18)));
@@ -81,7 +81,7 @@ fn what_is_no_client_is_refused_before_anything_is_started() {
 /// What Maven itself says of such a release is tested with it (`kdyno-java-driver`); here it is said at once.
 #[test]
 fn a_release_that_does_not_exist_is_refused_and_leaves_nothing_in_the_cache() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let folder = place.path().join("bin");
     std::fs::create_dir(&folder).expect("a folder");
     let told =
@@ -107,7 +107,7 @@ fn without_a_jdk_the_run_is_not_begun() {
         );
         return;
     }
-    let place = Place::new();
+    let place = TestFolder::new();
     let nothing = place.path().join("nothing");
     std::fs::create_dir(&nothing).expect("a folder");
     let kdyno = command(&place, &writers("acks: all"), "2s");
@@ -132,7 +132,7 @@ fn git(folder: &Path, args: &[&str]) -> String {
 /// which ones they were, the commit and whether something was changed there.
 #[test]
 fn clients_of_a_checkout_and_of_a_jar_carry_records_and_are_kept_with_their_commit() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let environment = Environment::from_lookup(&|name| std::env::var_os(name)).expect("an environment");
     let release = Version::parse("4.1.1").expect("a release");
     let libs = download::clients(&environment, &release, &|_| {}).expect("its client");
@@ -208,7 +208,7 @@ fn the_only_java(running: &Running, others: &[u32]) -> Vec<u32> {
 
 #[test]
 fn each_trial_has_a_java_process_of_its_own() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let command = command(&place, &writers("acks: all"), "3s");
     let path = place.path().join("java.yaml");
     let scenario = std::fs::read_to_string(&path).expect("the scenario");
@@ -228,7 +228,7 @@ fn each_trial_has_a_java_process_of_its_own() {
 
 #[test]
 fn a_java_client_ends_its_transactions_in_time_and_with_the_load() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let load = item(
         "writers",
         "clients: 2, rate: 400/s, value: 100B, transactions: {every: 100ms, abort: 30%}",
@@ -250,7 +250,7 @@ fn a_java_client_ends_its_transactions_in_time_and_with_the_load() {
 
 #[test]
 fn full_collections_and_settings_that_the_release_does_not_know_are_told() {
-    let place = Place::new();
+    let place = TestFolder::new();
     // One that is gone since 4.0, and one that never was. With its option Java collects the whole heap when it is asked
     // what its threads do.
     let client = "jvm: [-XX:+PrintClassHistogram], auto.include.jmx.reporter: true, lingr.ms: 5";
@@ -289,7 +289,7 @@ fn full_collections_and_settings_that_the_release_does_not_know_are_told() {
 
 #[test]
 fn a_java_process_that_is_killed_ends_the_run_with_all_others() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let of_item =
         |name: &str| item(name, "rate: 200/s, value: 100B", &format!("jvm: [-Dkdyno.test.item={name}]"));
     let load = format!("{}{}", of_item("writers"), of_item("others"));
@@ -308,7 +308,7 @@ fn a_java_process_that_is_killed_ends_the_run_with_all_others() {
 
 #[test]
 fn a_java_process_without_memory_ends_the_run_and_says_so() {
-    let place = Place::new();
+    let place = TestFolder::new();
     // A record is larger than the heap.
     let client = "jvm: [-Xmx24m], max.request.size: 64MiB, buffer.memory: 128MiB";
     let load = item("writers", "rate: 2/s, value: 30MiB", client);
@@ -320,7 +320,7 @@ fn a_java_process_without_memory_ends_the_run_and_says_so() {
 
 /// The run failed with this sentence, and nothing of it goes on. Its file says why it was cut short, and holds what was
 /// counted of the writers until then: each record that was offered has an outcome, or is unresolved.
-fn kept(place: &Place, said: &Said, sentence: &str) -> Counts {
+fn kept(place: &TestFolder, said: &ProgramOutput, sentence: &str) -> Counts {
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stderr.contains(&format!("error: {sentence}")), "{said:?}");
     assert!(said.stderr.contains("what was measured until then is kept in "), "{said:?}");

@@ -23,7 +23,7 @@ mod quick;
 mod system;
 mod terminal;
 
-use common::{Place, RUN_DEADLINE, Running, Said, ran, signal};
+use common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, ran, signal};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::event::EventKind;
 use kdyno_model::outcome::TrialOutcome;
@@ -55,18 +55,18 @@ struct NullBroker<'a> {
 }
 
 impl<'a> NullBroker<'a> {
-    fn start(place: &'a Place) -> Self {
+    fn start(place: &'a TestFolder) -> Self {
         Self::start_by(place, |args| place.command(args))
     }
 
-    fn start_by(place: &'a Place, command: impl Fn(&[&str]) -> Command) -> Self {
+    fn start_by(place: &'a TestFolder, command: impl Fn(&[&str]) -> Command) -> Self {
         let mut running = place.start(command(&["null-broker", "--port", "0", "--partitions", "2"]));
         let address = running.wait_for_line();
         Self { running, address }
     }
 
     /// One that speaks TLS, and its certificate, PEM.
-    fn start_tls(place: &'a Place) -> (Self, String) {
+    fn start_tls(place: &'a TestFolder) -> (Self, String) {
         let args = ["null-broker", "--port", "0", "--partitions", "2", "--tls", "any"];
         let mut running = place.start(place.command(&args));
         let said = running.wait_for_output("-----END CERTIFICATE-----");
@@ -75,14 +75,14 @@ impl<'a> NullBroker<'a> {
     }
 
     /// Ends it as its user would; it says what it saw.
-    fn stop(self) -> Said {
+    fn stop(self) -> ProgramOutput {
         self.running.signal(Signal::TERM);
         self.running.wait(RUN_DEADLINE)
     }
 }
 
 /// Writes scenario and target; returns what `kdyno run` is given.
-fn files(place: &Place, address: &str, cluster_id: &str) -> [String; 3] {
+fn files(place: &TestFolder, address: &str, cluster_id: &str) -> [String; 3] {
     let scenario = place.file("small.yaml", SCENARIO);
     let target = place.file(
         "target.yaml",
@@ -95,14 +95,14 @@ fn files(place: &Place, address: &str, cluster_id: &str) -> [String; 3] {
     [text(scenario), "--target".to_owned(), text(target)]
 }
 
-fn run<'a>(place: &'a Place, files: &[String; 3], more: &[&str]) -> Running<'a> {
+fn run<'a>(place: &'a TestFolder, files: &[String; 3], more: &[&str]) -> Running<'a> {
     let args: Vec<&str> = ["run"].into_iter().chain(files.iter().map(String::as_str)).collect();
     place.start(place.command(&[&args[..], &["--share"], more].concat()))
 }
 
 #[test]
 fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let said = run(&place, &files, &["--json"]).wait(RUN_DEADLINE);
@@ -136,7 +136,7 @@ fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
 
 #[test]
 fn a_topic_that_is_there_is_written_to_and_neither_made_nor_deleted() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let target = std::fs::read_to_string(&files[2]).expect("the target");
@@ -209,7 +209,7 @@ fn sorted(items: &[impl std::fmt::Debug]) -> Vec<String> {
 
 #[test]
 fn clients_are_not_limited_by_the_usual_number_of_open_files() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let limited = |args: &[&str]| place.command_with_files(128, args);
     let broker = NullBroker::start_by(&place, limited);
     let [scenario, option, target] = files(&place, &broker.address, CLUSTER_ID);
@@ -231,7 +231,7 @@ fn clients_are_not_limited_by_the_usual_number_of_open_files() {
 
 #[test]
 fn another_cluster_than_the_targets_is_sent_nothing() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, "another");
     let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
@@ -243,7 +243,7 @@ fn another_cluster_than_the_targets_is_sent_nothing() {
 
 #[test]
 fn addresses_of_a_target_that_fails_are_told_and_not_stored() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let mut running = run(&place, &files, &["--json"]);
@@ -270,7 +270,7 @@ fn addresses_of_a_target_that_fails_are_told_and_not_stored() {
 
 #[test]
 fn a_targets_cap_on_time_ends_the_run_and_keeps_its_evidence() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let [scenario, option, target] = files(&place, &broker.address, CLUSTER_ID);
     // Planned: 1 s, 2 s and some for the rest. The drain lasts for a minute, because no broker answers.
@@ -298,7 +298,7 @@ fn a_targets_cap_on_time_ends_the_run_and_keeps_its_evidence() {
 
 #[test]
 fn a_run_is_found_by_its_whole_name_and_a_path_is_no_scenario() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     ran(&run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE));
@@ -319,7 +319,7 @@ fn a_run_is_found_by_its_whole_name_and_a_path_is_no_scenario() {
 
 #[test]
 fn a_targets_cap_is_enforced_before_anything_is_started() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let files = files(&place, "127.0.0.1:1", CLUSTER_ID);
     let said = run(&place, &files, &["--set", "rate=1M/s"]).wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -328,7 +328,7 @@ fn a_targets_cap_is_enforced_before_anything_is_started() {
 
 #[test]
 fn a_maximum_rate_needs_the_targets_leave() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let files = files(&place, "127.0.0.1:1", CLUSTER_ID);
     let said = run(&place, &files, &["--set", "rate=max"]).wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -337,7 +337,7 @@ fn a_maximum_rate_needs_the_targets_leave() {
 
 #[test]
 fn a_second_run_on_the_host_is_refused_unless_it_shares() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let args: Vec<&str> = files.iter().map(String::as_str).collect();
@@ -359,7 +359,7 @@ fn a_second_run_on_the_host_is_refused_unless_it_shares() {
 
 #[test]
 fn a_second_signal_ends_at_once_and_leaves_no_process() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let mut running = run(&place, &files, &["--set", "dur=60s"]);
@@ -387,7 +387,7 @@ fn a_second_signal_ends_at_once_and_leaves_no_process() {
 }
 
 /// Work folders of runs, `kdyno-ID`.
-fn work_folders(place: &Place) -> usize {
+fn work_folders(place: &TestFolder) -> usize {
     let is_one = |name: &str| name.len() == 22 && name.starts_with("kdyno-");
     let entries = std::fs::read_dir(place.path()).expect("the test's folder");
     entries.filter(|entry| entry.as_ref().is_ok_and(|e| is_one(&e.file_name().to_string_lossy()))).count()
@@ -395,7 +395,7 @@ fn work_folders(place: &Place) -> usize {
 
 #[test]
 fn a_target_takes_the_place_of_the_system_and_that_is_told() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let swept = SCENARIO.replace("params: {", "params: {brokers: 1, ");
@@ -421,7 +421,7 @@ fn a_target_takes_the_place_of_the_system_and_that_is_told() {
 
 #[test]
 fn the_load_ends_when_a_condition_of_the_target_says_so() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     // Holds always.
@@ -441,7 +441,7 @@ fn the_load_ends_when_a_condition_of_the_target_says_so() {
 
 #[test]
 fn what_the_generator_can_do_is_measured_once_where_a_maximum_is_asked_for() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let target = std::fs::read_to_string(&files[2]).expect("the target");

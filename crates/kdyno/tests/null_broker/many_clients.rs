@@ -1,6 +1,6 @@
 //! Two thousand clients of one worker, of the full table ten thousand, each with a connection of its own.
 
-use crate::common::{Place, RUN_DEADLINE, is_matrix, ran};
+use crate::common::{RUN_DEADLINE, TestFolder, is_matrix, ran};
 
 /// Arrivals are constant, so that each client has a record each second: of Poisson arrivals one of 10,000 clients has none
 /// in 12 s in one run of 16 (10,000 × e^−12 = 0.06), one of 2,000 in 6 s almost always.
@@ -22,7 +22,7 @@ const MEMORY_BYTES_MAX: f64 = 1e9;
 #[test]
 fn thousands_of_clients_lose_nothing_in_less_than_a_gigabyte() {
     let (clients, seconds): (u32, u64) = if is_matrix() { (10_000, 12) } else { (2_000, 6) };
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = SCENARIO.replace("CLIENTS", &clients.to_string());
     let text = text.replace("MEASURE", &format!("{}s", seconds - 2));
     let scenario = place.file("many.yaml", &text);

@@ -1,7 +1,7 @@
 //! `--metrics-listen`: what a monitoring system reads while a run goes on.
 
 use crate::NullBroker;
-use crate::common::{Place, RUN_DEADLINE, ran};
+use crate::common::{RUN_DEADLINE, TestFolder, ran};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -30,7 +30,7 @@ fn values(body: &str, series: &str) -> Vec<f64> {
 
 #[test]
 fn a_run_tells_how_it_stands_until_it_ends() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let port = listener.local_addr().expect("an address").port();
@@ -85,7 +85,7 @@ fn a_run_tells_how_it_stands_until_it_ends() {
 }
 
 /// `kdyno serve` shows a run that goes on as one, with figures of its trial, and has browsers ask again.
-fn seen_while_it_runs(place: &Place) {
+fn seen_while_it_runs(place: &TestFolder) {
     let mut serving = place.start(place.command(&["serve", "--port", "0"]));
     let address = serving.wait_for_line();
     let port = address.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
@@ -107,7 +107,7 @@ fn seen_while_it_runs(place: &Place) {
 
 #[test]
 fn an_address_that_is_none_is_refused() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = place.kdyno(&["run", "first-light", "--metrics-listen", "localhost"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("expected a port"), "{said:?}");

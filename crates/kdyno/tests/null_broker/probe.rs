@@ -1,7 +1,7 @@
 //! `--probe`: a process of this host that is none of the run's own is read in addition to those that are.
 
 use crate::SCENARIO;
-use crate::common::{Place, RUN_DEADLINE, ran};
+use crate::common::{RUN_DEADLINE, TestFolder, ran};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -36,7 +36,7 @@ fn named(what: &str) -> String {
 
 #[test]
 fn a_process_that_is_named_stands_in_every_output() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let (busy, idle) = (named("busy"), named("idle"));
     let _busy = Stranger::start(&busy, "while :; do :; done");
     let both = [
@@ -86,7 +86,7 @@ fn a_process_that_is_named_stands_in_every_output() {
 }
 
 /// The rows with types. No cell of this run needs quotes in CSV.
-fn parquet_has_the_rows_of(csv: &str, place: &Place) {
+fn parquet_has_the_rows_of(csv: &str, place: &TestFolder) {
     let out = place.file("series.parquet", "");
     let words =
         ["export", "latest", "--format", "series-parquet", "--out", out.to_str().expect("plain path")];
@@ -117,7 +117,7 @@ fn as_in_csv(field: &Field) -> String {
 
 #[test]
 fn a_process_that_ends_is_told_and_the_run_goes_on() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let gone = named("gone");
     // It is there when the run begins and ends in its measure phase.
     let _gone = Stranger::start(&gone, "sleep 9");
@@ -144,7 +144,7 @@ fn a_process_that_ends_is_told_and_the_run_goes_on() {
 
 #[test]
 fn what_is_not_there_is_told_before_anything_starts() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = place.file("alone.yaml", SCENARIO);
     let scenario = scenario.to_str().expect("plain path");
     for (dry_run, typed, told) in [

@@ -1,7 +1,7 @@
 //! `kdyno producer-perf-test` without a cluster: lines, exit codes, what is kept.
 
 use crate::NullBroker;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, masked};
+use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder, masked};
 use kdyno_store::RunFile;
 use rustix::process::Signal;
 
@@ -12,7 +12,7 @@ const TOTAL: &str = "# records sent, #.6 records/sec (#.2 MB/sec), #.2 ms avg la
 
 #[test]
 fn lines_and_evidence_are_kept_apart() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let props = format!("bootstrap.servers={}", broker.address);
     let args = [
@@ -72,7 +72,7 @@ fn lines_and_evidence_are_kept_apart() {
 /// for it was typed there.
 #[test]
 fn what_kafkas_client_counted_is_kept_without_addresses() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let (host, _) = broker.address.rsplit_once(':').expect("a port");
     let load = ["--topic", host, "--num-records", "2000", "--record-size", "100", "--throughput", "-1"];
@@ -93,7 +93,7 @@ fn what_kafkas_client_counted_is_kept_without_addresses() {
 
 #[test]
 fn as_fast_as_it_goes_with_payloads_and_without_them() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let file = place.file("payloads.txt", "one|three|a longer payload than the others");
     let file = file.to_str().expect("plain path");
@@ -125,7 +125,7 @@ fn as_fast_as_it_goes_with_payloads_and_without_them() {
 
 #[test]
 fn what_is_wrong_ends_as_with_kafkas_tool() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = place.kdyno(&["producer-perf-test"]);
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
     assert!(said.stdout.starts_with("usage: kafka-producer-perf-test\n"), "{said:?}");
@@ -165,7 +165,7 @@ fn what_is_wrong_ends_as_with_kafkas_tool() {
 
 #[test]
 fn who_interrupts_it_has_the_evidence() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let args =
         ["producer-perf-test", "--bootstrap-server", &broker.address, "--topic", "t", "--record-size", "100"];

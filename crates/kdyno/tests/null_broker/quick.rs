@@ -1,7 +1,7 @@
 //! `kdyno quick`: without a file, and with one of Kafka's own tools.
 
 use crate::NullBroker;
-use crate::common::{Place, RUN_DEADLINE, ran};
+use crate::common::{RUN_DEADLINE, TestFolder, ran};
 use kdyno_model::plan::Role;
 use kdyno_store::RunFile;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::io::Read;
 
 #[test]
 fn quick_needs_no_file() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let args = ["quick", "--bootstrap-server", &broker.address, "--duration", "2s", "--share"];
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
@@ -30,7 +30,7 @@ fn quick_needs_no_file() {
 
 #[test]
 fn quick_takes_what_kafkas_own_tools_take() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let config = |text: &str| {
         let text = format!("bootstrap.servers = {}\n{text}", broker.address);
@@ -88,7 +88,7 @@ fn quick_takes_what_kafkas_own_tools_take() {
 
 #[test]
 fn quick_speaks_tls_and_tells_a_listener_that_does_not() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let ((secured, certificate), open) = (NullBroker::start_tls(&place), NullBroker::start(&place));
     let trusted = place.file("authority.pem", &certificate);
     let quick = |broker: &NullBroker<'_>| {
@@ -125,7 +125,7 @@ fn quick_speaks_tls_and_tells_a_listener_that_does_not() {
 /// Without a truststore the platform's roots are trusted, as Java trusts its cacerts: by the lab and by its workers.
 #[test]
 fn without_a_truststore_the_roots_of_the_platform_are_trusted() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let (secured, certificate) = NullBroker::start_tls(&place);
     let (other, foreign) = NullBroker::start_tls(&place);
     let config = format!("bootstrap.servers={}\nsecurity.protocol=SSL\n", secured.address);
@@ -156,7 +156,7 @@ fn without_a_truststore_the_roots_of_the_platform_are_trusted() {
 
 #[test]
 fn a_null_broker_speaks_the_one_cipher_suite_that_it_is_told() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = |cipher: &str| {
         let args = ["null-broker", "--port", "0", "--tls", "1.3", "--cipher", cipher];
         place.start(place.command(&args))
@@ -186,7 +186,7 @@ fn a_null_broker_speaks_the_one_cipher_suite_that_it_is_told() {
 
 #[test]
 fn quick_asks_under_the_prefix_of_its_topics() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address").to_string();
     let running = place.start(place.command(&["quick", "--bootstrap-server", &address]));

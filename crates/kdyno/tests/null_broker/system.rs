@@ -1,14 +1,14 @@
 //! A null broker as the system of a scenario: the client is measured alone, and every output says so.
 
 use crate::SCENARIO;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, ran};
+use crate::common::{QUICKLY, RUN_DEADLINE, Running, TestFolder, ran};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::unix::process::CommandExt;
 
 /// What every output says.
 const MARK: &str = "null broker: the figures are of the client alone";
 
-fn run<'a>(place: &'a Place, system: &str, more: &[&str]) -> Running<'a> {
+fn run<'a>(place: &'a TestFolder, system: &str, more: &[&str]) -> Running<'a> {
     let text = SCENARIO.replace("topics:", &format!("system: {{kafka: null-broker{system}}}\ntopics:"));
     let scenario = place.file("alone.yaml", &text);
     let args = [&["run", scenario.to_str().expect("plain path"), "--share"], more].concat();
@@ -17,7 +17,7 @@ fn run<'a>(place: &'a Place, system: &str, more: &[&str]) -> Running<'a> {
 
 #[test]
 fn a_run_on_a_null_broker_is_counted_exactly_and_every_output_says_what_it_was() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = run(&place, "", &["--json"]).wait(RUN_DEADLINE);
     ran(&said);
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
@@ -62,7 +62,7 @@ fn a_run_on_a_null_broker_is_counted_exactly_and_every_output_says_what_it_was()
 
 #[test]
 fn it_speaks_tls_where_its_listener_does() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let system = ", listeners: {clients: {protocol: SSL, tls: 1.3}}";
     let said = run(&place, system, &["--json"]).wait(RUN_DEADLINE);
     ran(&said);
@@ -73,7 +73,7 @@ fn it_speaks_tls_where_its_listener_does() {
 
 #[test]
 fn consumers_read_logs_without_end() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = "kdyno: 1\nid: alone\nquestion: Does it work?\nsystem: {kafka: {null_broker: 1KiB}}\n\
                     topics: {perf: {partitions: 2}}\nload: {readers: {consume: perf}}\n\
                     phases: {warmup: 1s, measure: 2s, drain: 5s}\nshow: {columns: [readers.fetched_per_s]}\n";
@@ -91,7 +91,7 @@ fn consumers_read_logs_without_end() {
 
 #[test]
 fn a_run_that_is_killed_leaves_no_null_broker() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let mut running = run(&place, "", &["--set", "dur=60s"]);
     running.wait_for("· measure");
     running.signal(Signal::KILL);
@@ -102,7 +102,7 @@ fn a_run_that_is_killed_leaves_no_null_broker() {
 /// Ctrl-C of a terminal reaches every process of its foreground group.
 #[test]
 fn ctrl_c_of_a_terminal_stops_the_run_and_not_its_null_broker() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
     let scenario = place.file("alone.yaml", &text);
     let scenario = scenario.to_str().expect("plain path");

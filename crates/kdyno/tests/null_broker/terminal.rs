@@ -1,6 +1,6 @@
 //! What a run says on a terminal: `script` of util-linux gives its command one.
 
-use crate::common::{Place, RUN_DEADLINE, Running, ran};
+use crate::common::{RUN_DEADLINE, Running, TestFolder, ran};
 use crate::{CLUSTER_ID, NullBroker, files};
 use rustix::process::Signal;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 const COLUMNS: usize = 100;
 
 /// A run on a terminal of its own.
-pub fn run<'a>(place: &'a Place, files: &[String; 3], more: &[&str], no_color: &str) -> Running<'a> {
+pub fn run<'a>(place: &'a TestFolder, files: &[String; 3], more: &[&str], no_color: &str) -> Running<'a> {
     let args: Vec<&str> = ["run"].into_iter().chain(files.iter().map(String::as_str)).collect();
     let kdyno = place.command(&[&args[..], &["--share"], more].concat());
     let words = std::iter::once(kdyno.get_program()).chain(kdyno.get_args());
@@ -25,7 +25,7 @@ pub fn run<'a>(place: &'a Place, files: &[String; 3], more: &[&str], no_color: &
 
 #[test]
 fn on_a_terminal_a_run_is_redrawn_in_place() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let said = run(&place, &files, &["--set", "dur=5s"], "").wait(RUN_DEADLINE);

@@ -1,9 +1,11 @@
 //! What a cluster does wrong, and what the plan makes of the load.
 
 use crate::common::turns::{alone, beside_any};
-use crate::common::{Place, QUICKLY, Said, is_matrix};
+use crate::common::{ProgramOutput, QUICKLY, TestFolder, is_matrix};
 use crate::fixture::{MS, brokers, measured, provoke, scenario, topic};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime, Stored};
+use kdyno_kafka_server::fake_broker::{
+    FakeCluster, FakeConfig, Service, ServicePer, ServiceTime, StoredAnyway,
+};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SteadyState};
 use kdyno_model::finding::Mark;
@@ -17,20 +19,20 @@ const PACED: &str = "  writers: {produce: perf, rate: 500/s, value: 100B, client
 const SHORT: &str = "warmup: 1s, measure: 3s, drain: 5s";
 
 /// What else runs on the host may void a latency (6); that is not what is asked here.
-fn ran_to_its_end(said: &Said) {
+fn ran_to_its_end(said: &ProgramOutput) {
     assert!(matches!(said.code, Some(0 | 6)), "{said:?}");
 }
 
 #[test]
 fn requests_that_are_refused_are_failures_and_retries() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     let mut cluster = brokers(1, 1);
     cluster
         .script()
         .every(40)
-        .fail(REQUEST_TIMED_OUT, Stored::Yes)
+        .fail(REQUEST_TIMED_OUT, StoredAnyway::Yes)
         .every(100)
-        .fail(MESSAGE_TOO_LARGE, Stored::No);
+        .fail(MESSAGE_TOO_LARGE, StoredAnyway::No);
     let (said, seen) = provoke(&place, cluster, &scenario("", PACED, SHORT), |_, _| ());
     ran_to_its_end(&said);
     let retries = seen.caveat(|caveat| matches!(caveat, Caveat::Retries { .. }));
@@ -48,9 +50,9 @@ fn requests_that_are_refused_are_failures_and_retries() {
 
 #[test]
 fn what_is_acknowledged_and_not_stored_is_lost() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     let mut cluster = brokers(1, 1);
-    cluster.script().every(50).fail(0, Stored::No);
+    cluster.script().every(50).fail(0, StoredAnyway::No);
     let (said, seen) = provoke(&place, cluster, &scenario("", PACED, SHORT), |_, _| ());
     assert_eq!(said.code, Some(6), "records were lost: {said:?}");
     let lost = seen.caveat(|caveat| matches!(caveat, Caveat::Lost { .. }));
@@ -62,14 +64,14 @@ fn what_is_acknowledged_and_not_stored_is_lost() {
 
 #[test]
 fn records_of_another_program_are_not_explained() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     let phases = "warmup: 1s, measure: 60s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 1), &scenario("", PACED, phases), |server, running| {
         measured(running);
         let (addresses, topic) = (server.bootstrap(), topic(&place));
         let args = ["producer-perf-test", "--bootstrap-server", &addresses[0], "--topic", &topic];
         let more = ["--num-records", "100", "--record-size", "100", "--throughput", "-1"];
-        let elsewhere = Place::new();
+        let elsewhere = TestFolder::new();
         let other = elsewhere.start(elsewhere.command(&[&args[..], &more].concat())).wait(QUICKLY);
         assert_eq!(other.code, Some(0), "{other:?}");
         running.signal(Signal::INT);
@@ -82,7 +84,7 @@ fn records_of_another_program_are_not_explained() {
 
 #[test]
 fn a_load_that_is_not_carried_queues_and_its_latencies_are_void() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     // A record at a time by a single server, 400 a second of 500 that are offered.
     let service =
         Service::Queue { per: ServicePer::Record, time: ServiceTime::Constant { time_ns: 2_500_000 } };
@@ -101,7 +103,7 @@ fn a_load_that_is_not_carried_queues_and_its_latencies_are_void() {
 
 #[test]
 fn a_cluster_that_changes_is_told_with_what_changed() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     let load = format!("{PACED}  readers: {{consume: perf}}\n");
     let phases = "warmup: 1s, measure: 9s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(2, 1), &scenario("", &load, phases), |server, running| {
@@ -130,7 +132,7 @@ fn a_cluster_that_changes_is_told_with_what_changed() {
 
 #[test]
 fn a_reader_that_does_not_keep_up_is_behind() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     let config = FakeConfig::new(1).control_delay_ns(100 * MS).keep_batches();
     // Batches of one record of 2 KB; a fetch brings one of each partition.
     let load = "  writers: {produce: perf, rate: 200/s, value: 2000B, client: {batch.size: 1B, linger.ms: 0}}\n\
@@ -148,7 +150,7 @@ fn answers_that_become_slower_in_the_window_make_it_unsteady() {
     if !is_matrix() {
         return;
     }
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let phases = "warmup: 2s..4s, measure: 20s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 2), &scenario("", PACED, phases), |server, running| {
         measured(running);
@@ -175,7 +177,7 @@ fn answers_that_become_slower_in_the_window_make_it_unsteady() {
 
 #[test]
 fn what_the_plan_makes_doubtful_is_told() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     let load = "  blind: {produce: perf, rate: 200/s, value: 100B, client: {acks: 0}}\n\
                 \x20 pooled: {produce: perf, rate: 200/s, value: 100B, payload: pooled, client: {compression.type: lz4}}\n\
                 \x20 random: {produce: perf, rate: 200/s, value: 100B, client: {compression.type: snappy}}\n\

@@ -1,8 +1,8 @@
 //! A comparison that is interrupted and goes on.
 
 use crate::common::turns::beside_any;
-use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{Seen, brokers, compare, scenario};
+use crate::common::{RUN_DEADLINE, TestFolder};
+use crate::fixture::{StoredFigures, brokers, compare, scenario};
 use kdyno_kafka_server::fake_broker::tcp;
 use kdyno_model::conclusion::Conclusion;
 use rustix::process::Signal;
@@ -14,7 +14,7 @@ const LOAD: &str = "  writers: {produce: perf, rate: 200/s, value: 100B, client:
 /// its halves from one session.
 #[test]
 fn an_interrupted_comparison_goes_on_without_repeating_finished_pairs() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     let server = tcp::spawn(brokers(1, 1)).expect("a fake cluster");
     let text = scenario("params: {linger: 0ms}\n", LOAD, "warmup: 1s, measure: 1s, drain: 1s");
     let sides = ["--a", "linger=0ms", "--b", "linger=5ms", "--judge", "writers.acked_per_s:3%"];
@@ -36,7 +36,7 @@ fn an_interrupted_comparison_goes_on_without_repeating_finished_pairs() {
         "--yes",
     ];
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
-    let seen = Seen::of(&place);
+    let seen = StoredFigures::of(&place);
     let after = pairs(&seen);
     assert_eq!(after.len(), 3, "{after:?}, {said:?}");
     assert!(after.values().all(|sessions| sessions.len() == 2 && sessions[0] == sessions[1]), "{after:?}");
@@ -48,7 +48,7 @@ fn an_interrupted_comparison_goes_on_without_repeating_finished_pairs() {
 }
 
 /// Sessions of each pair's halves.
-fn pairs(seen: &Seen) -> BTreeMap<u32, Vec<u32>> {
+fn pairs(seen: &StoredFigures) -> BTreeMap<u32, Vec<u32>> {
     let mut pairs: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for start in seen.file.trials().expect("trials") {
         let pair = start.trial.pair.expect("half of a pair");

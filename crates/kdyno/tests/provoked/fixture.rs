@@ -1,6 +1,6 @@
 //! Runs against a fake cluster in the test's own process, and what is read of them.
 
-use crate::common::{Place, RUN_DEADLINE, Running, Said, broken_rules};
+use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, broken_rules};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
@@ -21,7 +21,7 @@ pub fn measured(running: &mut Running<'_>) {
 }
 
 /// The real name of the only topic.
-pub fn topic(place: &Place) -> String {
+pub fn topic(place: &TestFolder) -> String {
     let file = RunFile::open(&place.run_file()).expect("the run file");
     file.trials().expect("a trial")[0].streams[0].topic.clone()
 }
@@ -41,7 +41,7 @@ pub fn scenario(head: &str, load: &str, phases: &str) -> String {
 }
 
 /// Writes a target file of a cluster at an address and returns its path.
-pub fn target(place: &Place, address: &str, cluster_id: &str) -> String {
+pub fn target(place: &TestFolder, address: &str, cluster_id: &str) -> String {
     let text = format!(
         "kdyno: 1\ntarget: fake\ncluster_id: {cluster_id}\nclient: {{bootstrap: [\"{address}\"]}}\n\
          guard: {{prefix: kdyno-, allow: [rate-max]}}\n"
@@ -51,7 +51,7 @@ pub fn target(place: &Place, address: &str, cluster_id: &str) -> String {
 
 /// `kdyno COMMAND scenario --target … MORE` against a cluster at an address.
 pub fn command(
-    place: &Place,
+    place: &TestFolder,
     command: &str,
     scenario: &str,
     (address, cluster_id): (&str, &str),
@@ -69,45 +69,50 @@ pub fn command(
 
 /// Runs a scenario against a fake cluster, while `during` does things.
 pub fn provoke(
-    place: &Place,
+    place: &TestFolder,
     cluster: FakeCluster,
     scenario: &str,
     during: impl FnOnce(&tcp::FakeServer, &mut Running<'_>),
-) -> (Said, Seen) {
+) -> (ProgramOutput, StoredFigures) {
     provoke_with(place, cluster, scenario, &[], during)
 }
 
 /// The command with further arguments.
 pub fn provoke_with(
-    place: &Place,
+    place: &TestFolder,
     cluster: FakeCluster,
     scenario: &str,
     more: &[&str],
     during: impl FnOnce(&tcp::FakeServer, &mut Running<'_>),
-) -> (Said, Seen) {
+) -> (ProgramOutput, StoredFigures) {
     let server = tcp::spawn(cluster).expect("a fake cluster");
     let address = server.bootstrap().remove(0);
     let mut running = place.start(command(place, "run", scenario, (&address, CLUSTER_ID), more));
     during(&server, &mut running);
     let said = running.wait(RUN_DEADLINE);
-    let seen = Seen::of(place);
+    let seen = StoredFigures::of(place);
     place.expect_no_processes();
     (said, seen)
 }
 
 /// The command for a comparison.
-pub fn compare<'a>(place: &'a Place, server: &tcp::FakeServer, scenario: &str, more: &[&str]) -> Running<'a> {
+pub fn compare<'a>(
+    place: &'a TestFolder,
+    server: &tcp::FakeServer,
+    scenario: &str,
+    more: &[&str],
+) -> Running<'a> {
     place.start(command(place, "compare", scenario, (&server.bootstrap()[0], CLUSTER_ID), more))
 }
 
 /// What the run file says.
-pub struct Seen {
+pub struct StoredFigures {
     pub file: RunFile,
     pub judgement: Judgement,
 }
 
-impl Seen {
-    pub fn of(place: &Place) -> Self {
+impl StoredFigures {
+    pub fn of(place: &TestFolder) -> Self {
         let file = RunFile::open(&place.run_file()).expect("the run file");
         let judgement = file.judgement().expect("what was concluded");
         Self { file, judgement }

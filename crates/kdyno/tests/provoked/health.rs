@@ -2,8 +2,8 @@
 //! test breaks which rule is in docs/reference/health-figures.md.
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE, is_matrix};
-use crate::fixture::{Seen, brokers, provoke, provoke_with, scenario};
+use crate::common::{RUN_DEADLINE, TestFolder, is_matrix};
+use crate::fixture::{StoredFigures, brokers, provoke, provoke_with, scenario};
 use kdyno_model::health::HealthRule;
 use rustix::fs::OFlags;
 use rustix::process::Pid;
@@ -23,7 +23,7 @@ const LITTLE: &str = "  writers: {produce: perf, rate: 500/s, value: 100B, clien
 const PHASES: &str = "warmup: 1s, measure: 6s, drain: 5s";
 
 /// A run of a little load next to what goes on meanwhile on this host.
-fn beside(place: &Place) -> Seen {
+fn beside(place: &TestFolder) -> StoredFigures {
     provoke(place, brokers(1, 1), &scenario("", LITTLE, PHASES), |_, _| ()).1
 }
 
@@ -33,7 +33,7 @@ fn a_little_load_by_itself_breaks_no_rule_that_others_make_it_break() {
     if !is_matrix() {
         return;
     }
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let broken = beside(&place).broken();
     for rule in [
         HealthRule::GeneratorBusy,
@@ -56,7 +56,7 @@ fn what_is_declared_of_disk_and_network_is_held_against_what_they_were_given() {
     if !is_matrix() {
         return;
     }
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let head = "environment: {disk: {limit: 650kB/s}, network: {limit: 650kB/s}}\n";
     let load = "  writers: {produce: perf, rate: 500/s, value: 1000B, client: {linger.ms: 0}}\n";
     let (said, seen) = provoke(&place, brokers(1, 1), &scenario(head, load, PHASES), |_, _| ());
@@ -73,7 +73,7 @@ fn one_processor_that_is_full_stands_out() {
     if !is_matrix() {
         return;
     }
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
         eprintln!("skipped: there is one CPU");
         return;
@@ -101,7 +101,7 @@ fn a_drive_that_others_keep_busy_is_named_with_its_slow_reads_and_writes() {
         return;
     }
     const THREADS: usize = 96;
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let path = place.path().join("busy");
     let Some(files) = direct(&path, THREADS) else {
         eprintln!("skipped: {} does not lie on a drive", path.display());
@@ -140,7 +140,10 @@ fn direct(path: &Path, blocks: usize) -> Option<Vec<File>> {
 }
 
 /// A run of a little load, while threads do something else until it is over.
-fn while_it_runs<'a>(place: &Place, start: impl for<'s> FnOnce(&'s Scope<'s, 'a>, &'a AtomicBool)) -> Seen {
+fn while_it_runs<'a>(
+    place: &TestFolder,
+    start: impl for<'s> FnOnce(&'s Scope<'s, 'a>, &'a AtomicBool),
+) -> StoredFigures {
     static IS_OVER: AtomicBool = AtomicBool::new(false);
     /// Ends the threads, also when the run fails.
     struct Over;
@@ -164,7 +167,7 @@ fn segments_that_are_sent_again_are_told() {
     if !is_matrix() {
         return;
     }
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let deaf = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = deaf.local_addr().expect("an address");
     let short = Duration::from_millis(200);
@@ -190,7 +193,7 @@ fn probes_that_take_a_part_of_a_processor_are_told() {
     if !is_matrix() {
         return;
     }
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let (gate, own) = (RwLock::new(()), std::process::id().to_string());
     let seen = std::thread::scope(|scope| {
         // Opens at the end, also when the run fails.
@@ -212,7 +215,7 @@ fn packets_that_an_interface_drops_are_told() {
     }
     const NETWORK: &str = "ip link set lo up && ip link add drops type ifb && ip link set drops up && \
                            ip addr add 10.77.0.1/24 dev drops";
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let own = |script: &str, kdyno: Command| {
         let mut shell = Command::new("unshare");
         shell.args(["--net", "bash", "-c", script, "bash"]).arg(kdyno.get_program()).args(kdyno.get_args());
@@ -233,7 +236,7 @@ fn packets_that_an_interface_drops_are_told() {
     );
     let said = place.start(own(&script, kdyno)).wait(RUN_DEADLINE);
     assert!(matches!(said.code, Some(0 | 6)), "{said:?}");
-    let seen = Seen::of(&place);
+    let seen = StoredFigures::of(&place);
     assert!(seen.broken().contains(&HealthRule::PacketsDropped), "{:?}", seen.broken());
     place.expect_no_processes();
 }

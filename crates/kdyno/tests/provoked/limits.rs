@@ -2,12 +2,12 @@
 //! (`crates/load/tests/streams/limits.rs`).
 
 use crate::common::turns::alone;
-use crate::common::{Place, is_matrix};
-use crate::fixture::{Seen, brokers, provoke, scenario, used};
+use crate::common::{TestFolder, is_matrix};
+use crate::fixture::{StoredFigures, brokers, provoke, scenario, used};
 use kdyno_model::conclusion::LimitKind;
 
 /// Answers take 20 ms: what a client has under way sets the rate, and the machine does next to nothing.
-fn two_cases(place: &Place, head: &str, client: &str, fill: &str) -> Seen {
+fn two_cases(place: &TestFolder, head: &str, client: &str, fill: &str) -> StoredFigures {
     let load = format!(
         "  writers: {{produce: perf, rate: max, fill: {fill}, value: 1000B, client: {{{client}}}}}\n"
     );
@@ -22,12 +22,12 @@ fn two_cases(place: &Place, head: &str, client: &str, fill: &str) -> Seen {
 }
 
 /// The trial whose case is labelled so.
-fn trial(seen: &Seen, label: &str) -> u32 {
+fn trial(seen: &StoredFigures, label: &str) -> u32 {
     let trials = seen.file.trials().expect("trials");
     trials.iter().find(|start| start.trial.label == label).expect("a case of that label").trial.id.0
 }
 
-fn assert_doubled(seen: &Seen, [once, twice]: [&str; 2], limit: LimitKind) {
+fn assert_doubled(seen: &StoredFigures, [once, twice]: [&str; 2], limit: LimitKind) {
     let (once, twice) = (trial(seen, once), trial(seen, twice));
     for trial in [once, twice] {
         let found = seen.limit(trial);
@@ -48,7 +48,7 @@ fn requests_in_flight_are_the_limit_and_twice_as_many_carry_twice_as_much() {
     if !is_matrix() {
         return;
     }
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let head = "params: {in_flight: 1}\nvary: {in_flight: [1, 2]}\n";
     let client = "max.in.flight.requests.per.connection: $in_flight";
     let seen = two_cases(&place, head, client, "in-flight");
@@ -60,7 +60,7 @@ fn the_clients_buffer_is_the_limit_and_twice_as_much_of_it_carries_twice_as_much
     if !is_matrix() {
         return;
     }
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     // Buffers of 16 batches and of 32, with room for many more requests.
     let head = "params: {buffer: 256KiB}\nvary: {buffer: [256KiB, 512KiB]}\n";
     let client = "buffer.memory: $buffer, max.in.flight.requests.per.connection: 200, enable.idempotence: false, linger.ms: 0";

@@ -2,8 +2,8 @@
 
 use crate::common::cgroups::Group;
 use crate::common::turns::{alone, beside_any};
-use crate::common::{Place, RUN_DEADLINE, Running, signal};
-use crate::fixture::{Seen, brokers, command, measured, provoke, scenario, used};
+use crate::common::{RUN_DEADLINE, Running, TestFolder, signal};
+use crate::fixture::{StoredFigures, brokers, command, measured, provoke, scenario, used};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::LimitKind;
 use kdyno_model::finding::Value;
@@ -28,7 +28,7 @@ fn worker(running: &Running<'_>) -> u32 {
 /// The stop falls on more than a hundredth of the records, so that p99 shows it and not the cluster.
 #[test]
 fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     let phases = "warmup: 1s, measure: 9s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 2), &scenario("", PACED, phases), |_, running| {
         measured(running);
@@ -49,7 +49,7 @@ fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
 /// What is open when a worker is killed in a stall of the cluster was not written off.
 #[test]
 fn records_that_were_open_when_the_worker_was_killed_are_above_every_quantile() {
-    let (_turn, place) = (beside_any(), Place::new());
+    let (_turn, place) = (beside_any(), TestFolder::new());
     let phases = "warmup: 1s, measure: 30s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 1), &scenario("", PACED, phases), |server, running| {
         measured(running);
@@ -80,7 +80,7 @@ fn records_that_were_open_when_the_worker_was_killed_are_above_every_quantile() 
 /// way of the bytes to the other process is what has no rest.
 #[test]
 fn a_maximum_that_is_the_generators_own_is_void() {
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let seen = against_the_null_broker(&place, FASTEST_GZIP, |command| command, |_| ());
     let short = seen.caveat(|caveat| matches!(caveat, Caveat::CalibrationShort { .. }));
     assert_eq!(short.severity, Severity::Invalid);
@@ -104,7 +104,7 @@ fn a_maximum_that_is_the_generators_own_is_void() {
 /// A worker on one processor with two programs that never sleep.
 #[test]
 fn a_worker_that_must_wait_for_a_processor_says_so() {
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let mut spinning = Vec::new();
     let seen = against_the_null_broker(
         &place,
@@ -135,7 +135,7 @@ fn a_worker_that_must_wait_for_a_processor_says_so() {
 /// A control group that gives kdyno and its worker a quarter of a processor.
 #[test]
 fn a_worker_that_is_held_by_a_limit_says_so() {
-    let (_turn, place) = (alone(), Place::new());
+    let (_turn, place) = (alone(), TestFolder::new());
     let Some(group) = Group::of_hundredths(25) else {
         eprintln!("skipped: a limit on CPU time cannot be set here (needs root)");
         return;
@@ -147,11 +147,11 @@ fn a_worker_that_is_held_by_a_limit_says_so() {
 
 /// A `load` as fast as it goes for some seconds, disturbed by `during` before it is measured.
 fn against_the_null_broker(
-    place: &Place,
+    place: &TestFolder,
     load: &str,
     as_what: impl FnOnce(Command) -> Command,
     during: impl FnOnce(&Running<'_>),
-) -> Seen {
+) -> StoredFigures {
     let mut broker = place.start(place.command(&["null-broker", "--port", "0", "--partitions", "2"]));
     let address = broker.wait_for_line();
     let text = scenario("", load, "warmup: 4s, measure: 5s, drain: 5s");
@@ -163,7 +163,7 @@ fn against_the_null_broker(
     assert!(matches!(said.code, Some(0 | 6)), "{said:?}");
     broker.signal(Signal::TERM);
     assert_eq!(broker.wait(RUN_DEADLINE).code, Some(0));
-    Seen::of(place)
+    StoredFigures::of(place)
 }
 
 fn threads(process: u32) -> Vec<u32> {

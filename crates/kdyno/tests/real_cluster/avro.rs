@@ -1,13 +1,13 @@
 //! Values by an Avro schema on a real broker, as a reader of the topic finds them.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE};
+use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
 use crate::fixture::{bootstrap, evidences, ran, stand, take_down, totals};
 use apache_avro::Schema;
 use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::types::Value;
 use kdyno_kafka::admin::{Access, SampleBounds};
-use kdyno_kafka::security::Security;
+use kdyno_kafka::security::ConnectionSecurity;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SCHEMA: &str = r#"{"type": "record", "name": "Order", "fields": [
@@ -33,9 +33,9 @@ show: {columns: [own.acked_per_s]}
 #[test]
 fn values_by_a_schema_are_in_the_log_behind_the_id_of_their_registry() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     stand(&place, "theirs", "kafka: newest, metrics: none");
-    let access = Access { bootstrap: vec![bootstrap(&place)], security: Security::default() };
+    let access = Access { bootstrap: vec![bootstrap(&place)], security: ConnectionSecurity::default() };
     let mut admin = access.admin("test", QUICKLY).expect("a broker");
     admin.create_topic("orders", 1, 1, &BTreeMap::new()).expect("a topic");
 

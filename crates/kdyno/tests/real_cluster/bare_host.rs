@@ -1,7 +1,7 @@
 //! A cluster, measured from a host on which nothing is installed: no Java, no tool on `PATH`, no home.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 use crate::fixture::{ended, stand, take_down};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -23,13 +23,13 @@ show: {columns: [writers.acked_per_s]}
 
 /// A kdyno that finds nothing but its own folder.
 struct Bare<'a> {
-    place: &'a Place,
+    place: &'a TestFolder,
     program: OsString,
     empty: PathBuf,
 }
 
 impl<'a> Bare<'a> {
-    fn new(place: &'a Place) -> Self {
+    fn new(place: &'a TestFolder) -> Self {
         let empty = place.path().join("empty");
         std::fs::create_dir(&empty).expect("a folder");
         // That of an unpacked archive instead of the one that is tested.
@@ -38,7 +38,7 @@ impl<'a> Bare<'a> {
     }
 
     /// Runs a command to its end.
-    fn kdyno(&self, args: &[&str]) -> Said {
+    fn kdyno(&self, args: &[&str]) -> ProgramOutput {
         let mut command = Command::new(&self.program);
         command.args(args).current_dir(self.place.path()).env_clear();
         command.env("PATH", &self.empty).env("HOME", &self.empty).env("TMPDIR", self.place.path());
@@ -56,7 +56,7 @@ impl<'a> Bare<'a> {
 #[test]
 fn a_cluster_is_measured_from_where_nothing_is_installed() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     stand(&place, "theirs", "kafka: 4.1.1, metrics: none");
     let target = place.kdyno(&["cluster", "target", "theirs"]);
     ended(&target, 0);

@@ -1,7 +1,7 @@
 //! Where clusters come from, and clusters that outlive a run.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE};
+use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
 use crate::fixture::{ended, kafka_script, kafka_tool, program, scenario};
 use serde_json::Value;
 use std::process::Command;
@@ -12,7 +12,7 @@ use std::time::Instant;
 #[test]
 fn an_unknown_version_is_named_in_one_message() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let folder = place.path().join("bin");
     std::fs::create_dir(&folder).expect("a folder");
     let unknown = "Could not find artifact org.apache.kafka:kafka_2.13:jar:3.9.99 in central (https://x)";
@@ -32,7 +32,7 @@ fn an_unknown_version_is_named_in_one_message() {
 #[test]
 fn without_maven_and_without_a_cached_release_one_message_says_so() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = place.file("small.yaml", &scenario(1, 2));
     // A Java, wherever the user has it, and nothing else.
     let bin = place.path().join("bin");
@@ -55,7 +55,7 @@ fn without_maven_and_without_a_cached_release_one_message_says_so() {
 #[test]
 fn a_standing_cluster_is_listed_and_taken_down() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let up = ["cluster", "up", "mine", "--kafka", "4.1.1", "--heap", "256MiB"];
     let config = ["--config", "num.io.thread=4", "--config", "num.network.threads=2"];
     let said = place.start(place.command(&[&up[..], &config].concat())).wait(RUN_DEADLINE);
@@ -76,7 +76,7 @@ fn a_standing_cluster_is_listed_and_taken_down() {
 }
 
 /// `kdyno doctor --target`: what its broker runs with, by its own words, and whether somebody changed it since its start.
-fn doctor_sees_its_brokers(place: &Place) {
+fn doctor_sees_its_brokers(place: &TestFolder) {
     let target = place.kdyno(&["cluster", "target", "mine"]);
     ended(&target, 0);
     place.file("mine.yaml", &target.stdout);
@@ -94,7 +94,7 @@ fn doctor_sees_its_brokers(place: &Place) {
 }
 
 /// All advice on the cluster.
-fn advice(place: &Place) -> Vec<Value> {
+fn advice(place: &TestFolder) -> Vec<Value> {
     let said = place.start(place.command(&["doctor", "--target", "mine.yaml", "--json"])).wait(RUN_DEADLINE);
     assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
     let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
@@ -108,7 +108,7 @@ fn of_broker<'a>(advice: &'a [Value], setting: &str) -> &'a Value {
 
 /// The script of changes, run with Kafka's own tool: what is recommended is in force after it, and after the way back what was
 /// before, on the level on which it was set. The host's programs are replaced by ones that do nothing.
-fn its_changes_go_both_ways(place: &Place) {
+fn its_changes_go_both_ways(place: &TestFolder) {
     const SETTINGS: [&str; 4] =
         ["num.replica.fetchers", "num.io.threads", "num.network.threads", "unclean.leader.election.enable"];
     let programs = place.path().join("programs");

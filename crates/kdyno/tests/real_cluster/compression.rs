@@ -1,7 +1,7 @@
 //! Levels of compression: what a broker, which unpacks what it is sent, makes of them.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{figure, ran, start_scenario};
 
 /// Items by what their producers are set to: the ends of each codec's range, and lz4's fast compressor.
@@ -18,7 +18,7 @@ const ITEMS: [(&str, &str); 7] = [
 #[test]
 fn brokers_take_what_is_compressed_at_any_level() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let item = |(name, client): &(&str, &str)| {
         let shape = "produce: perf, clients: 1, rate: 200/s, value: 500B";
         format!("  {name}: {{{shape}, client: {{{client}, linger.ms: 100}}}}\n")

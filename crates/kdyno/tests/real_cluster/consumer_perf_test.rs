@@ -2,7 +2,7 @@
 //! same shape.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said};
+use crate::common::{ProgramOutput, QUICKLY, RUN_DEADLINE, Running, TestFolder};
 use crate::fixture::{bootstrap, ended, kafka_home, kafka_tool, some_of, stand, take_down};
 use kdyno_kafka::admin::Admin;
 use kdyno_store::RunFile;
@@ -16,14 +16,14 @@ const TOPIC: &str = "orders.1";
 
 /// A cluster with a topic of one partition that holds records.
 struct Standing {
-    place: Place,
+    place: TestFolder,
     address: String,
 }
 
 impl Standing {
     /// Its groups wait so long for more members, ms.
     fn new(delay_ms: u32) -> Self {
-        let place = Place::new();
+        let place = TestFolder::new();
         stand(
             &place,
             "perf",
@@ -42,17 +42,17 @@ impl Standing {
         standing
     }
 
-    fn java(&self, class: &str, args: &[&str]) -> Said {
+    fn java(&self, class: &str, args: &[&str]) -> ProgramOutput {
         let said = self.any_java(class, &[&["--bootstrap-server", &self.address], args].concat());
         ended(&said, 0);
         said
     }
 
-    fn any_java(&self, class: &str, args: &[&str]) -> Said {
+    fn any_java(&self, class: &str, args: &[&str]) -> ProgramOutput {
         kafka_tool(&self.place, class, args)
     }
 
-    fn kdyno(&self, args: &[&str]) -> Said {
+    fn kdyno(&self, args: &[&str]) -> ProgramOutput {
         self.start_kdyno(args).wait(RUN_DEADLINE)
     }
 
@@ -63,12 +63,12 @@ impl Standing {
 
     /// What both print for the same flags, each in a group of its own; that of kdyno first. Both are started before either is
     /// waited for: no rate of theirs is compared.
-    fn both(&self, flags: &[&str]) -> [Said; 2] {
+    fn both(&self, flags: &[&str]) -> [ProgramOutput; 2] {
         self.both_with(flags, &[])
     }
 
     /// The same where kdyno's has flags of its own.
-    fn both_with(&self, flags: &[&str], own: &[&str]) -> [Said; 2] {
+    fn both_with(&self, flags: &[&str], own: &[&str]) -> [ProgramOutput; 2] {
         let args = [&["--topic", TOPIC], flags].concat();
         let ours = self.start_kdyno(&[&args[..], own].concat());
         let theirs = self.java(TOOL, &args);
@@ -90,12 +90,12 @@ fn masked(line: &str) -> String {
     line.split(", ").map(of_field).collect::<Vec<_>>().join(", ")
 }
 
-fn shape(said: &Said) -> Vec<String> {
+fn shape(said: &ProgramOutput) -> Vec<String> {
     said.stdout.lines().map(masked).collect()
 }
 
 /// Fields of the last line.
-fn fields(said: &Said) -> Vec<String> {
+fn fields(said: &ProgramOutput) -> Vec<String> {
     said.stdout.lines().last().expect("a row").split(", ").map(str::to_owned).collect()
 }
 
@@ -162,7 +162,7 @@ fn assert_java_carries(standing: &Standing) {
     let driver = format!("java:{}", kafka_home(&standing.place));
     let flags = ["--num-records", "5000", "--print-metrics"];
     let [ours, theirs] = standing.both_with(&flags, &["--driver", &driver]);
-    let parts = |said: &Said| {
+    let parts = |said: &ProgramOutput| {
         let (lines, metrics) = said.stdout.split_once("\n\n").expect("metrics");
         let row: Vec<String> = lines.lines().last().expect("a row").split(", ").map(str::to_owned).collect();
         let name = "consumer-fetch-manager-metrics:records-consumed-total:{client-id=";
@@ -194,10 +194,10 @@ fn rows_of_intervals_have_the_same_shape_and_stand_in_for_the_last_one() {
     let too_many = (RECORDS + 1).to_string();
     let flags = ["--num-records", &too_many, "--show-detailed-stats", "--reporting-interval", "1000"];
     let both = standing.both(&[&flags[..], &["--timeout", "8000"]].concat());
-    let row = |said: &Said| shape(said).into_iter().nth(1).expect("a row");
+    let row = |said: &ProgramOutput| shape(said).into_iter().nth(1).expect("a row");
     assert_eq!(row(&both[0]), row(&both[1]), "{both:?}");
     assert!(row(&both[0]).contains(", #, #.4, "), "{both:?}");
-    let last = |said: &Said| shape(said).pop();
+    let last = |said: &ProgramOutput| shape(said).pop();
     assert_eq!(last(&both[0]), last(&both[1]), "the warning, and no row behind it");
     take_down(&standing.place, "perf");
 }
@@ -231,10 +231,10 @@ fn assert_errors_agree(standing: &Standing) {
         let ours = ours.wait(QUICKLY);
         assert_eq!((ours.code, &ours.stdout), (theirs.code, &theirs.stdout), "{typed}: {ours:?} {theirs:?}");
         if !matches!(typed, "" | "--help") {
-            let first = |said: &Said| said.stderr.lines().next().unwrap_or_default().to_owned();
+            let first = |said: &ProgramOutput| said.stderr.lines().next().unwrap_or_default().to_owned();
             assert_eq!(first(&ours), first(&theirs), "{typed}");
         }
-        let has_usage = |said: &Said| said.stderr.lines().any(|line| line.starts_with("Option "));
+        let has_usage = |said: &ProgramOutput| said.stderr.lines().any(|line| line.starts_with("Option "));
         assert_eq!(has_usage(&ours), has_usage(&theirs), "{typed}: {}", theirs.stderr);
     }
     let version = standing.place.kdyno(&["consumer-perf-test", "--version"]);

@@ -1,7 +1,7 @@
 //! End-to-end latencies on real brokers: of a load's own records, and of a probe next to it that reaches every leader.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{admin, figure, ran, start_scenario};
 use kdyno_kafka::admin::OffsetAt;
 use kdyno_model::plan::RoleKind;
@@ -27,7 +27,7 @@ phases: {warmup: 2s, condition: none, measure: 5s, drain: 10s}
 #[test]
 fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let mut running = start_scenario(&place, SCENARIO);
     running.wait_for("· measure");
     every_leader_has_a_share_of_the_probe(&place);
@@ -76,7 +76,7 @@ fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
 }
 
 /// Each of the two brokers leads a partition of the probe's topic, and its records go to both in turn.
-fn every_leader_has_a_share_of_the_probe(place: &Place) {
+fn every_leader_has_a_share_of_the_probe(place: &TestFolder) {
     const RECORDS: i64 = 100;
     let mut admin = admin(place);
     let topics = admin.topics(None).expect("the topics");

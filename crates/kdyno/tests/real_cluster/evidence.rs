@@ -1,9 +1,9 @@
 //! What is measured and kept, also of a run that was interrupted and goes on.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE, Said};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 use crate::fixture::{ended, event_kinds, figure, ran, scenario, start_scenario};
-use kdyno_lab::{Progress, RunOptions, RunRequest};
+use kdyno_lab::{RunOptions, RunProgress, RunRequest};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Scope;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[test]
 fn a_run_measures_counts_and_keeps_everything() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     // As clusters are by default, with the agent.
     let text = scenario(1, 4).replace("metrics: none, ", "");
     let said = start_scenario(&place, &text).wait(RUN_DEADLINE);
@@ -45,7 +45,7 @@ fn a_run_measures_counts_and_keeps_everything() {
 }
 
 /// The misspelt setting is reported before the load, kept as an event, and doubted before the figures.
-fn unknown_setting(said: &Said, document: &Value) {
+fn unknown_setting(said: &ProgramOutput, document: &Value) {
     let warning = "warning: the brokers know no setting `num.io.thread`;";
     let warned = said.stderr.find(warning).expect("a warning");
     assert!(warned < said.stderr.find("making topics").expect("the next step"), "{}", said.stderr);
@@ -58,7 +58,7 @@ fn unknown_setting(said: &Said, document: &Value) {
 }
 
 /// The stored run in every form.
-fn exports(place: &Place, document: &Value) {
+fn exports(place: &TestFolder, document: &Value) {
     let runs = place.kdyno(&["runs"]);
     assert!(runs.stdout.contains("completed") && runs.stdout.contains("small"), "{runs:?}");
     for (format, word) in
@@ -99,7 +99,7 @@ show: {columns: [writers.acked_per_s]}
 #[test]
 fn conditioning_warm_up_log_and_settings_are_kept_and_an_interrupted_run_goes_on() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = place.file("settled.yaml", BY_EVIDENCE);
     let args = ["run", scenario.to_str().expect("plain path"), "--share", "--yes", "--seed", "1"];
     let mut running = place.start(place.command(&args));
@@ -141,7 +141,7 @@ fn conditioning_warm_up_log_and_settings_are_kept_and_an_interrupted_run_goes_on
 }
 
 /// Goes on with an interrupted run.
-fn go_on(place: &Place, path: &Path) {
+fn go_on(place: &TestFolder, path: &Path) {
     let header = RunFile::open(path).expect("the run file").header().expect("its head");
     let request = RunRequest {
         plan: header.plan,
@@ -166,7 +166,7 @@ fn go_on(place: &Place, path: &Path) {
         variables: &|_| None,
         files: &|_| Err("is not read here".to_owned()),
         progress: &mut |progress| {
-            if let Progress::Step(step) = progress {
+            if let RunProgress::Step(step) = progress {
                 steps.push(step);
             }
         },

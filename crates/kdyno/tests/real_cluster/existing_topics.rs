@@ -1,11 +1,11 @@
 //! Topics of somebody else's, and a user who may write and read them and nothing more.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE};
+use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
 use crate::fixture::{client_properties, ended, evidences, files, kafka_tool, ran, totals};
-use kdyno_kafka::admin::{Access, Acl, Admin, Operation, Resource};
+use kdyno_kafka::admin::{Access, Acl, AclResource, Admin, Operation};
 use kdyno_kafka::security::sasl::scram::{Hash, ITERATIONS_MIN};
-use kdyno_kafka::security::{Hidden, Security};
+use kdyno_kafka::security::{ConnectionSecurity, Hidden};
 use kdyno_model::properties::Properties;
 use kdyno_model::version::NEWEST;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ show: {columns: [writers.acked_per_s]}
 ";
 
 /// The address of the listener at which brokers talk to each other: it is PLAINTEXT, and its clients may do all.
-fn internal_address(place: &Place) -> String {
+fn internal_address(place: &TestFolder) -> String {
     let settings = files(place, "server.properties");
     let text = std::fs::read(settings.first().expect("settings of a broker")).expect("settings");
     let all = Properties::parse(&text).expect("properties");
@@ -49,7 +49,7 @@ fn make_topics_and_user(admin: &mut Admin) {
     admin.set_scram_password(USER, Hash::Sha512, &password, salted_with).expect("a user");
     let acl = |(name, operation): (&str, Operation)| Acl {
         principal: format!("User:{USER}"),
-        resource: Resource::Topic,
+        resource: AclResource::Topic,
         name: name.to_owned(),
         is_prefix: false,
         operation,
@@ -62,7 +62,7 @@ fn make_topics_and_user(admin: &mut Admin) {
 }
 
 /// A target file by which the user reaches the cluster.
-fn target(place: &Place) -> String {
+fn target(place: &TestFolder) -> String {
     let own = client_properties(place);
     let own = own.to_str().expect("plain path");
     let all = Properties::parse(&std::fs::read(own).expect("the file")).expect("properties");
@@ -83,7 +83,7 @@ fn target(place: &Place) -> String {
 }
 
 /// Writes each of the values to `samples`, most of them several times: the drop-in command draws them.
-fn fill(place: &Place, internal: &str) {
+fn fill(place: &TestFolder, internal: &str) {
     let topic = ["producer-perf-test", "--topic", "samples", "--num-records", "3000"];
     let what = ["--payload-file", "values.txt", "--throughput", "-1", "--bootstrap-server", internal];
     ended(&place.start(place.command(&[&topic[..], &what].concat())).wait(RUN_DEADLINE), 0);
@@ -91,7 +91,7 @@ fn fill(place: &Place, internal: &str) {
 }
 
 /// The values that are in `orders`, as Kafka's own tool reads them.
-fn stored(place: &Place, internal: &str, records: u64) -> Vec<String> {
+fn stored(place: &TestFolder, internal: &str, records: u64) -> Vec<String> {
     let records = records.to_string();
     let what = ["--topic", "orders", "--from-beginning", "--max-messages", &records, "--timeout-ms", "20000"];
     let args = [&["--bootstrap-server", internal][..], &what].concat();
@@ -105,12 +105,12 @@ fn stored(place: &Place, internal: &str, records: u64) -> Vec<String> {
 #[test]
 fn who_may_only_write_and_read_a_topic_loads_it_with_values_of_another() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let up = ["cluster", "up", "theirs", "--heap", "256MiB", "--acls"];
     let listener = ["--protocol", "SASL_PLAINTEXT", "--sasl", "SCRAM-SHA-512"];
     ended(&place.start(place.command(&[&up[..], &listener].concat())).wait(RUN_DEADLINE), 0);
     let internal = internal_address(&place);
-    let access = Access { bootstrap: vec![internal.clone()], security: Security::default() };
+    let access = Access { bootstrap: vec![internal.clone()], security: ConnectionSecurity::default() };
     make_topics_and_user(&mut access.admin("test", QUICKLY).expect("a broker"));
     let values: BTreeSet<String> = (0..VALUES).map(|number| format!("order {number:08} of a shop")).collect();
     let lines: Vec<&str> = values.iter().map(String::as_str).collect();

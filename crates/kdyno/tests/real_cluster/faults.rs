@@ -1,7 +1,7 @@
 //! Whatever is killed, interrupted or full: nothing survives, and the run keeps its evidence.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE, signal};
+use crate::common::{RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{
     caveats, ended, event_kinds, evidences, figure, files, invalid_but_for_late_load, judged, ran, scenario,
     stand, start, start_and_measure, start_scenario, take_down, totals,
@@ -17,7 +17,7 @@ use std::path::Path;
 #[test]
 fn ctrl_c_stops_cleanly_and_keeps_the_evidence() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let running = start_and_measure(&place, 1, 120);
     running.signal(Signal::INT);
     let said = running.wait(RUN_DEADLINE);
@@ -31,7 +31,7 @@ fn ctrl_c_stops_cleanly_and_keeps_the_evidence() {
 #[test]
 fn ctrl_c_while_the_cluster_starts_does_not_wait_for_it() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let mut running = start(&place, 1, 120);
     running.wait_for_process("kafka.Kafka");
     running.signal(Signal::INT);
@@ -43,7 +43,7 @@ fn ctrl_c_while_the_cluster_starts_does_not_wait_for_it() {
 #[test]
 fn killing_kdyno_leaves_no_process_and_a_readable_run() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let running = start_and_measure(&place, 1, 120);
     running.signal(Signal::KILL);
     assert_eq!(running.wait(RUN_DEADLINE).code, None);
@@ -57,7 +57,7 @@ fn killing_kdyno_leaves_no_process_and_a_readable_run() {
 #[test]
 fn killing_the_worker_ends_the_run_with_an_error_and_its_evidence() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let running = start_and_measure(&place, 1, 120);
     let workers = running.processes("kdyno worker");
     assert_eq!(workers.len(), 1, "one worker");
@@ -77,7 +77,7 @@ fn killing_the_worker_ends_the_run_with_an_error_and_its_evidence() {
 #[test]
 fn killing_the_guard_takes_the_brokers_down_and_the_run_tells_of_it() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let running = start_and_measure(&place, 1, 120);
     let guards = running.processes("kdyno guard");
     assert_eq!(guards.len(), 1, "one guard");
@@ -98,7 +98,7 @@ fn killing_the_guard_takes_the_brokers_down_and_the_run_tells_of_it() {
 #[test]
 fn killing_the_guard_while_clients_connect_ends_the_run_at_once_with_that_as_its_reason() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let many = scenario(1, 120).replace("produce: perf, clients: 1,", "produce: perf, clients: 400,");
     let path = place.file("small.yaml", &many);
     let args = ["run", path.to_str().expect("plain path"), "--share"];
@@ -117,7 +117,7 @@ fn killing_the_guard_while_clients_connect_ends_the_run_at_once_with_that_as_its
 #[test]
 fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
     let turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let running = start_and_measure(&place, 2, 10);
     let brokers = running.processes("kafka.Kafka");
     assert_eq!(brokers.len(), 2, "two brokers");
@@ -158,7 +158,7 @@ show: {columns: [writers.acked_per_s]}
 #[test]
 fn the_log_is_compared_where_a_leader_died() {
     let turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let mut running = start_scenario(&place, LED);
     running.wait_for("· measure");
     let brokers = running.processes("broker-1");
@@ -186,7 +186,7 @@ fn the_log_is_compared_where_a_leader_died() {
 #[test]
 fn a_full_disk_stops_the_run_with_one_clear_error() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let small = place.path().join("small-disk");
     let Some(_mount) = SmallDisk::mount(&small) else {
         eprintln!("skipped: a small file system cannot be mounted here (needs root)");
@@ -253,7 +253,7 @@ phases: {warmup: 1s, condition: none, measure: 3s, drain: 20s}
 show: {columns: [writers.acked_per_s]}
 ";
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     stand(&place, "small", "kafka: newest, metrics: none, config: {message.max.bytes: 2000}");
     let target = place.kdyno(&["cluster", "target", "small"]);
     ended(&target, 0);

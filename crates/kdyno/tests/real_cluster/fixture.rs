@@ -4,7 +4,7 @@
 //! read from it: starting them is most of what these tests wait for.
 
 pub use crate::common::ran;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Running, Said, quick_jvm};
+use crate::common::{ProgramOutput, QUICKLY, RUN_DEADLINE, Running, TestFolder, quick_jvm};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::evidence::TrialEvidence;
@@ -45,12 +45,12 @@ show: {{rows: [brokers], columns: [writers.acked_per_s, writers.response.p99, br
 }
 
 /// Starts a run of such a scenario.
-pub fn start(place: &Place, brokers: u32, seconds: u32) -> Running<'_> {
+pub fn start(place: &TestFolder, brokers: u32, seconds: u32) -> Running<'_> {
     start_scenario(place, &scenario(brokers, seconds))
 }
 
 /// Starts a run of a scenario.
-pub fn start_scenario<'a>(place: &'a Place, text: &str) -> Running<'a> {
+pub fn start_scenario<'a>(place: &'a TestFolder, text: &str) -> Running<'a> {
     let path = place.file("small.yaml", text);
     place.start(place.command(&[
         "run",
@@ -63,7 +63,7 @@ pub fn start_scenario<'a>(place: &'a Place, text: &str) -> Running<'a> {
 }
 
 /// Starts a long run and waits until its load is under way.
-pub fn start_and_measure(place: &Place, brokers: u32, seconds: u32) -> Running<'_> {
+pub fn start_and_measure(place: &TestFolder, brokers: u32, seconds: u32) -> Running<'_> {
     let mut running = start(place, brokers, seconds);
     running.wait_for("· measure");
     running
@@ -87,7 +87,7 @@ pub fn figure_of(document: &Value, case: usize, address: &str) -> f64 {
 }
 
 /// What was kept of each trial of the run.
-pub fn evidences(place: &Place) -> Vec<TrialEvidence> {
+pub fn evidences(place: &TestFolder) -> Vec<TrialEvidence> {
     let file = RunFile::open(&place.run_file()).expect("the run file");
     let starts = file.trials().expect("its trials");
     starts.iter().map(|start| file.evidence(start.trial.id).expect("evidence")).collect()
@@ -97,7 +97,7 @@ pub fn evidences(place: &Place) -> Vec<TrialEvidence> {
 pub const BATCH_HEADER_BYTES: u64 = 61;
 
 /// What was concluded of the run.
-pub fn judged(place: &Place) -> Judgement {
+pub fn judged(place: &TestFolder) -> Judgement {
     let file = RunFile::open(&place.run_file()).expect("the run file");
     file.judgement().expect("what was concluded")
 }
@@ -138,7 +138,7 @@ pub fn invalid_but_for_late_load(document: &Value) -> Vec<&str> {
 }
 
 /// The files of this name in a place.
-pub fn files(place: &Place, name: &str) -> Vec<PathBuf> {
+pub fn files(place: &TestFolder, name: &str) -> Vec<PathBuf> {
     let (mut folders, mut found) = (vec![place.path().to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
@@ -154,7 +154,7 @@ pub fn files(place: &Place, name: &str) -> Vec<PathBuf> {
 
 /// Starts a cluster of one broker that stays, under a name, whose speed no test judges. `system` has what comes next to its
 /// heap in a scenario, such as `kafka: 4.1.1`.
-pub fn stand(place: &Place, name: &str, system: &str) {
+pub fn stand(place: &TestFolder, name: &str, system: &str) {
     let text = format!(
         "kdyno: 1\nid: {name}\nquestion: Does it work?\nsystem: {{limits: {{heap: 256MiB}}, jvm: QUICK_JVM, {system}}}\n\
          topics: {{any: {{partitions: 1}}}}\nload: {{any: {{produce: any, rate: 1/s, value: 1B}}}}\nphases: {{measure: 1s}}\n"
@@ -165,36 +165,36 @@ pub fn stand(place: &Place, name: &str, system: &str) {
 }
 
 /// Ends it.
-pub fn take_down(place: &Place, name: &str) {
+pub fn take_down(place: &TestFolder, name: &str) {
     ended(&place.start(place.command(&["cluster", "down", name])).wait(RUN_DEADLINE), 0);
     place.expect_no_processes();
 }
 
 /// What is told of the one cluster that stays here.
-fn standing(place: &Place) -> Value {
+fn standing(place: &TestFolder) -> Value {
     let list = place.kdyno(&["cluster", "list", "--json"]);
     let mut list: Value = serde_json::from_str(&list.stdout).expect("JSON");
     list[0].take()
 }
 
 /// The properties file that opens it.
-pub fn client_properties(place: &Place) -> PathBuf {
+pub fn client_properties(place: &TestFolder) -> PathBuf {
     PathBuf::from(standing(place)["client_properties"].as_str().expect("a path"))
 }
 
 /// An address of it.
-pub fn bootstrap(place: &Place) -> String {
+pub fn bootstrap(place: &TestFolder) -> String {
     standing(place)["bootstrap"][0].as_str().expect("an address").to_owned()
 }
 
 /// The process of a broker that runs here.
-fn broker_pid(place: &Place) -> u32 {
+fn broker_pid(place: &TestFolder) -> u32 {
     let brokers = place.processes(0);
     brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker").0
 }
 
 /// A whole collection of the garbage of a broker that runs here, requested by the tool next to its Java.
-pub fn collect_garbage(place: &Place) {
+pub fn collect_garbage(place: &TestFolder) {
     let (line, _) = broker(place);
     let mut tool = Command::new(Path::new(&line[0]).with_file_name("jcmd"));
     tool.args([&broker_pid(place).to_string(), "GC.run"]);
@@ -202,7 +202,7 @@ pub fn collect_garbage(place: &Place) {
 }
 
 /// The command line of a broker that runs here, and its class path.
-fn broker(place: &Place) -> (Vec<String>, String) {
+fn broker(place: &TestFolder) -> (Vec<String>, String) {
     let broker = broker_pid(place);
     let process = procfs::process::Process::new(broker.cast_signed()).expect("the broker");
     let line = process.cmdline().expect("its command line");
@@ -211,7 +211,7 @@ fn broker(place: &Place) -> (Vec<String>, String) {
 }
 
 /// Where the settings of a broker that runs here lie, and its process.
-pub fn settings_of(place: &Place, broker: u32) -> (String, u32) {
+pub fn settings_of(place: &TestFolder, broker: u32) -> (String, u32) {
     let (processes, file) = (place.processes(0), format!("/broker-{broker}/server.properties"));
     let of = |(pid, line): &(u32, String)| {
         let path = line.split_whitespace().find(|word| word.ends_with(&file))?;
@@ -222,12 +222,12 @@ pub fn settings_of(place: &Place, broker: u32) -> (String, u32) {
 
 /// An admin client of the brokers that run here. Kafka's own tools would still be starting on a busy host when the load is
 /// over.
-pub fn admin(place: &Place) -> Admin {
+pub fn admin(place: &TestFolder) -> Admin {
     Admin::connect(&[address(place)], "test", QUICKLY).expect("a broker")
 }
 
 /// Where the first broker that runs here is reached.
-pub fn address(place: &Place) -> String {
+pub fn address(place: &TestFolder) -> String {
     let (settings, _) = settings_of(place, 0);
     let settings = std::fs::read_to_string(settings).expect("the settings of a broker");
     let listeners = settings.lines().find_map(|line| line.strip_prefix("advertised.listeners="));
@@ -236,7 +236,7 @@ pub fn address(place: &Place) -> String {
 }
 
 /// The folder of the Kafka of a broker that runs here.
-pub fn kafka_home(place: &Place) -> String {
+pub fn kafka_home(place: &TestFolder) -> String {
     let (_, jars) = broker(place);
     jars.strip_suffix("/libs/*").expect("the jars of a folder").to_owned()
 }
@@ -250,12 +250,12 @@ fn quick_tool(jars: &str) -> Vec<String> {
 }
 
 /// One of Kafka's own tools, from the jars of a broker that runs here, to its end.
-pub fn kafka_tool(place: &Place, class: &str, args: &[&str]) -> Said {
+pub fn kafka_tool(place: &TestFolder, class: &str, args: &[&str]) -> ProgramOutput {
     start_kafka_tool(place, class, args).wait(RUN_DEADLINE)
 }
 
 /// The same, which goes on.
-pub fn start_kafka_tool<'a>(place: &'a Place, class: &str, args: &[&str]) -> Running<'a> {
+pub fn start_kafka_tool<'a>(place: &'a TestFolder, class: &str, args: &[&str]) -> Running<'a> {
     let (line, jars) = broker(place);
     let mut tool = Command::new(&line[0]);
     tool.args(quick_tool(&jars)).args(["-cp", jars.as_str(), class]).args(args).current_dir(place.path());
@@ -263,7 +263,7 @@ pub fn start_kafka_tool<'a>(place: &'a Place, class: &str, args: &[&str]) -> Run
 }
 
 /// A program of this name that is one of Kafka's own tools, as its scripts have it.
-pub fn kafka_script(place: &Place, path: &Path, class: &str) {
+pub fn kafka_script(place: &TestFolder, path: &Path, class: &str) {
     let (line, jars) = broker(place);
     let options = quick_tool(&jars).join("' '");
     program(path, &format!("exec '{}' '{options}' -cp '{jars}' {class} \"$@\"", line[0]));
@@ -275,6 +275,6 @@ pub fn program(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("it may be run");
 }
 
-pub fn ended(said: &Said, code: i32) {
+pub fn ended(said: &ProgramOutput, code: i32) {
     assert_eq!(said.code, Some(code), "{}\n{}", said.stdout, said.stderr);
 }

@@ -1,7 +1,7 @@
 //! Stacks of brokers and of a Java client, sampled in the measured window of each trial; and a profiler that cannot be had.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{caveats, ended, event_kinds, figure, ran, start_scenario};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialStacks;
@@ -49,7 +49,7 @@ fn has_frame(of: &TrialStacks, part: &str) -> bool {
 #[test]
 fn each_broker_and_java_client_has_a_graph_of_its_own_in_each_trial() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = start_scenario(&place, &format!("{SCENARIO}flame: cpu\n")).wait(RUN_DEADLINE);
     ran(&said);
     let file = RunFile::open(&place.run_file()).expect("the run file");
@@ -94,7 +94,7 @@ fn each_broker_and_java_client_has_a_graph_of_its_own_in_each_trial() {
 }
 
 /// The page has graphs, and exports have what was stored.
-fn is_shown(place: &Place, document: &Value) {
+fn is_shown(place: &TestFolder, document: &Value) {
     let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("the page");
     assert_eq!(page.matches("<svg class=\"flame\"").count(), 6, "{document}");
     assert!(!page.replace(kdyno_report::html::SCRIPT, "").contains("<script"));
@@ -120,7 +120,7 @@ fn is_shown(place: &Place, document: &Value) {
 #[test]
 fn a_run_goes_on_without_its_profiler_and_says_so_once() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     // Kafka from the user's cache, but neither async-profiler nor a Maven that could fetch it.
     let home =
         std::env::var("XDG_CACHE_HOME").or_else(|_| std::env::var("HOME").map(|home| home + "/.cache"));

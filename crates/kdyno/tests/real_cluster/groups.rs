@@ -1,7 +1,7 @@
 //! Consumer groups on real brokers: each group is handed every record, whatever happens to its members.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, signal};
+use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{
     address, admin, caveats, event_kinds, evidences, figure, figure_of, is_matrix, ran, settings_of,
     start_kafka_tool, start_scenario, totals,
@@ -46,7 +46,7 @@ fn assert_conserved(evidence: &TrialEvidence, item: &str) {
 #[test]
 fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let few = "cases:\n  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: newest, protocol: consumer}\n";
     let more = "  - {kafka: 3.7.2, mode: zookeeper}\n  - {kafka: 3.7.2}\n  - {kafka: 4.1.1}\n  - {kafka: 4.1.1, protocol: consumer}\n  - {kafka: newest}\n";
     let cases = if is_matrix() { format!("{few}{more}") } else { few.to_owned() };
@@ -98,7 +98,7 @@ fn members_come_and_go_and_each_group_is_handed_every_record() {
 
 fn members_come_and_go(cases: &str, system: &str, client: &str) {
     let turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let client = format!("client: {{{client}, auto.commit.interval.ms: 1000}}");
     let readers = format!(
         "  readers: {{consume: perf, clients: 2, group: g, {client}}}\n  \
@@ -134,7 +134,7 @@ fn members_come_and_go(cases: &str, system: &str, client: &str) {
 #[test]
 fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let readers = "  readers: {consume: perf, clients: 1, group: g, work: 10ms}\n";
     let text = scenario("", QUICKLY_JOINED, readers).replace("drain: 20s", "drain: 1s");
     let text = text.replace("readers.rebalances,", "readers.rebalances, readers.lag,");
@@ -154,7 +154,7 @@ fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
 #[test]
 fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
     let turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     // It works on its first record for longer than the load lasts, and has committed nothing when it loses its partitions:
     // from `latest` the others would skip what came meanwhile, as Java's do. The others learn of it by a heartbeat: often, and
     // with room in the window, since on a busy host both come late.
@@ -187,7 +187,7 @@ fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
 #[test]
 fn a_member_that_is_killed_leaves_its_partitions_to_the_others() {
     let turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let system = "config: {group.initial.rebalance.delay.ms: 0, group.min.session.timeout.ms: 1000, offsets.topic.num.partitions: 3}";
     let readers = "  readers: {consume: perf, clients: 2, group: g, from: earliest, client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}}\n";
     let text = scenario("", system, readers).replace("measure: 6s", "measure: 24s");
@@ -223,7 +223,7 @@ fn a_member_that_is_killed_leaves_its_partitions_to_the_others() {
 }
 
 /// The process that leads the one partition of the offsets topic.
-fn coordinator(place: &Place) -> u32 {
+fn coordinator(place: &TestFolder) -> u32 {
     let topics = admin(place).topics(Some(&["__consumer_offsets"])).expect("its topics");
     let leader = u32::try_from(topics[0].partitions[0].leader).expect("a leader");
     settings_of(place, leader).1
@@ -232,7 +232,7 @@ fn coordinator(place: &Place) -> u32 {
 #[test]
 fn a_group_goes_on_when_the_broker_that_coordinates_it_is_killed() {
     let turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     // Controllers count a broker as dead after five seconds, not nine.
     let system = "brokers: 3, config: {offsets.topic.num.partitions: 1, offsets.topic.replication.factor: 3, \
                   group.initial.rebalance.delay.ms: 0, broker.session.timeout.ms: 5000}";

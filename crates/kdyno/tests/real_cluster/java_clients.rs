@@ -1,7 +1,7 @@
 //! Java clients on real brokers.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{
     client_properties, ended, evidences, figure, figure_of, is_matrix, ran, start_scenario, totals,
 };
@@ -51,7 +51,7 @@ show: {rows: [kafka], columns: [writers.acked_per_s, writers.committed, writers.
 #[test]
 fn transactions_of_java_clients_add_up_with_the_log() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     ran(&start_scenario(&place, TRANSACTIONS).wait(RUN_DEADLINE));
     let document = place.show();
     for (case, evidence) in evidences(&place).iter().enumerate() {
@@ -93,7 +93,7 @@ fn java_clients_log_in_again_with_a_newer_token() {
         return;
     }
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let up = ["cluster", "up", "sec", "--heap", "256MiB", "--protocol", "SASL_PLAINTEXT", "--sasl"];
     ended(&place.start(place.command(&[&up[..], &["OAUTHBEARER"]].concat())).wait(RUN_DEADLINE), 0);
     let path = client_properties(&place);

@@ -2,7 +2,7 @@
 //! once.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE, Said, quick_jvm};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder, quick_jvm};
 use crate::fixture::{BATCH_HEADER_BYTES, caveats, ended, evidences, figure, files, ran};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -18,7 +18,7 @@ phases: {warmup: 2s, condition: none, measure: 3s, drain: 5s}
 ";
 
 /// A cluster of one broker without the agent, and a scenario for it as a target.
-fn up(place: &Place, port: u16) {
+fn up(place: &TestFolder, port: u16) {
     let option = |name: &str, value: &str| format!("\"-Dcom.sun.management.jmxremote.{name}={value}\"");
     let password = place.file("jmx.password", &format!("monitor {PASSWORD}\n"));
     let access = place.file("jmx.access", "monitor readonly\n");
@@ -54,14 +54,14 @@ fn command_lines() -> Vec<String> {
 }
 
 /// What a run came to.
-struct Ran {
-    said: Said,
+struct JmxRun {
+    said: ProgramOutput,
     document: Value,
     evidence: TrialEvidence,
 }
 
 /// Runs a scenario with a target whose brokers have JMX at this port and a user of this password.
-fn run(place: &Place, scenario: &str, port: u16, password: &str) -> Ran {
+fn run(place: &TestFolder, scenario: &str, port: u16, password: &str) -> JmxRun {
     let own = place.path().to_str().expect("plain path").to_owned();
     let said = place.kdyno(&["cluster", "target", "told"]);
     ended(&said, 0);
@@ -90,7 +90,7 @@ fn run(place: &Place, scenario: &str, port: u16, password: &str) -> Ran {
     assert!(!stored.windows(PASSWORD.len()).any(|bytes| bytes == PASSWORD.as_bytes()), "the run file");
     let evidence = evidences(place).remove(0);
     std::fs::remove_file(place.run_file()).expect("a run file");
-    Ran { said, document, evidence }
+    JmxRun { said, document, evidence }
 }
 
 /// What the broker had counted of a series when it was first asked.
@@ -116,14 +116,14 @@ fn unread(document: &Value) -> Vec<String> {
 #[test]
 fn a_broker_with_jmx_alone_is_read_and_a_closed_port_or_a_wrong_password_is_told_once() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let port = || {
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
         free.local_addr().expect("its address").port()
     };
     let jmx = port();
     up(&place, jmx);
-    let Ran { document, evidence, .. } = run(&place, "long.yaml", jmx, PASSWORD);
+    let JmxRun { document, evidence, .. } = run(&place, "long.yaml", jmx, PASSWORD);
     assert_eq!(unread(&document), [""; 0]);
     assert!(figure(&document, "brokers.produce_requests") > 1000.0);
     assert!(figure(&document, "brokers.produce_total_mean") > 0.0);
@@ -135,7 +135,7 @@ fn a_broker_with_jmx_alone_is_read_and_a_closed_port_or_a_wrong_password_is_told
     // what the broker counted is compared without a clock: it had taken nothing when it was started, and when the next run
     // asks it all of this one is over; that one has sent a record or two by then.
     let sent = sent(&evidence);
-    let Ran { document, evidence, .. } = run(&place, "look.yaml", jmx, PASSWORD);
+    let JmxRun { document, evidence, .. } = run(&place, "look.yaml", jmx, PASSWORD);
     let told =
         [series::MESSAGES_IN_TOTAL, series::BYTES_IN_TOTAL].map(|series| first_told(&evidence, series));
     for (told, sent) in told.into_iter().zip(sent) {
@@ -143,11 +143,11 @@ fn a_broker_with_jmx_alone_is_read_and_a_closed_port_or_a_wrong_password_is_told
     }
     assert!(!caveats(&document, "warning").contains(&"brokers-fresh"), "it has carried more than this load");
 
-    let Ran { said, document, .. } = run(&place, "small.yaml", jmx, "another");
+    let JmxRun { said, document, .. } = run(&place, "small.yaml", jmx, "another");
     let told = unread(&document);
     assert_eq!(said.stderr.matches("JMX refuses the login").count(), 1, "{said:?}");
     assert!(told.len() == 1 && told[0].ends_with("JMX refuses the login"), "{told:?}");
-    let Ran { said, document, .. } = run(&place, "small.yaml", port(), PASSWORD);
+    let JmxRun { said, document, .. } = run(&place, "small.yaml", port(), PASSWORD);
     assert_eq!(said.stderr.matches("no process listens at the JMX port").count(), 1, "{said:?}");
     let told = unread(&document);
     assert!(told.len() == 1 && told[0].ends_with("no process listens at the JMX port"), "{told:?}");

@@ -2,7 +2,7 @@
 //! Kafka's.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{client_properties, ended, evidences, is_matrix, ran, start_scenario, totals};
 use crate::secured::{HEAD, JAVA, assert_java_was_let_in};
 use kdyno_model::evidence::TrialEvidence;
@@ -50,7 +50,7 @@ fn java_clients_and_our_own_are_let_in_by_each_kind_of_listener() {
         "{protocol: SASL_PLAINTEXT, sasl: SCRAM-SHA-256}",
         "{protocol: SASL_SSL, sasl: OAUTHBEARER}",
     ] {
-        let place = Place::new();
+        let place = TestFolder::new();
         let system = format!(
             "system: {{kafka: newest, limits: {{heap: 256MiB}}, jvm: QUICK_JVM, listeners: {{clients: {clients}}}}}\n"
         );
@@ -68,7 +68,7 @@ fn a_token_of_a_file_or_of_a_program_lets_in() {
     const LOGIN: &str = "sasl.jaas.config=\
         org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required";
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let up = ["cluster", "up", "tokens", "--heap", "256MiB", "--protocol", "SASL_PLAINTEXT"];
     let again = ["--sasl", "OAUTHBEARER", "--config", "connections.max.reauth.ms=4000"];
     ended(&place.start(place.command(&[&up[..], &again].concat())).wait(RUN_DEADLINE), 0);
@@ -101,7 +101,7 @@ fn a_token_of_a_file_or_of_a_program_lets_in() {
 }
 
 /// Runs `small.yaml` against a target; its run file goes.
-fn assert_run_by(place: &Place, target: &Path) {
+fn assert_run_by(place: &TestFolder, target: &Path) {
     let target = target.to_str().expect("plain path");
     let args = ["run", "small.yaml", "--target", target, "--share", "--yes", "--seed", "1"];
     ran(&place.start(place.command(&args)).wait(RUN_DEADLINE));

@@ -1,7 +1,7 @@
 //! What the cluster reports of logs and groups agrees with what was written, of groups of others too.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran, stand, take_down};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::series;
@@ -22,7 +22,7 @@ show: {columns: [writers.acked_per_s]}
 #[test]
 fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     stand(&place, "theirs", "kafka: newest, config: {auto.create.topics.enable: true}");
     let address = bootstrap(&place);
     let address = address.as_str();

@@ -2,7 +2,7 @@
 //! but for the numbers, and the same exit codes.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said, masked};
+use crate::common::{ProgramOutput, QUICKLY, RUN_DEADLINE, TestFolder, masked};
 use crate::fixture::{bootstrap, ended, kafka_tool, some_of, stand, take_down};
 use kdyno_kafka::admin::Admin;
 use kdyno_store::RunFile;
@@ -37,24 +37,24 @@ fn unbroken(text: &str) -> String {
 
 /// A cluster that makes topics by itself, as most do.
 struct Both<'a> {
-    place: &'a Place,
+    place: &'a TestFolder,
     address: String,
 }
 
 impl<'a> Both<'a> {
-    fn up(place: &'a Place) -> Self {
+    fn up(place: &'a TestFolder) -> Self {
         stand(place, "perf", "kafka: newest, metrics: none, config: {auto.create.topics.enable: true}");
         Self { place, address: bootstrap(place) }
     }
 
     /// What both say, Kafka's own first, each of a topic of its own. Both are started before either is waited for: no rate of
     /// theirs is compared.
-    fn run(&self, name: &str, more: &[&str]) -> [Said; 2] {
+    fn run(&self, name: &str, more: &[&str]) -> [ProgramOutput; 2] {
         self.run_with(name, more, &[])
     }
 
     /// The lines where kdyno's has flags of its own.
-    fn run_with(&self, name: &str, more: &[&str], own: &[&str]) -> [Said; 2] {
+    fn run_with(&self, name: &str, more: &[&str], own: &[&str]) -> [ProgramOutput; 2] {
         let bootstrap = format!("bootstrap.servers={}", self.address);
         let topic = |whose: &str| format!("{name}-{whose}");
         let args = |topic: &str| -> Vec<String> {
@@ -139,7 +139,7 @@ fn assert_lines_of_reports_run(both: &Both<'_>) {
 }
 
 /// The totals begin so, and no record was lost on the way.
-fn assert_sent(said: &Said, totals: &[&str]) {
+fn assert_sent(said: &ProgramOutput, totals: &[&str]) {
     let last: Vec<&str> = said.stdout.lines().filter(|line| line.contains("99.9th")).collect();
     assert_eq!(last.len(), totals.len(), "{said:?}");
     assert!(last.iter().zip(totals).all(|(line, total)| line.starts_with(total)), "{said:?}");
@@ -147,7 +147,7 @@ fn assert_sent(said: &Said, totals: &[&str]) {
 }
 
 /// What the units of a total, of records of 100 B, and the order of its latencies must be, whichever tool printed it.
-fn assert_totals_add_up(said: &Said) {
+fn assert_totals_add_up(said: &ProgramOutput) {
     for line in said.stdout.lines().filter(|line| line.contains("99.9th")) {
         let before = |unit: &str| -> f64 {
             let text = line.split(unit).next().unwrap_or_default();
@@ -168,7 +168,7 @@ fn assert_java_carries(both: &Both<'_>, flags: &[&str]) {
     let [theirs, ours] = both.run_with("java", &flags, &["--driver", "java"]);
     ended(&theirs, 0);
     ended(&ours, 0);
-    let parts = |said: &Said| {
+    let parts = |said: &ProgramOutput| {
         let (lines, metrics) = said.stdout.split_once("\n\n").expect("metrics");
         (shape(lines), metrics.to_owned())
     };
@@ -202,7 +202,7 @@ fn assert_failures_end_with_zero(both: &Both<'_>) {
     for topic in ["nowhere-kafka", "nowhere-kdyno"] {
         admin.create_topic(topic, 1, 1, &small).expect("a topic");
     }
-    let total = |said: &Said| said.stdout.lines().last().unwrap_or_default().to_owned();
+    let total = |said: &ProgramOutput| said.stdout.lines().last().unwrap_or_default().to_owned();
     let load = ["--num-records", "50", "--record-size", "100", "--throughput", "-1"];
     for own in [&[][..], &["--driver", "java"]] {
         let [theirs, ours] = both.run_with("nowhere", &load, own);
@@ -225,7 +225,7 @@ fn assert_java_commits(both: &Both<'_>, args: &[&str]) {
 #[test]
 fn the_lines_are_those_of_kafkas_own_tool() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let both = Both::up(&place);
     let payloads = place.file("payloads.txt", "one|three|a longer payload than the others|");
     let payloads = payloads.to_str().expect("plain path");
@@ -271,7 +271,7 @@ fn the_lines_are_those_of_kafkas_own_tool() {
         ended(&theirs, 0);
         ended(&ours, 0);
         assert_eq!(shape(&ours.stdout), shape(&theirs.stdout), "{name}\n{}\n{}", ours.stdout, theirs.stdout);
-        let sent = |said: &Said| -> Vec<String> {
+        let sent = |said: &ProgramOutput| -> Vec<String> {
             let totals = said.stdout.lines().filter(|line| line.contains("99.9th"));
             totals.map(|line| line.split(" records sent").next().unwrap_or_default().to_owned()).collect()
         };
@@ -288,7 +288,7 @@ fn the_lines_are_those_of_kafkas_own_tool() {
     let theirs = kafka_tool(&place, TOOL, &[]);
     let ours = place.kdyno(&["producer-perf-test"]);
     assert_eq!((theirs.code, ours.code), (Some(0), Some(0)));
-    let usage = |said: &Said| unbroken(said.stdout.split("\n\n").next().unwrap_or_default());
+    let usage = |said: &ProgramOutput| unbroken(said.stdout.split("\n\n").next().unwrap_or_default());
     assert_eq!(usage(&ours), usage(&theirs).replace(OF_4_4, ""));
     take_down(&place, "perf");
 }

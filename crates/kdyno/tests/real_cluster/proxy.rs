@@ -2,7 +2,7 @@
 //! through one is in `alone`.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE, signal};
+use crate::common::{RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{caveats, evidences, figure, ran, start_scenario};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::plan::KROXYLICIOUS;
@@ -41,7 +41,7 @@ fn a_proxy_that_is_killed_is_told_and_its_evidence_kept() {
     let turn = beside_others();
     let environment = Environment::from_lookup(&|name| std::env::var_os(name)).expect("an environment");
     kroxylicious::provide(&environment, KROXYLICIOUS, &|_| {}).expect("what the command starts");
-    let place = Place::new();
+    let place = TestFolder::new();
     let mut running = start_scenario(&place, OWN);
     running.wait_for("· measure");
     let proxies = running.processes("kdyno.proxy.Main");
@@ -77,7 +77,7 @@ fn one_that_clients_would_go_past_ends_the_run() {
       exec "{}" relay "$$KDYNO_FOLDER/relay.json""#,
         env!("CARGO_BIN_EXE_kdyno")
     );
-    let place = Place::new();
+    let place = TestFolder::new();
     let scenario = format!(
         "kdyno: 1\nid: past\nquestion: Does it work?\nsystem:\n  kafka: 4.1.1\n  limits: {{heap: 256MiB}}\n  metrics: none\n  jvm: QUICK_JVM\n  proxy:\n    {relay}\n\
          topics: {{perf: {{partitions: 1}}}}\nload: {{writers: {{produce: perf, rate: 100/s, value: 100B}}}}\n\

@@ -2,7 +2,7 @@
 //! what is printed nor in a log, a run file or the list of processes, whether the login is good, refused or cut off.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE, Running, Said, signal};
+use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, signal};
 use crate::fixture::{
     client_properties, ended, event_kinds, evidences, figure, files, kafka_tool, ran, start_scenario, totals,
 };
@@ -69,7 +69,7 @@ impl Secrets {
     }
 
     /// Looks into every file of the place but these files and folders, which are for secrets.
-    fn are_in_no_file(&self, place: &Place, but: &[&Path]) {
+    fn are_in_no_file(&self, place: &TestFolder, but: &[&Path]) {
         let mut folders = vec![place.path().to_owned()];
         while let Some(folder) = folders.pop() {
             // What brokers and SQLite have just removed says nothing.
@@ -92,7 +92,7 @@ impl Secrets {
 
     /// Looks at command line and environment of every process of the place but this one: brokers, guard, kdyno and its
     /// worker, Java clients.
-    fn are_in_no_process(&self, place: &Place, but: u32) {
+    fn are_in_no_process(&self, place: &TestFolder, but: u32) {
         let processes = place.processes(but);
         for name in ["kafka.Kafka", " worker"] {
             assert!(processes.iter().any(|(_, line)| line.contains(name)), "no {name}: {processes:?}");
@@ -107,7 +107,7 @@ impl Secrets {
 }
 
 /// Prints and writes the newest run in every form that there is.
-fn tell_all(place: &Place) {
+fn tell_all(place: &TestFolder) {
     ended(&place.kdyno(&["show", "latest"]), 0);
     for more in [&["--json"][..], &["--logs"], &["--format", "markdown"]] {
         ended(&place.kdyno(&[&["show", "latest"][..], more].concat()), 0);
@@ -119,15 +119,15 @@ fn tell_all(place: &Place) {
 }
 
 /// A cluster that stays, and the file that its clients need.
-struct Secured<'a> {
-    place: &'a Place,
+struct SecuredCluster<'a> {
+    place: &'a TestFolder,
     path: PathBuf,
     text: String,
     target: String,
 }
 
-impl<'a> Secured<'a> {
-    fn up(place: &'a Place) -> Self {
+impl<'a> SecuredCluster<'a> {
+    fn up(place: &'a TestFolder) -> Self {
         let up = ["cluster", "up", "sec", "--heap", "256MiB", "--protocol", "SASL_SSL", "--internal-tls"];
         // A login is good for so long: a run that does not log in again loses its connections.
         let sessions = ["--config", "connections.max.reauth.ms=4000"];
@@ -167,7 +167,7 @@ impl<'a> Secured<'a> {
     }
 
     /// What comes of a run where the file says something else.
-    fn run_by(&self, text: &str) -> Said {
+    fn run_by(&self, text: &str) -> ProgramOutput {
         self.run(LOAD, &self.place.file("private/wrong.properties", text)).wait(RUN_DEADLINE)
     }
 
@@ -203,8 +203,8 @@ impl<'a> Secured<'a> {
 #[test]
 fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     let _turn = beside_others();
-    let place = Place::new();
-    let cluster = Secured::up(&place);
+    let place = TestFolder::new();
+    let cluster = SecuredCluster::up(&place);
     let login = jaas::parse(&cluster.property("sasl.jaas.config")).expect("a login");
     let (password, key) = (login.options["password"].as_str(), cluster.property("ssl.keystore.key"));
     let secrets = Secrets::of(&[password, &key, WRONG]);
@@ -302,7 +302,7 @@ fn assert_logged_in_again(evidence: &TrialEvidence, item: &str) {
 }
 
 /// Its clients wrote and read as others do, and knew all that they were given.
-pub fn assert_java_was_let_in(place: &Place, document: &serde_json::Value) {
+pub fn assert_java_was_let_in(place: &TestFolder, document: &serde_json::Value) {
     let evidence = evidences(place);
     let all = ["java_writers", "java_readers"].map(|item| &totals(&evidence[0], item).counts);
     assert!(all[0].acknowledged > 0 && all[1].fetched > 0, "{all:?}");
@@ -315,7 +315,7 @@ pub fn assert_java_was_let_in(place: &Place, document: &serde_json::Value) {
 fn what_is_made_for_a_run_is_told_nobody_whether_the_run_is_good_or_cut_off() {
     let _turn = beside_others();
     for is_cut_off in [false, true] {
-        let place = Place::new();
+        let place = TestFolder::new();
         // However long it takes to look everywhere, a run that is cut off is still in its measure phase.
         let load = if is_cut_off { LOAD.replace("measure: 5s", "measure: 5m") } else { LOAD.to_owned() };
         let mut running = start_scenario(&place, &format!("{HEAD}{SYSTEM}{load}"));

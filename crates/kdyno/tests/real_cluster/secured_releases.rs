@@ -1,7 +1,7 @@
 //! Load over TLS, with a login by SCRAM and access control lists, on every release and mode that the client is tested with.
 
 use crate::common::turns::beside_others;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{event_kinds, evidences, figure_of, is_matrix, ran, start_scenario, totals};
 use kdyno_model::evidence::TrialEvidence;
 
@@ -43,7 +43,7 @@ const OLDER: &str = "  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: 3.7.2, mod
 #[test]
 fn each_release_carries_secured_load_and_nothing_of_it_is_lost() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let older = if is_matrix() { OLDER } else { "" };
     let said = start_scenario(&place, &SCENARIO.replace("MORE\n", older)).wait(RUN_DEADLINE);
     ran(&said);

@@ -1,7 +1,7 @@
 //! Clients and brokers in zones: what goes over the relay and what does not, and what becomes of a run that loses it.
 
 use crate::common::turns::{alone, beside_others};
-use crate::common::{Place, RUN_DEADLINE, signal};
+use crate::common::{RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{
     caveats, ended, event_kinds, evidences, figure, figure_of, is_matrix, ran, start_scenario,
 };
@@ -24,7 +24,7 @@ fn apart() -> String {
 #[test]
 fn a_relay_that_is_killed_is_told_and_its_evidence_kept() {
     let turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let mut running = start_scenario(&place, &apart());
     running.wait_for("· measure");
     let relays = running.processes("relay.json");
@@ -53,7 +53,7 @@ fn a_broker_behind_the_relay_may_go_and_the_other_one_serves() {
         return;
     }
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let mut running = start_scenario(&place, &apart());
     running.wait_for("· measure");
     signal(running.processes("kafka.Kafka")[0], Signal::KILL);
@@ -73,7 +73,7 @@ fn a_broker_behind_the_relay_may_go_and_the_other_one_serves() {
 #[test]
 fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = "kdyno: 1\nid: near\nquestion: Does it work?\nparams: {rack: a}\ncases: [{rack: a}, {rack: b}]\n\
         system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM, \
         config: {replica.selector.class: org.apache.kafka.common.replica.RackAwareReplicaSelector}, \
@@ -104,7 +104,7 @@ fn secured_listeners_java_clients_and_replicas_go_over_the_relays_too() {
         return;
     }
     let _turn = beside_others();
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = "kdyno: 1\nid: far\nquestion: Does it work?\n\
         system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM, listeners: {clients: {protocol: SASL_SSL}}, \
         config: {min.insync.replicas: 2}, \
@@ -129,7 +129,7 @@ fn secured_listeners_java_clients_and_replicas_go_over_the_relays_too() {
 
 #[test]
 fn what_lies_between_zones_is_told_before_anything_starts() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = place.file("apart.yaml", &apart());
     let said = place.kdyno(&["run", path.to_str().expect("plain path"), "--dry-run"]);
     ended(&said, 0);
@@ -147,7 +147,7 @@ fn a_link_of_declared_bandwidth_is_the_limit() {
         return;
     }
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = "kdyno: 1\nid: narrow\nquestion: What is the limit?\nparams: {link: 2MB/s}\nvary: {link: [2MB/s, 4MB/s]}\n\
         system: {kafka: 4.1.1, limits: {heap: 256MiB}, jvm: QUICK_JVM, \
         zones: {brokers: [a], clients: [c], bandwidth: $link}}\n\

@@ -7,7 +7,7 @@ mod publish;
 mod serve;
 mod strangers;
 
-use common::{Place, Said};
+use common::{ProgramOutput, TestFolder};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::finding::*;
 use kdyno_model::metric::{Address, Unit};
@@ -22,13 +22,13 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
 /// Stores a run without trials.
-fn store(place: &Place, file: &str, scenario: &str, started_unix_ns: u64) {
+fn store(place: &TestFolder, file: &str, scenario: &str, started_unix_ns: u64) {
     store_with(place, file, scenario, started_unix_ns, RunStatus::Completed, &Judgement::default());
 }
 
 /// Stores a run with these conclusions, without the trials.
 fn store_with(
-    place: &Place,
+    place: &TestFolder,
     file: &str,
     scenario: &str,
     started_unix_ns: u64,
@@ -48,7 +48,7 @@ fn store_with(
 
 /// Stores a run of a plan that was made so, and that ended then.
 fn store_planned(
-    place: &Place,
+    place: &TestFolder,
     file: &str,
     (scenario, choices): (&str, &Choices),
     started_unix_ns: u64,
@@ -96,8 +96,8 @@ fn session(started_unix_ns: u64) -> Session {
 }
 
 /// Two readable runs, and newer files that are none.
-fn place() -> Place {
-    let place = Place::new();
+fn place() -> TestFolder {
+    let place = TestFolder::new();
     store(&place, "20261121-100000-one.kdyno", "one", 1_000);
     store(&place, "20261121-110000-two.kdyno", "two", 2_000);
     // A copy that was renamed keeps its time.
@@ -106,7 +106,7 @@ fn place() -> Place {
     place
 }
 
-fn shows(said: &Said, question: &str) {
+fn shows(said: &ProgramOutput, question: &str) {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains(question), "{said:?}");
 }
@@ -150,7 +150,7 @@ fn a_report_is_opened_with_the_desktops_program() {
 
 #[test]
 fn where_nothing_can_be_read_there_is_no_latest_run() {
-    let place = Place::new();
+    let place = TestFolder::new();
     std::fs::create_dir(place.path().join("kdyno-runs")).expect("a folder");
     place.file("kdyno-runs/x.kdyno", "no run, but long enough to be looked at closely\n");
     let said = place.kdyno(&["show", "latest"]);
@@ -186,7 +186,7 @@ fn the_beginning_of_a_name_is_enough_when_it_is_one_file_s() {
 
 #[test]
 fn a_name_that_no_run_has_is_told_with_the_nearest_one() {
-    let place = Place::new();
+    let place = TestFolder::new();
     store(&place, "20261121-100000-upgrade-check.kdyno", "upgrade-check", 1_000);
     for (typed, meant) in [
         ("upgrade-chek", "did you mean `upgrade-check`? `latest` is the newest"),
@@ -211,11 +211,11 @@ fn a_scenario_that_is_named_for_a_run_is_a_mistake_and_told_how_to_run_it() {
 }
 
 /// A run of scenario `rate` with a rate and the CPU time that it cost.
-fn measured(place: &Place, number: u32, rate: f64, marks: &[Mark]) {
+fn measured(place: &TestFolder, number: u32, rate: f64, marks: &[Mark]) {
     measured_with(place, number, rate, marks, Vec::new());
 }
 
-fn measured_with(place: &Place, number: u32, rate: f64, marks: &[Mark], caveats: Vec<ScopedCaveat>) {
+fn measured_with(place: &TestFolder, number: u32, rate: f64, marks: &[Mark], caveats: Vec<ScopedCaveat>) {
     let of = |name: &str, unit, value| Finding {
         scope: Scope::Case(0),
         of: Address::parse(name).expect("an address"),
@@ -238,7 +238,7 @@ fn measured_with(place: &Place, number: u32, rate: f64, marks: &[Mark], caveats:
 
 #[test]
 fn the_list_of_runs_tells_what_came_of_each() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     measured(&place, 2, 50_000.0, &[Mark::Invalid]);
     let said = place.kdyno(&["runs"]);
@@ -253,7 +253,7 @@ fn the_list_of_runs_tells_what_came_of_each() {
 
 #[test]
 fn a_course_has_a_row_for_every_run_of_the_scenario_in_the_order_of_time() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 2, 51_000.0, &[Mark::Drifting]);
     measured(&place, 1, 50_000.0, &[]);
     let said = place.kdyno(&["compare", "--course", "writers.acked_per_s", "rate"]);
@@ -273,7 +273,7 @@ fn a_course_has_a_row_for_every_run_of_the_scenario_in_the_order_of_time() {
 
 #[test]
 fn runs_stand_beside_each_other() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     measured(&place, 2, 51_000.0, &[Mark::Drifting]);
     let said = place.kdyno(&["show", "20261122-100002", "20261122-100001"]);
@@ -306,7 +306,7 @@ fn runs_stand_beside_each_other() {
 
 #[test]
 fn a_course_without_the_name_of_the_timing_is_told_the_response() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let p99 = Finding {
         scope: Scope::Case(0),
         of: Address::parse("writers.response.p99").expect("an address"),
@@ -330,7 +330,7 @@ fn a_course_without_the_name_of_the_timing_is_told_the_response() {
 
 #[test]
 fn a_run_is_not_compared_with_itself() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     let runs = place.path().join("kdyno-runs");
     std::fs::copy(runs.join("20261122-100001-rate.kdyno"), runs.join("copy.kdyno")).expect("a copy");
@@ -346,7 +346,7 @@ fn a_run_is_not_compared_with_itself() {
 
 #[test]
 fn two_stored_runs_say_first_what_they_cannot_carry() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     measured(&place, 2, 40_000.0, &[]);
     let said = place.kdyno(&["compare", "20261122-100001", "20261122-100002"]);
@@ -375,7 +375,7 @@ fn runs_of_different_scenarios_are_no_comparison() {
 
 #[test]
 fn a_run_that_lost_records_is_no_comparison() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     let lost = ScopedCaveat {
         scope: Scope::Trial(TrialId(1)),
@@ -393,7 +393,7 @@ fn a_run_that_lost_records_is_no_comparison() {
 
 #[test]
 fn a_figure_of_stored_runs_that_is_zero_decides_nothing() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     measured(&place, 2, 0.0, &[]);
     let said = place.kdyno(&["compare", "20261122-100001", "20261122-100002"]);
@@ -407,7 +407,7 @@ fn a_figure_of_stored_runs_that_is_zero_decides_nothing() {
 
 #[test]
 fn options_that_mean_nothing_for_stored_runs_are_refused() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     measured(&place, 2, 40_000.0, &[]);
     let runs = ["20261122-100001", "20261122-100002"];
@@ -448,7 +448,7 @@ fn a_completed_run_has_nothing_to_resume() {
 
 #[test]
 fn a_run_that_ran_out_of_time_says_so_and_can_be_resumed() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let nothing = Judgement::default();
     store_with(&place, "20261122-100000-late.kdyno", "late", 1_000, RunStatus::OutOfTime, &nothing);
     let said = place.kdyno(&["runs"]);
@@ -466,7 +466,7 @@ fn a_run_that_ran_out_of_time_says_so_and_can_be_resumed() {
 #[test]
 fn the_time_of_sessions_before_is_gone_from_the_budget() {
     const MINUTE_NS: u64 = 60_000_000_000;
-    let place = Place::new();
+    let place = TestFolder::new();
     let choices = Choices { budget_ns: Some(10 * MINUTE_NS), ..Choices::default() };
     let ended = |status| {
         let (file, nothing) = ("20261122-100000-late.kdyno", Judgement::default());
@@ -495,7 +495,7 @@ fn the_time_of_sessions_before_is_gone_from_the_budget() {
 
 #[test]
 fn stored_answers_are_exported_for_pull_requests_and_ci() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     let said = place.kdyno(&["export", "latest", "--format", "markdown"]);
     assert!(said.stdout.starts_with("### rate, profile"), "{said:?}");

@@ -1,6 +1,6 @@
 //! A run file of a stranger: no word in it moves the cursor of who reads it, turns the text around it, or is a formula.
 
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said, ran};
+use crate::common::{ProgramOutput, QUICKLY, RUN_DEADLINE, TestFolder, ran};
 use crate::head;
 use kdyno_model::finding::*;
 use kdyno_model::metric::{Address, Unit};
@@ -24,7 +24,7 @@ fn file(number: u32) -> String {
 }
 
 /// A run of this scenario whose words are otherwise all of that kind.
-fn plant(place: &Place, number: u32, id: &str) {
+fn plant(place: &TestFolder, number: u32, id: &str) {
     let (mut header, mut session) = head("small", &Choices::default(), u64::from(number) * 1_000_000_000);
     let text = header.scenario_text.replace("{brokers: 1}", "{kafka: null-broker}");
     let scenario = Scenario::parse(&text, "test").expect("a scenario");
@@ -64,14 +64,14 @@ fn is_harmless(text: &str) -> bool {
     !text.chars().any(|c| is_acted_on(c) && c != '\n' && c != '\t')
 }
 
-fn place() -> Place {
-    let place = Place::new();
+fn place() -> TestFolder {
+    let place = TestFolder::new();
     (1..=2).for_each(|number| plant(&place, number, EVIL));
     place
 }
 
 /// What a command says, which is harmless, and which repeats the words somewhere.
-fn said(place: &Place, args: &[&str]) -> Said {
+fn said(place: &TestFolder, args: &[&str]) -> ProgramOutput {
     let said = place.kdyno(args);
     assert!(is_harmless(&said.stdout) && is_harmless(&said.stderr), "{args:?}: {said:?}");
     let repeats = |text: &str| text.contains('\u{fffd}') || text.contains("\\u001b[2J");
@@ -120,7 +120,7 @@ fn words_of_a_run_file_are_shown_and_not_acted_on() {
 #[test]
 fn words_of_a_run_that_is_run_again_are_shown_and_not_acted_on() {
     // With an id of that kind it is not run at all.
-    let place = Place::new();
+    let place = TestFolder::new();
     plant(&place, 1, "small");
     let said = place.start(place.command(&["rerun", &file(1), "--share", "--trust"])).wait(RUN_DEADLINE);
     ran(&said);

@@ -1,6 +1,6 @@
 //! Several stored runs as one document.
 
-use crate::common::Place;
+use crate::common::TestFolder;
 use crate::{measured, store, store_planned, store_with};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::run::RunStatus;
@@ -8,7 +8,7 @@ use kdyno_plan::Choices;
 
 #[test]
 fn runs_become_a_document_with_the_author_s_front() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     measured(&place, 2, 60_000.0, &[]);
     let front =
@@ -39,7 +39,7 @@ fn runs_become_a_document_with_the_author_s_front() {
 
 #[test]
 fn a_document_is_of_whole_runs_and_of_the_front_s_scenarios_or_says_so() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     let (begun, whole) = ("20261122-100009-rate.kdyno", "20261122-100001-rate.kdyno");
     let nothing = Judgement::default();
@@ -75,7 +75,7 @@ fn a_document_is_of_whole_runs_and_of_the_front_s_scenarios_or_says_so() {
 
 #[test]
 fn a_published_report_names_the_runs_that_it_lacks() {
-    let place = Place::new();
+    let place = TestFolder::new();
     store(&place, "20261122-100000-ibm-resilient.kdyno", "ibm-resilient", 1_000_000_000);
     let said = place.kdyno(&["publish", "ibm-2022"]);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -91,7 +91,7 @@ fn a_published_report_names_the_runs_that_it_lacks() {
 
 #[test]
 fn what_makes_no_document_is_told() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     let none = place.file("none.md", "---\ntitle: None\n---\n").display().to_string();
     let broken = place.file("broken.md", "# Title\n").display().to_string();

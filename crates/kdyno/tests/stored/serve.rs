@@ -1,6 +1,6 @@
 //! `kdyno serve`: stored runs as pages, for browsers of this host only.
 
-use crate::common::{Place, RUN_DEADLINE, Running};
+use crate::common::{RUN_DEADLINE, Running, TestFolder};
 use crate::{measured, store};
 use rustix::process::Signal;
 use std::io::{Read, Write};
@@ -14,25 +14,25 @@ struct Served<'a> {
 }
 
 /// What is answered: the status, the head in lower case, the body.
-struct Answer {
+struct HttpResponse {
     status: u16,
     head: String,
     body: String,
 }
 
 impl<'a> Served<'a> {
-    fn start(place: &'a Place) -> Self {
+    fn start(place: &'a TestFolder) -> Self {
         let mut running = place.start(place.command(&["serve", "--port", "0", "--host", "lab.example"]));
         let line = running.wait_for_line();
         let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
         Self { address: address.expect("an address").to_owned(), running }
     }
 
-    fn get(&self, path: &str) -> Answer {
+    fn get(&self, path: &str) -> HttpResponse {
         self.asked(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\n", self.address))
     }
 
-    fn asked(&self, request: &str) -> Answer {
+    fn asked(&self, request: &str) -> HttpResponse {
         let mut socket = TcpStream::connect(&self.address).expect("it listens");
         socket.set_read_timeout(Some(RUN_DEADLINE)).expect("a time-out");
         write!(socket, "{request}Connection: close\r\n\r\n").expect("asked");
@@ -41,13 +41,13 @@ impl<'a> Served<'a> {
         let text = String::from_utf8_lossy(&answer);
         let (head, body) = text.split_once("\r\n\r\n").expect("a head");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+        HttpResponse { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 }
 
 #[test]
 fn the_list_leads_to_pages_comparisons_and_courses() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     measured(&place, 2, 60_000.0, &[]);
     let served = Served::start(&place);
@@ -93,7 +93,7 @@ fn the_list_leads_to_pages_comparisons_and_courses() {
 
 #[test]
 fn nothing_but_the_runs_of_the_folder_is_told_and_to_nobody_else() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     place.file("secret.txt", "nobody's business");
     place.file("kdyno-runs/garbage.kdyno", "this is no run file");
@@ -147,7 +147,7 @@ fn nothing_but_the_runs_of_the_folder_is_told_and_to_nobody_else() {
 
 #[test]
 fn connections_that_ask_nothing_keep_nobody_out_and_end_soon() {
-    let place = Place::new();
+    let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     let served = Served::start(&place);
     let mut silent: Vec<TcpStream> =
@@ -166,7 +166,7 @@ fn connections_that_ask_nothing_keep_nobody_out_and_end_soon() {
 
 #[test]
 fn what_cannot_be_served_is_told() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = place.kdyno(&["serve", "nowhere"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("there is no folder") && said.stderr.contains("hint:"), "{said:?}");

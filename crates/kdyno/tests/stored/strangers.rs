@@ -1,6 +1,6 @@
 //! A run file may come from anybody: what a stored plan names is not started, opened or written to.
 
-use crate::common::Place;
+use crate::common::TestFolder;
 use crate::session;
 use kdyno_model::plan::Plan;
 use kdyno_model::run::{RunHeader, RunStatus, SessionEnd};
@@ -16,7 +16,7 @@ const TEXT: &str = "kdyno: 1\nid: planted\nquestion: Is it followed?\nsystem: {b
                     load: {writers: {produce: perf, rate: 100/s, value: 100B}}\nphases: {measure: 1s}\n";
 
 /// A run that was interrupted, with this planted in its plan.
-fn planted(place: &Place, above: &str, key: &str, value: Value) -> PathBuf {
+fn planted(place: &TestFolder, above: &str, key: &str, value: Value) -> PathBuf {
     let scenario = Scenario::parse(TEXT, "test").expect("a scenario");
     let plan = kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan");
     let mut stored = serde_json::to_value(plan).expect("JSON");
@@ -37,7 +37,7 @@ const OPTIONS: &str = "jvm_options";
 
 #[test]
 fn what_a_stored_plan_names_is_refused_with_its_key_its_file_and_what_to_do() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let java = json!({"java": {"client": {"jar": "/tmp/evil.jar"}, "properties": {}}});
     for (above, key, value, wanted) in [
         (SYSTEM, OPTIONS, json!(["-XX:OnOutOfMemoryError=touch owned"]), "(`cases.0.system.jvm_options`)"),
@@ -62,7 +62,7 @@ fn what_a_stored_plan_names_is_refused_with_its_key_its_file_and_what_to_do() {
 /// The name of a run file and of its page begins with the scenario's id.
 #[test]
 fn the_id_of_a_stored_scenario_is_no_path() {
-    let place = Place::new();
+    let place = TestFolder::new();
     std::fs::create_dir(place.path().join("victim")).expect("a folder");
     let victim = place.file("victim/index.html", "mine");
     let path = planted(&place, "", "scenario", json!("x/../../../victim/index"));
@@ -82,7 +82,7 @@ fn the_id_of_a_stored_scenario_is_no_path() {
 
 #[test]
 fn a_run_file_of_the_users_own_is_trusted_where_that_is_said() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = planted(&place, SYSTEM, OPTIONS, json!(["-XX:OnOutOfMemoryError=touch owned"]));
     let run = path.to_str().expect("plain path");
     let trusted = ["run", "--resume", run, "--trust", "--dry-run"];

@@ -1,6 +1,6 @@
 //! The course of the ends of logs: from the offset that a group has committed to how far it is behind in time.
 
-use kdyno_kafka::admin::Partition;
+use kdyno_kafka::admin::PartitionKey;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Readings that are kept of all partitions together, 16 bytes each.
@@ -11,12 +11,12 @@ const POINTS_MAX_OF_ONE: usize = 360;
 /// Ends of logs as they were read, ns from T0.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
-    courses: BTreeMap<Partition, VecDeque<(i64, i64)>>,
+    courses: BTreeMap<PartitionKey, VecDeque<(i64, i64)>>,
 }
 
 /// How far a group is behind.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Behind {
+pub(super) struct GroupLag {
     /// Records, of all partitions together.
     pub(super) records: u64,
     /// How long ago the log was as long as was committed, of the partition that is the farthest behind.
@@ -27,7 +27,7 @@ pub(super) struct Behind {
 
 impl Ends {
     /// Ends that were read at this instant, ns from T0. Partitions that were not reported keep what they had.
-    pub(super) fn take(&mut self, at_ns: i64, ends: BTreeMap<Partition, i64>) {
+    pub(super) fn take(&mut self, at_ns: i64, ends: BTreeMap<PartitionKey, i64>) {
         let points_max = (POINTS_MAX / ends.len().max(self.courses.len()).max(1)).clamp(2, POINTS_MAX_OF_ONE);
         for (partition, end) in ends {
             let course = self.courses.entry(partition).or_default();
@@ -44,26 +44,26 @@ impl Ends {
 
     /// How far a group is behind that has committed this offset of a partition; `None`: its end has never been
     /// reported. Between two readings a log is taken to have grown evenly.
-    pub(super) fn behind(&self, partition: &Partition, committed: i64) -> Option<Behind> {
+    pub(super) fn behind(&self, partition: &PartitionKey, committed: i64) -> Option<GroupLag> {
         let course = self.courses.get(partition)?;
         let (now_ns, end) = *course.back()?;
         let records = u64::try_from(end - committed).unwrap_or(0);
         let seconds = |at_ns: i64| (now_ns - at_ns) as f64 / 1e9;
         if records == 0 {
-            return Some(Behind { records, seconds: 0.0, is_at_least: false });
+            return Some(GroupLag { records, seconds: 0.0, is_at_least: false });
         }
         let after = course.partition_point(|(_, offset)| *offset <= committed);
         let Some((before_ns, before)) = after.checked_sub(1).map(|at| course[at]) else {
-            return Some(Behind { records, seconds: seconds(course[0].0), is_at_least: true });
+            return Some(GroupLag { records, seconds: seconds(course[0].0), is_at_least: true });
         };
         let (after_ns, after) = course[after];
         let share = (committed - before) as f64 / (after - before) as f64;
         let passed_ns = before_ns + ((after_ns - before_ns) as f64 * share) as i64;
-        Some(Behind { records, seconds: seconds(passed_ns), is_at_least: false })
+        Some(GroupLag { records, seconds: seconds(passed_ns), is_at_least: false })
     }
 }
 
-impl Behind {
+impl GroupLag {
     /// The sum over both partitions. The time is that of the one that is farther behind; it may be more, if that is so
     /// for either.
     pub(super) fn with(self, other: Self) -> Self {
@@ -81,7 +81,7 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
-    fn partition() -> Partition {
+    fn partition() -> PartitionKey {
         ("t".to_owned(), 0)
     }
 
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn partitions_add_up_and_the_farthest_behind_tells_the_time() {
-        let one = Behind { records: 5, seconds: 3.0, is_at_least: false };
-        let other = Behind { records: 7, seconds: 2.0, is_at_least: true };
-        assert_eq!(one.with(other), Behind { records: 12, seconds: 3.0, is_at_least: true });
+        let one = GroupLag { records: 5, seconds: 3.0, is_at_least: false };
+        let other = GroupLag { records: 7, seconds: 2.0, is_at_least: true };
+        assert_eq!(one.with(other), GroupLag { records: 12, seconds: 3.0, is_at_least: true });
     }
 }

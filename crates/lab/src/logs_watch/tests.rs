@@ -55,7 +55,7 @@ fn groups_are_told_by_their_names_and_a_refusal_once() {
     reader.ends.take(0, BTreeMap::from([(partition.clone(), 10)]));
     reader.ends.take(10_000_000_000, BTreeMap::from([(partition.clone(), 110)]));
     let mut look =
-        Look { t0_ns: 0, at_ns: 7, begun: Instant::now(), readings: Vec::new(), unread: Vec::new() };
+        LogsLook { t0_ns: 0, at_ns: 7, begun: Instant::now(), readings: Vec::new(), unread: Vec::new() };
     let told = |group: &str, error, offset: Option<i64>| Committed {
         group: group.to_owned(),
         error,

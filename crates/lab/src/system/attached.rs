@@ -3,9 +3,9 @@
 use super::under_test::SystemUnderTest;
 use crate::abort::AbortWatch;
 use crate::error::LabError;
-use crate::options::{Progress, RunOptions};
-use crate::secrets::Secrets;
-use crate::token::Token;
+use crate::options::{RunOptions, RunProgress};
+use crate::secrets::RunSecrets;
+use crate::token::RenewableToken;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{AttachedPlan, CasePlan, MetricsFrom, MetricsLogin, MetricsPlan, Security};
@@ -13,7 +13,7 @@ use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::jmx_exporters::{ExporterOptions, Exporters};
-use kdyno_testbed::metrics::{Login, Source, Unread};
+use kdyno_testbed::metrics::{HttpLogin, MetricsSource, UnreadMetrics};
 use kdyno_testbed::process::ProcessRef;
 use kdyno_testbed::registry::{self, RunningCluster};
 use std::cell::RefCell;
@@ -27,7 +27,7 @@ pub(super) struct Guest {
     /// What runs of it on this host, where `kdyno cluster up` started it.
     running: Vec<RunningCluster>,
     /// What reads its brokers' JMX for us, where the target wants that, or why nothing does.
-    exporters: Option<Result<Exporters, Unread>>,
+    exporters: Option<Result<Exporters, UnreadMetrics>>,
 }
 
 /// Makes sure that the target is the cluster that is meant.
@@ -38,13 +38,13 @@ pub(super) fn attach(
     plan: &AttachedPlan,
     case: &CasePlan,
     trial: TrialId,
-    secrets: &Secrets,
+    secrets: &RunSecrets,
     options: &mut RunOptions<'_>,
 ) -> Result<Guest, LabError> {
-    (options.progress)(Progress::Step(format!("attaching to {}", plan.target)));
+    (options.progress)(RunProgress::Step(format!("attaching to {}", plan.target)));
     let access = secrets.access(plan, case)?;
     // That which the run began with may have expired.
-    Token::renewed(case, access.security.login.as_deref())?;
+    RenewableToken::renewed(case, access.security.login.as_deref())?;
     let cluster = Attached::check(plan, &access)?;
     let running = registry::at(&options.environment, &cluster.addresses().collect());
     let secrets = (secrets.of(case), secrets.variables());
@@ -69,13 +69,13 @@ impl SystemUnderTest for Guest {
         self.running.iter().flat_map(|cluster| cluster.processes.clone()).collect()
     }
 
-    fn metrics(&self, secrets: &BTreeMap<&str, &Secret>) -> Result<Vec<Source>, Unread> {
+    fn metrics(&self, secrets: &BTreeMap<&str, &Secret>) -> Result<Vec<MetricsSource>, UnreadMetrics> {
         match (&self.exporters, &self.plan.metrics) {
             (Some(Ok(exporters)), _) => exporters.sources(),
             (Some(Err(unread)), _) => Err(unread.clone()),
             (None, Some(metrics)) => of_target(metrics, &self.cluster, secrets),
             (None, None) => {
-                self.running.iter().flat_map(|cluster| &cluster.metrics).map(Source::local).collect()
+                self.running.iter().flat_map(|cluster| &cluster.metrics).map(MetricsSource::local).collect()
             }
         }
     }
@@ -105,12 +105,12 @@ fn exporters(
     cluster: &Attached,
     (secrets, hidden): (BTreeMap<&str, &Secret>, Vec<String>),
     options: &mut RunOptions<'_>,
-) -> Option<Result<Exporters, Unread>> {
+) -> Option<Result<Exporters, UnreadMetrics>> {
     let metrics = plan.metrics.as_ref().filter(|metrics| matches!(metrics.from, MetricsFrom::Jmx(_)))?;
     let own = options.work_dir.file_name().unwrap_or_default().to_string_lossy();
     let work_dir = options.work_dir.with_file_name(format!("{own}-jmx-{trial}"));
     let progress = RefCell::new(&mut *options.progress);
-    let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+    let tell = |step: &str| (progress.borrow_mut())(RunProgress::Step(step.to_owned()));
     let brokers: Vec<(Subject, String)> = cluster.hosts().collect();
     let with = ExporterOptions {
         environment: &options.environment,
@@ -130,15 +130,17 @@ fn exporters(
 fn login<'a>(
     plan: &'a MetricsPlan,
     secrets: &BTreeMap<&str, &'a Secret>,
-) -> Result<Option<Login<'a>>, Unread> {
+) -> Result<Option<HttpLogin<'a>>, UnreadMetrics> {
     let secret = |name: &str| {
         let why = || format!("metrics of the brokers are not read: secret `{name}` has no value");
-        secrets.get(name).copied().ok_or_else(|| Unread { subject: Subject::Brokers, why: why() })
+        secrets.get(name).copied().ok_or_else(|| UnreadMetrics { subject: Subject::Brokers, why: why() })
     };
     Ok(match &plan.login {
         None => None,
-        Some(MetricsLogin::Basic { username, password }) => Some(Login::Basic(username, secret(password)?)),
-        Some(MetricsLogin::Bearer { token }) => Some(Login::Bearer(secret(token)?)),
+        Some(MetricsLogin::Basic { username, password }) => {
+            Some(HttpLogin::Basic(username, secret(password)?))
+        }
+        Some(MetricsLogin::Bearer { token }) => Some(HttpLogin::Bearer(secret(token)?)),
     })
 }
 
@@ -147,10 +149,10 @@ fn of_target(
     plan: &MetricsPlan,
     cluster: &Attached,
     secrets: &BTreeMap<&str, &Secret>,
-) -> Result<Vec<Source>, Unread> {
+) -> Result<Vec<MetricsSource>, UnreadMetrics> {
     let unread = |why: String| {
         let why = format!("metrics of the brokers are not read: {why}");
-        Unread { subject: Subject::Brokers, why }
+        UnreadMetrics { subject: Subject::Brokers, why }
     };
     let brokers: Vec<(Subject, String)> = cluster.hosts().collect();
     let trusted = match plan.from.url().starts_with("https:") {
@@ -159,5 +161,5 @@ fn of_target(
         }
         false => Vec::new(),
     };
-    Source::of_target(&plan.from, &brokers, &trusted, login(plan, secrets)?)
+    MetricsSource::of_target(&plan.from, &brokers, &trusted, login(plan, secrets)?)
 }

@@ -2,7 +2,7 @@
 
 use super::under_test::SystemUnderTest;
 use crate::error::LabError;
-use crate::options::{Progress, RunOptions};
+use crate::options::{RunOptions, RunProgress};
 use crate::topics::PREFIX;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
@@ -10,7 +10,7 @@ use kdyno_model::plan::{ClusterPlan, Security};
 use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
 use kdyno_testbed::cluster::{ListenerTls, LocalCluster, Relayed, StartOptions, UnknownSetting};
-use kdyno_testbed::metrics::{Source, Unread, missing_words};
+use kdyno_testbed::metrics::{MetricsSource, UnreadMetrics, missing_words};
 use kdyno_testbed::process::ProcessRef;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub(super) fn start(
     let own = options.work_dir.file_name().unwrap_or_default().to_string_lossy();
     let work_dir = options.work_dir.with_file_name(format!("{own}-cluster-{trial}"));
     let progress = RefCell::new(&mut *options.progress);
-    let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+    let tell = |step: &str| (progress.borrow_mut())(RunProgress::Step(step.to_owned()));
     let exe = options.self_exe.clone();
     let mut start = StartOptions::new(&options.environment, exe, work_dir, "run", &tell);
     start.partition_replicas = partition_replicas;
@@ -56,7 +56,7 @@ pub(super) fn start(
     let unknown = cluster.unknown_settings().iter().map(ToString::to_string);
     let without = cluster.metrics_missing().map(missing_words);
     for warning in unknown.chain(cluster.settings_unchecked().map(str::to_owned)).chain(without) {
-        (progress.borrow_mut())(Progress::Warning(warning));
+        (progress.borrow_mut())(RunProgress::Warning(warning));
     }
     Ok(Local(cluster))
 }
@@ -82,8 +82,8 @@ impl SystemUnderTest for Local {
         self.0.processes()
     }
 
-    fn metrics(&self, _secrets: &BTreeMap<&str, &Secret>) -> Result<Vec<Source>, Unread> {
-        self.0.metrics().iter().map(Source::local).collect()
+    fn metrics(&self, _secrets: &BTreeMap<&str, &Secret>) -> Result<Vec<MetricsSource>, UnreadMetrics> {
+        self.0.metrics().iter().map(MetricsSource::local).collect()
     }
 
     fn listener_tls(&self) -> Option<&ListenerTls> {

@@ -7,7 +7,7 @@ mod under_test;
 
 use crate::error::LabError;
 use crate::options::RunOptions;
-use crate::secrets::Secrets;
+use crate::secrets::RunSecrets;
 use kdyno_model::plan::{CasePlan, SystemPlan};
 use kdyno_model::trial::TrialId;
 pub(crate) use under_test::SystemUnderTest;
@@ -22,7 +22,7 @@ pub(crate) fn provide(
     case: &CasePlan,
     trial: TrialId,
     partition_replicas: u64,
-    secrets: &Secrets,
+    secrets: &RunSecrets,
     options: &mut RunOptions<'_>,
 ) -> Result<Box<dyn SystemUnderTest>, LabError> {
     Ok(match &case.system {

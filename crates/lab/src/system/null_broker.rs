@@ -3,7 +3,7 @@
 use super::under_test::SystemUnderTest;
 use crate::error::LabError;
 use crate::null_broker::NullBroker;
-use crate::options::{Progress, RunOptions};
+use crate::options::{RunOptions, RunProgress};
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{NullBrokerPlan, Security};
@@ -25,7 +25,7 @@ pub(super) fn start(
     hidden: &[String],
     options: &mut RunOptions<'_>,
 ) -> Result<Null, LabError> {
-    (options.progress)(Progress::Step("starting a null broker …".to_owned()));
+    (options.progress)(RunProgress::Step("starting a null broker …".to_owned()));
     let broker = NullBroker::start(&options.self_exe, 1, plan, hidden);
     let broker = broker.map_err(|why| LabError::NullBroker { why })?;
     let security = kdyno_credentials::security(broker.security(), &|_| None)?;

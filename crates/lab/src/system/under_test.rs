@@ -2,14 +2,14 @@
 
 use crate::abort::AbortWatch;
 use crate::error::LabError;
-use crate::token::Token;
+use crate::token::RenewableToken;
 use crate::topics::PREFIX;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{CasePlan, Security};
 use kdyno_model::secret::Secret;
 use kdyno_testbed::cluster::{ListenerTls, Relayed, UnknownSetting};
-use kdyno_testbed::metrics::{Source, Unread};
+use kdyno_testbed::metrics::{MetricsSource, UnreadMetrics};
 use kdyno_testbed::process::ProcessRef;
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) trait SystemUnderTest: Send + Sync {
     ///
     /// # Errors
     /// They are to be read, and cannot be.
-    fn metrics(&self, _secrets: &BTreeMap<&str, &Secret>) -> Result<Vec<Source>, Unread> {
+    fn metrics(&self, _secrets: &BTreeMap<&str, &Secret>) -> Result<Vec<MetricsSource>, UnreadMetrics> {
         Ok(Vec::new())
     }
 
@@ -59,8 +59,8 @@ pub(crate) trait SystemUnderTest: Send + Sync {
     ///
     /// # Errors
     /// The token has no value now, or one that no login can send.
-    fn renew(&self, case: &CasePlan) -> Result<Option<(Token, Secret)>, LabError> {
-        Token::renewed(case, self.access().security.login.as_deref())
+    fn renew(&self, case: &CasePlan) -> Result<Option<(RenewableToken, Secret)>, LabError> {
+        RenewableToken::renewed(case, self.access().security.login.as_deref())
     }
 
     /// Values of the secrets that it made for itself, by name.

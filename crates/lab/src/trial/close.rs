@@ -7,7 +7,7 @@ use crate::clock::{monotonic_ns, relative_ns, until};
 use crate::error::LabError;
 use crate::inbox::Heard;
 use crate::log_ends;
-use crate::options::Progress;
+use crate::options::RunProgress;
 use crate::worker::WorkerEnd;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::sample::{ProbeReading, series};
@@ -16,7 +16,10 @@ use std::time::Duration;
 impl Execution<'_> {
     /// Stores what is left to be stored: who ended since the last reading, the last readings, the workers' cost, what the
     /// logs hold, why it ended early.
-    pub(super) fn close(mut self, progress: &mut dyn FnMut(Progress)) -> Result<Option<LabError>, LabError> {
+    pub(super) fn close(
+        mut self,
+        progress: &mut dyn FnMut(RunProgress),
+    ) -> Result<Option<LabError>, LabError> {
         // Not a reason to end the trial early any more, for it has ended.
         self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
         let (context, t0_ns) = (self.context, self.t0_ns);

@@ -1,7 +1,7 @@
 //! The commands of a trial in every state: those that wait, those that run, those that are over.
 
 use kdyno_model::plan::{CasePlan, CommandBegins, CommandPlan};
-use kdyno_testbed::command::{Ended, Stopper};
+use kdyno_testbed::command::{CommandExit, Stopper};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between asking for the end of commands and when they are surely gone, ns: their grace, and what is left of them.
@@ -11,7 +11,7 @@ pub(super) const GONE_NS: u64 = 20_000_000_000;
 #[derive(Default)]
 pub(super) struct Commands {
     pub(super) waiting: BTreeMap<String, CommandPlan>,
-    pub(super) running: BTreeMap<String, Running>,
+    pub(super) running: BTreeMap<String, StartedCommand>,
     /// Commands that have ended or could not be started.
     pub(super) ended: BTreeSet<String>,
     /// All were asked to end.
@@ -19,12 +19,12 @@ pub(super) struct Commands {
 }
 
 /// One that was started, until everything of it was received.
-pub(super) struct Running {
+pub(super) struct StartedCommand {
     pub(super) plan: CommandPlan,
     pub(super) started_ns: u64,
     pub(super) stopper: Stopper,
     /// How it ended, and what speaks against it.
-    pub(super) exit: Option<(Option<Ended>, Option<String>)>,
+    pub(super) exit: Option<(Option<CommandExit>, Option<String>)>,
 }
 
 impl Commands {

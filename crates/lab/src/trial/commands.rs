@@ -1,7 +1,7 @@
 //! The commands of a trial: started at their instants of the measure phase, heard until everything of the last was
 //! received.
 
-use super::command_set::{GONE_NS, Running};
+use super::command_set::{GONE_NS, StartedCommand};
 use super::component_set::Components;
 use super::variables::of_trial;
 use super::{Execution, TrialContext};
@@ -9,7 +9,7 @@ use crate::clock::{monotonic_ns, relative_ns};
 use crate::command::{self, Parse};
 use crate::command_news::{CommandNews, CommandOutput};
 use crate::error::LabError;
-use crate::options::Progress;
+use crate::options::RunProgress;
 use crate::output::last_lines;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::plan::command::series;
@@ -20,7 +20,7 @@ use kdyno_model::secret::Secret;
 use kdyno_model::seed::mix;
 use kdyno_model::units::length;
 use kdyno_model::worker::{PhaseSpan, ToWorker};
-use kdyno_testbed::command::{CommandSpec, Ended, MadeToEnd, find};
+use kdyno_testbed::command::{CommandExit, CommandSpec, MadeToEnd, find};
 use kdyno_testbed::secret_file;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl Execution<'_> {
     }
 
     /// Starts those whose instant has come, and ends all when the measure phase has.
-    pub(super) fn run_commands(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    pub(super) fn run_commands(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         let Some((start_ns, end_ns)) = self.measured_ns() else { return Ok(()) };
         if self.commands.are_over() || self.commands.are_stopped {
             return Ok(());
@@ -82,7 +82,7 @@ impl Execution<'_> {
         }
     }
 
-    fn start_command(&mut self, item: &str, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    fn start_command(&mut self, item: &str, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         let Some(plan) = self.commands.waiting.remove(item) else { return Ok(()) };
         let context = self.context;
         let started = prepared(context, item, &plan, &self.components).and_then(|(spec, folder)| {
@@ -94,7 +94,7 @@ impl Execution<'_> {
                 let at_ns = relative_ns(started_ns, self.t0_ns);
                 let detail = format!("{item} was started: {}", plan.line());
                 self.event(Some(at_ns), EventKind::CommandStarted, &Subject::Item(item.to_owned()), &detail)?;
-                let running = Running { plan, started_ns, stopper, exit: None };
+                let running = StartedCommand { plan, started_ns, stopper, exit: None };
                 self.commands.running.insert(item.to_owned(), running);
                 Ok(())
             }
@@ -110,7 +110,7 @@ impl Execution<'_> {
         &mut self,
         item: &str,
         news: CommandNews,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         match news {
             CommandNews::Exited(ended) => self.command_exited(item, ended),
@@ -118,7 +118,7 @@ impl Execution<'_> {
         }
     }
 
-    fn command_exited(&mut self, item: &str, ended: Option<Ended>) -> Result<(), LabError> {
+    fn command_exited(&mut self, item: &str, ended: Option<CommandExit>) -> Result<(), LabError> {
         let is_cut_short = self.cut_short.is_some();
         let Some(running) = self.commands.running.get_mut(item) else { return Ok(()) };
         let (plan, started_ns) = (running.plan.clone(), running.started_ns);
@@ -174,9 +174,9 @@ impl Execution<'_> {
         &mut self,
         item: &str,
         output: &CommandOutput,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
-        let Some(Running { started_ns, exit, .. }) = self.commands.running.remove(item) else {
+        let Some(StartedCommand { started_ns, exit, .. }) = self.commands.running.remove(item) else {
             return Ok(());
         };
         let (ended, failure) = exit.unwrap_or_default();
@@ -226,10 +226,10 @@ impl Execution<'_> {
         &self,
         item: &str,
         why: &str,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         let detail = self.context.private.hide(&format!("{item}: {why}"));
-        progress(Progress::Warning(detail.clone()));
+        progress(RunProgress::Warning(detail.clone()));
         let at_ns = Some(relative_ns(monotonic_ns(), self.t0_ns));
         self.event(at_ns, EventKind::CommandFailed, &Subject::Item(item.to_owned()), &detail)
     }
@@ -250,7 +250,12 @@ fn ended_at(phases: &[PhaseSpan], now_ns: u64) -> Vec<PhaseSpan> {
 }
 
 /// What speaks against a command that has ended, one lowercase clause; `None`: nothing.
-fn failure(plan: &CommandPlan, ended: Option<&Ended>, took_ns: u64, is_cut_short: bool) -> Option<String> {
+fn failure(
+    plan: &CommandPlan,
+    ended: Option<&CommandExit>,
+    took_ns: u64,
+    is_cut_short: bool,
+) -> Option<String> {
     let took = length(took_ns);
     let Some(ended) = ended else {
         return Some(format!("it was ended from outside after {took}: its keeper was killed"));
@@ -356,8 +361,8 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn ended(code: Option<i32>, signal: Option<i32>, made: Option<MadeToEnd>) -> Ended {
-        Ended { at_ns: 0, code, signal, made, is_killed: false, cpu_s: 0.0, left: 0 }
+    fn ended(code: Option<i32>, signal: Option<i32>, made: Option<MadeToEnd>) -> CommandExit {
+        CommandExit { at_ns: 0, code, signal, made, is_killed: false, cpu_s: 0.0, left: 0 }
     }
 
     fn plan() -> CommandPlan {
@@ -408,7 +413,7 @@ mod tests {
     #[test]
     fn each_way_to_end_has_its_words() {
         let plan = plan();
-        let told = |of: Option<&Ended>, cut| failure(&plan, of, 2 * S, cut).unwrap_or_default();
+        let told = |of: Option<&CommandExit>, cut| failure(&plan, of, 2 * S, cut).unwrap_or_default();
         assert_eq!(told(Some(&ended(Some(0), None, None)), false), "");
         assert_eq!(told(Some(&ended(Some(3), None, None)), false), "it ended with exit code 3 after 2.00 s");
         assert_eq!(told(Some(&ended(None, Some(9), None)), false), "it was ended by signal 9 after 2.00 s");

@@ -108,14 +108,14 @@ impl Drop for Components {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::plan::{ComponentKind, PostgresPlan, Ready, StopSignal};
+    use kdyno_model::plan::{ComponentKind, PostgresPlan, ReadyWhen, StopSignal};
 
     fn plan(name: &str, kind: ComponentKind) -> ComponentPlan {
         ComponentPlan {
             name: name.to_owned(),
             kind,
             environment: BTreeMap::new(),
-            ready: Ready::Port,
+            ready: ReadyWhen::Port,
             ready_within_ns: 1,
             stop_signal: StopSignal::Term,
             stop_within_ns: 1,

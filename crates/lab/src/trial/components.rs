@@ -7,7 +7,7 @@ use crate::clock::{monotonic_ns, relative_ns};
 use crate::component::{Awaited, Component};
 use crate::database_watch::DatabaseWatch;
 use crate::error::LabError;
-use crate::options::Progress;
+use crate::options::RunProgress;
 use crate::output::last_lines;
 use crate::proxy::wait_led_through;
 use kdyno_model::event::Subject;
@@ -28,7 +28,7 @@ const OF_PSQL: [&str; 4] = ["PGOPTIONS", "PGSERVICE", "PGSERVICEFILE", "PSQLRC"]
 
 impl Execution<'_> {
     /// Starts them, each when the one before is ready.
-    pub(super) fn start_components(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    pub(super) fn start_components(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         let context = self.context;
         let plans = &context.trial.effective.components;
         if plans.is_empty() {
@@ -45,7 +45,7 @@ impl Execution<'_> {
         }
         drop((held, row));
         for (at, plan) in plans.iter().enumerate() {
-            progress(Progress::Step(format!("starting {}", plan.name)));
+            progress(RunProgress::Step(format!("starting {}", plan.name)));
             let started = self.start_component(at, plan);
             started.map_err(|why| match context.may_go_on.must_end() {
                 Some(stop) => stop.into(),
@@ -72,7 +72,7 @@ impl Execution<'_> {
             }
             ComponentKind::Postgres(database) => {
                 let password = Secret::new(self.components.addresses[at].password().into());
-                let place = postgres::Place { folder: &folder, port, password: &password };
+                let place = postgres::PostgresOptions { folder: &folder, port, password: &password };
                 let installed = postgres::find(database.version)?;
                 (postgres::lay_out(database, &installed, &place, context.environment)?, Vec::new())
             }
@@ -156,7 +156,7 @@ impl Execution<'_> {
         let installed = kroxylicious::provide(context.environment, version, &|_| {}).map_err(told)?;
         make_folder(folder)?;
         let bootstrap = context.system.access().bootstrap;
-        let place = kroxylicious::Place {
+        let place = kroxylicious::ProxyOptions {
             folder,
             port,
             brokers: u32::try_from(brokers(context)).unwrap_or(u32::MAX),
@@ -205,7 +205,7 @@ impl Execution<'_> {
     }
 
     /// Ends them, the last that was started first, removes what databases hold, and keeps the last that each wrote.
-    pub(super) fn stop_components(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    pub(super) fn stop_components(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         self.components.watches.clear();
         for at in (0..self.components.started.len()).rev() {
             let component = &mut self.components.started[at];
@@ -215,7 +215,7 @@ impl Execution<'_> {
                 let plan = plans.iter().find(|plan| plan.name == name);
                 let within = plan.map_or(0, |plan| plan.stop_within_ns);
                 let signal = plan.map_or(StopSignal::Term, |plan| plan.stop_signal);
-                progress(Progress::Warning(format!(
+                progress(RunProgress::Warning(format!(
                     "{name} did not end within {} of SIG{signal} and was killed",
                     length(within)
                 )));

@@ -8,7 +8,7 @@ use super::{Execution, TrialContext};
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
 use crate::log_ends;
-use crate::options::{Live, Progress};
+use crate::options::{LiveTrial, RunProgress};
 use crate::task::T0_AHEAD_NS;
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{Phase, ProbeReading, series};
@@ -21,7 +21,7 @@ use std::thread::ScopedJoinHandle;
 /// its plan did, if it did.
 pub(crate) fn run(
     contexts: &[TrialContext<'_>],
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(RunProgress),
 ) -> Result<Vec<Option<LabError>>, LabError> {
     if let [a, b] = contexts {
         return duet([a, b], progress);
@@ -37,7 +37,7 @@ pub(crate) fn run(
 }
 
 /// What came of an execution.
-struct Ended {
+struct ExecutionEnd {
     /// Where its measure phase lay, if it began.
     measured: Option<PhaseSpan>,
     /// Why it ended before its plan did, if it did.
@@ -46,17 +46,17 @@ struct Ended {
 
 impl Execution<'_> {
     /// From T0 to the end.
-    fn go_on(mut self, progress: &mut dyn FnMut(Progress)) -> Result<Ended, LabError> {
+    fn go_on(mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<ExecutionEnd, LabError> {
         self.listen(progress)?;
         let measured = self.phases.iter().find(|span| span.phase == Phase::Measure).copied();
-        Ok(Ended { measured, cut_short: self.close(progress)? })
+        Ok(ExecutionEnd { measured, cut_short: self.close(progress)? })
     }
 }
 
 /// Both at once. What fails in one is returned when both have ended.
 fn duet(
     contexts: [&TrialContext<'_>; 2],
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(RunProgress),
 ) -> Result<Vec<Option<LabError>>, LabError> {
     let [of_a, of_b] = Seat::both();
     let mut executions =
@@ -83,22 +83,22 @@ fn duet(
     Ok(ended.into_iter().map(|ended| ended.cut_short).collect())
 }
 
-fn joined(thread: ScopedJoinHandle<'_, Result<Ended, LabError>>) -> Result<Ended, LabError> {
+fn joined(thread: ScopedJoinHandle<'_, Result<ExecutionEnd, LabError>>) -> Result<ExecutionEnd, LabError> {
     // A defect of ours: it is not hidden by going on.
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Reports what the two sides report, on this thread, until both have ended; their state in one line.
-fn tell(news: &Receiver<(usize, Progress)>, progress: &mut dyn FnMut(Progress)) {
-    let mut newest: [Option<Live>; 2] = [None, None];
+fn tell(news: &Receiver<(usize, RunProgress)>, progress: &mut dyn FnMut(RunProgress)) {
+    let mut newest: [Option<LiveTrial>; 2] = [None, None];
     for (side, what) in news {
-        let Progress::Live(live) = what else {
+        let RunProgress::Live(live) = what else {
             progress(what);
             continue;
         };
         newest[side] = Some(*live);
         if let [Some(a), Some(b)] = &newest {
-            progress(Progress::LiveOfPair(Box::new([a.clone(), b.clone()])));
+            progress(RunProgress::LiveOfPair(Box::new([a.clone(), b.clone()])));
         }
     }
 }
@@ -117,7 +117,7 @@ fn measured_at(span: Option<PhaseSpan>) -> Vec<ProbeReading> {
 }
 
 /// From the workers' start to T0, which is one for all. Where that fails what workers and components wrote is kept.
-fn begin(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+fn begin(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
     let stand = executions.iter_mut().try_for_each(|execution| execution.start_components(progress));
     let begun = stand.and_then(|()| observe(executions, progress)).and_then(|()| start(executions, progress));
     if begun.is_err() {
@@ -127,7 +127,7 @@ fn begin(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -
 }
 
 /// Starts the observers. Each reads the processes of the others too: what these use is no other program's doing.
-fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
     let processes: Vec<Vec<ProcessRef>> = executions.iter().map(Execution::processes).collect();
     let sides = executions.len() as u64;
     for (at, execution) in executions.iter_mut().enumerate() {
@@ -147,7 +147,7 @@ fn observe(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress))
 }
 
 /// Has all clients connect, chooses T0 and starts all workers.
-fn start(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+fn start(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
     executions.iter_mut().try_for_each(|execution| execution.prepare(progress))?;
     executions.iter_mut().try_for_each(Execution::ready_sampler)?;
     let mut log_ends = Vec::new();

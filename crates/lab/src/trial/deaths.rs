@@ -4,7 +4,7 @@ use super::Execution;
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
 use crate::inbox::Stop;
-use crate::options::Progress;
+use crate::options::RunProgress;
 use crate::output::last_lines;
 use kdyno_model::event::EventKind;
 
@@ -14,7 +14,7 @@ impl Execution<'_> {
     pub(super) fn tell_dead(
         &mut self,
         at_ns: Option<i64>,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         let system = self.context.system;
         let when = if at_ns.is_some() { "in the middle of the trial" } else { "before the load began" };
@@ -24,7 +24,7 @@ impl Execution<'_> {
                 let lines = tail.as_deref().map(last_lines).unwrap_or_default();
                 let detail = format!("{subject} ended {when}: {how}{lines}");
                 self.event(at_ns, EventKind::ProcessDied, &subject, &detail)?;
-                progress(Progress::Warning(detail));
+                progress(RunProgress::Warning(detail));
                 let tail = tail.unwrap_or_else(|| system.log_tail(&subject).join("\n"));
                 self.context.store.log(&subject.to_string(), &tail)?;
             }
@@ -33,7 +33,7 @@ impl Execution<'_> {
     }
 
     /// Reports which processes have ended; the trial goes on while a broker is left.
-    pub(super) fn look_for_dead(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    pub(super) fn look_for_dead(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
         if self.has_lost_its_brokers() {
             self.stop(Stop::NoBrokerLeft.into());
@@ -45,7 +45,7 @@ impl Execution<'_> {
     ///
     /// # Errors
     /// No broker is left.
-    pub(super) fn expect_a_broker(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    pub(super) fn expect_a_broker(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         self.tell_dead(None, progress)?;
         if self.has_lost_its_brokers() { Err(Stop::NoBrokerLeft.into()) } else { Ok(()) }
     }

@@ -2,9 +2,9 @@
 
 use super::{Execution, TrialContext};
 use crate::clock::unix_ns;
-use crate::cluster_view::Change;
+use crate::cluster_view::ClusterChange;
 use crate::error::LabError;
-use crate::options::Progress;
+use crate::options::RunProgress;
 use kdyno_model::event::{Event, EventKind, Subject};
 
 impl Execution<'_> {
@@ -13,17 +13,21 @@ impl Execution<'_> {
         &self,
         at_ns: Option<i64>,
         told: Vec<(Subject, String)>,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         let mut told = told.into_iter();
         told.try_for_each(|(subject, detail)| {
-            progress(Progress::Warning(detail.clone()));
+            progress(RunProgress::Warning(detail.clone()));
             self.event(at_ns, EventKind::NamedProcess, &subject, &detail)
         })
     }
 
     /// What the cluster's metadata reported between two looks.
-    pub(super) fn cluster_changed(&self, at_ns: Option<i64>, changes: Vec<Change>) -> Result<(), LabError> {
+    pub(super) fn cluster_changed(
+        &self,
+        at_ns: Option<i64>,
+        changes: Vec<ClusterChange>,
+    ) -> Result<(), LabError> {
         let mut changes = changes.into_iter();
         changes.try_for_each(|change| self.event(at_ns, change.kind, &change.subject, &change.detail))
     }

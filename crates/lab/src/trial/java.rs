@@ -4,7 +4,7 @@
 use super::{Execution, TrialContext};
 use crate::error::LabError;
 use crate::inbox::Renewed;
-use crate::settings::{self, Settings};
+use crate::settings::{self, SettingsBySubject};
 use crate::task;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{LoadPlan, WorkerPlan};
@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 const METRICS_CLIENTS_MAX: u32 = 8;
 
 /// Secrets by their names in the plan.
-type Values<'s> = BTreeMap<&'s str, &'s Secret>;
+type SecretsByName<'s> = BTreeMap<&'s str, &'s Secret>;
 
 impl Execution<'_> {
     /// Gives each worker the secrets, and one that runs a Java client what it reaches the cluster with.
-    pub(super) fn give_secrets(&mut self, secrets: &Values<'_>) -> Result<(), LabError> {
+    pub(super) fn give_secrets(&mut self, secrets: &SecretsByName<'_>) -> Result<(), LabError> {
         let context = self.context;
         let connection = connection(context, secrets, &self.components.bootstrap(context.system));
         for (worker, planned) in self.workers.iter_mut().zip(&context.trial.effective.workers) {
@@ -75,7 +75,7 @@ impl Execution<'_> {
     }
 
     /// All settings in force: of brokers, topics and clients; kdyno's own run with what is planned.
-    pub(super) fn settings(&self) -> Settings {
+    pub(super) fn settings(&self) -> SettingsBySubject {
         let in_force = self.context.in_force;
         let own = kdyno_plan::clients_in_force(&self.context.trial.effective);
         let own = own.into_iter().map(|(item, settings)| (Subject::Item(item), settings));
@@ -112,7 +112,7 @@ fn has_java(load: &BTreeMap<String, LoadPlan>, planned: &WorkerPlan) -> bool {
 }
 
 /// How a Java client reaches the cluster, as the text of a properties file.
-fn connection(context: &TrialContext<'_>, secrets: &Values<'_>, bootstrap: &[String]) -> Secret {
+fn connection(context: &TrialContext<'_>, secrets: &SecretsByName<'_>, bootstrap: &[String]) -> Secret {
     let value = |name: &str| secrets.get(name).copied();
     client_properties(bootstrap, &context.system.security(), &value, TokenFrom::Driver)
 }

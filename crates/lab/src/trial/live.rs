@@ -5,7 +5,7 @@ use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
 use crate::inbox::Heard;
 use crate::observer::SECOND_NS;
-use crate::options::{Live, Progress};
+use crate::options::{LiveTrial, RunProgress};
 use crate::task::{left_ns, phase_at};
 use kdyno_analysis::live::RECENT_S;
 use kdyno_model::evidence::TrialEvidence;
@@ -29,11 +29,11 @@ impl Execution<'_> {
     pub(super) fn hear_recent(
         &mut self,
         recent: &Arc<TrialEvidence>,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         let now_ns = monotonic_ns();
         if let Some(live) = self.live_at(now_ns, recent) {
-            progress(Progress::Live(Box::new(live)));
+            progress(RunProgress::Live(Box::new(live)));
         }
         let elapsed_ns = now_ns.saturating_sub(self.t0_ns);
         // Rows of the second that has just ended may be on their way.
@@ -57,11 +57,11 @@ impl Execution<'_> {
 
     /// The state to show: figures of the second before the one that just ended, whose rows are surely there; `None`
     /// before there is such a second.
-    fn live_at(&mut self, now_ns: u64, recent: &Arc<TrialEvidence>) -> Option<Live> {
+    fn live_at(&mut self, now_ns: u64, recent: &Arc<TrialEvidence>) -> Option<LiveTrial> {
         let elapsed_ns = now_ns.saturating_sub(self.t0_ns);
         let second = u32::try_from(elapsed_ns / SECOND_NS).ok()?.checked_sub(2)?;
         let figures = self.live.figures(recent, second);
-        Some(Live {
+        Some(LiveTrial {
             counted: self.live.counted().clone(),
             counted_ns: (u64::from(second) + 1) * SECOND_NS,
             trial: self.context.trial.id,

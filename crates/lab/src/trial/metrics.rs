@@ -5,11 +5,11 @@ use super::Execution;
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
 use crate::logs_watch::LogsReader;
-use crate::metrics_watch::{MetricsWatch, Reader};
-use crate::options::Progress;
+use crate::metrics_watch::{MetricsWatch, PolledSource};
+use crate::options::RunProgress;
 use kdyno_model::event::EventKind;
 use kdyno_model::sample::ProbeReading;
-use kdyno_testbed::metrics::Unread;
+use kdyno_testbed::metrics::UnreadMetrics;
 
 impl Execution<'_> {
     /// Begins to read them; what cannot be read from the start is reported.
@@ -17,13 +17,15 @@ impl Execution<'_> {
     pub(super) fn watch_metrics(
         &mut self,
         side: (u64, u64),
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         let context = self.context;
         let secrets = context.secrets.of(&context.trial.effective);
-        let mut readers: Vec<Box<dyn Reader>> = Vec::new();
+        let mut readers: Vec<Box<dyn PolledSource>> = Vec::new();
         match context.system.metrics(&secrets) {
-            Ok(sources) => readers.extend(sources.into_iter().map(|one| Box::new(one) as Box<dyn Reader>)),
+            Ok(sources) => {
+                readers.extend(sources.into_iter().map(|one| Box::new(one) as Box<dyn PolledSource>))
+            }
             Err(unread) => self.unread(None, &unread, progress)?,
         }
         // A null broker has neither logs nor groups. They come last: sizes and lag are those at the window's beginning.
@@ -47,12 +49,12 @@ impl Execution<'_> {
     pub(super) fn keep_logs_read(
         &mut self,
         readings: Vec<ProbeReading>,
-        unread: &[Unread],
-        progress: &mut dyn FnMut(Progress),
+        unread: &[UnreadMetrics],
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         let at_ns = relative_ns(monotonic_ns(), self.t0_ns);
         for one in unread {
-            progress(Progress::Warning(one.why.clone()));
+            progress(RunProgress::Warning(one.why.clone()));
             self.event(Some(at_ns), EventKind::LogsNotRead, &one.subject, &one.why)?;
         }
         Ok(self.context.store.probe(self.context.trial.id, readings)?)
@@ -62,8 +64,8 @@ impl Execution<'_> {
     pub(super) fn keep_metrics_read(
         &mut self,
         at_ns: i64,
-        found: Result<Vec<ProbeReading>, Unread>,
-        progress: &mut dyn FnMut(Progress),
+        found: Result<Vec<ProbeReading>, UnreadMetrics>,
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         match found {
             Ok(readings) => Ok(self.context.store.probe(self.context.trial.id, readings)?),
@@ -74,15 +76,15 @@ impl Execution<'_> {
     fn unread(
         &mut self,
         at_ns: Option<i64>,
-        unread: &Unread,
-        progress: &mut dyn FnMut(Progress),
+        unread: &UnreadMetrics,
+        progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         // That a broker has ended is reported as such.
         let has_ended = self.context.system.ended().contains_key(&unread.subject);
         if has_ended || !self.unread.insert(unread.subject.clone()) {
             return Ok(());
         }
-        progress(Progress::Warning(unread.why.clone()));
+        progress(RunProgress::Warning(unread.why.clone()));
         self.event(at_ns, EventKind::MetricsNotRead, &unread.subject, &unread.why)
     }
 }

@@ -32,16 +32,16 @@ pub(crate) use conduct::run;
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::cluster_watch::ClusterWatch;
 use crate::error::LabError;
-use crate::given::Given;
+use crate::given::GivenContents;
 use crate::inbox::{Heard, Inbox, WorkerNews};
 use crate::java_clients::JavaClients;
 use crate::log_ends::LogEnds;
 use crate::metrics_watch::MetricsWatch;
 use crate::observer::{MayGoOn, Observer, SECOND_NS};
-use crate::options::Progress;
+use crate::options::RunProgress;
 use crate::private::Private;
-use crate::secrets::Secrets;
-use crate::settings::{InForce, Settings};
+use crate::secrets::RunSecrets;
+use crate::settings::{SettingsBySubject, SystemInForce};
 use crate::stack_sampling::StackSampling;
 use crate::system::SystemUnderTest;
 use crate::task;
@@ -49,7 +49,7 @@ use crate::token::Renewal;
 use crate::worker::Worker;
 use command_set::Commands;
 use component_set::Components;
-use kdyno_analysis::live::Live as LiveTally;
+use kdyno_analysis::live::LiveTally;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::run::TrialStart;
 use kdyno_model::sample::Phase;
@@ -60,7 +60,7 @@ use kdyno_testbed::Environment;
 use kdyno_testbed::probe::named::NamedProcesses;
 use kdyno_testbed::process::ProcessRef;
 use meeting::Seat;
-use sampler::Sampler;
+use sampler::StackSampler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use warmup::{Begin, Warmup};
@@ -81,7 +81,7 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) wall_offset_ns: i64,
     pub(crate) system: &'a dyn SystemUnderTest,
     /// Settings in force on it.
-    pub(crate) in_force: &'a InForce,
+    pub(crate) in_force: &'a SystemInForce,
     /// What the scenario declares of where it runs.
     pub(crate) declared: &'a BTreeMap<String, String>,
     /// What the load generator can do, as facts.
@@ -99,8 +99,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) environment: &'a Environment,
     /// What must not be stored.
     pub(crate) private: &'a Private,
-    pub(crate) secrets: &'a Secrets,
-    pub(crate) given: &'a Given,
+    pub(crate) secrets: &'a RunSecrets,
+    pub(crate) given: &'a GivenContents,
     pub(crate) java_clients: &'a JavaClients,
     /// What stacks are sampled with, where the plan asks for it.
     pub(crate) stacks: Option<&'a StackSampling>,
@@ -133,7 +133,7 @@ struct Execution<'a> {
     warmup: Option<Warmup>,
     live: LiveTally,
     /// What Java clients reported of their settings, for each load item the first.
-    clients_in_force: Settings,
+    clients_in_force: SettingsBySubject,
     /// Workers that have said their last word, or never will.
     done: BTreeSet<u16>,
     /// Workers whose producing streams have not all ended.
@@ -148,7 +148,7 @@ struct Execution<'a> {
     cut_short: Option<LabError>,
     /// Asks for newer tokens, where there is one that expires.
     renewal: Option<Renewal>,
-    sampler: Sampler,
+    sampler: StackSampler,
 }
 
 impl<'a> Execution<'a> {
@@ -176,7 +176,7 @@ impl<'a> Execution<'a> {
             phases: phase_spans(&context.trial.effective.phases, None),
             warmup: Warmup::of(&context.trial.effective.phases, seat),
             live: LiveTally::default(),
-            clients_in_force: Settings::new(),
+            clients_in_force: SettingsBySubject::new(),
             done: BTreeSet::new(),
             producing: task::producing(context.trial),
             drain_ns: None,
@@ -184,7 +184,7 @@ impl<'a> Execution<'a> {
             deadline_ns: u64::MAX,
             cut_short: None,
             renewal: None,
-            sampler: Sampler::default(),
+            sampler: StackSampler::default(),
         })
     }
 
@@ -208,7 +208,7 @@ impl<'a> Execution<'a> {
 
     /// Announces the measure phase after a warm-up of fixed length, which ends when it always would have: announced
     /// before the start, it cannot come too late.
-    fn announce_fixed(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    fn announce_fixed(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         self.tell_dead(None, progress)?;
         let start_ns = self.context.trial.effective.phases.measure_start_ns();
         if self.warmup.is_some() { Ok(()) } else { self.tell_workers(&ToWorker::Measure { start_ns }) }
@@ -297,7 +297,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Until every worker and command has said its last word, or the time for it is over.
-    fn listen(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    fn listen(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         while !self.is_over() {
             // Also while there is always something to hear.
             self.look_at_warmup()?;
@@ -317,7 +317,7 @@ impl<'a> Execution<'a> {
             match heard {
                 Heard::Worker(worker, news) => {
                     if let WorkerNews::Message(FromWorker::ClientMetrics { text, .. }) = &news {
-                        progress(Progress::ClientMetrics(text.clone()));
+                        progress(RunProgress::ClientMetrics(text.clone()));
                     }
                     self.hear_worker(worker, news)?;
                 }
@@ -338,7 +338,7 @@ impl<'a> Execution<'a> {
                     self.cluster_changed(Some(relative_ns(seen_ns, self.t0_ns)), changes)?;
                 }
                 Heard::Token(renewed) => {
-                    self.hand_over(&renewed).into_iter().for_each(|why| progress(Progress::Warning(why)));
+                    self.hand_over(&renewed).into_iter().for_each(|why| progress(RunProgress::Warning(why)));
                 }
                 Heard::Stop(stop) => self.stop(stop.into()),
             }

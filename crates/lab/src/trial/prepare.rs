@@ -3,7 +3,7 @@
 use super::Execution;
 use crate::error::LabError;
 use crate::inbox::{Heard, WorkerNews};
-use crate::options::Progress;
+use crate::options::RunProgress;
 use crate::token::Renewal;
 use crate::worker::Worker;
 use kdyno_model::event::EventKind;
@@ -26,7 +26,7 @@ fn is_trouble(kind: EventKind) -> bool {
 impl Execution<'_> {
     /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
     /// trial's time line.
-    pub(super) fn prepare(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    pub(super) fn prepare(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         let token = self.context.system.renew(&self.context.trial.effective)?;
         let mut secrets = self.context.secrets.of(&self.context.trial.effective);
         secrets.extend(self.context.system.secrets());
@@ -46,7 +46,7 @@ impl Execution<'_> {
     }
 
     /// A system that is gone is no client's failure, and is seen long before the clients give up.
-    fn wait_until_prepared(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    fn wait_until_prepared(&mut self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();
         let end = Instant::now() + PREPARE_DEADLINE;
         let mut look = Instant::now();

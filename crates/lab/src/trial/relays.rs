@@ -3,7 +3,7 @@
 use super::Execution;
 use crate::clock::relative_ns;
 use crate::error::LabError;
-use crate::options::Progress;
+use crate::options::RunProgress;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::metric::QUANTILES;
 use kdyno_model::sample::{Phase, ProbeReading, series};
@@ -16,12 +16,12 @@ const NS_PER_S: f64 = 1e9;
 
 impl Execution<'_> {
     /// Stores what they say of themselves, and reports once which of them did not take all connections.
-    pub(super) fn keep_relayed(&self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+    pub(super) fn keep_relayed(&self, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         let context = self.context;
         for relayed in context.system.relayed() {
             context.store.probe(context.trial.id, readings(&relayed, self.t0_ns, &self.phases))?;
             if let Some((until_ns, why)) = refused(&relayed, self.t0_ns) {
-                progress(Progress::Warning(why.clone()));
+                progress(RunProgress::Warning(why.clone()));
                 let at_ns = relative_ns(until_ns, self.t0_ns);
                 self.event(Some(at_ns), EventKind::ConnectionsRefused, &relayed.subject, &why)?;
             }
@@ -71,7 +71,7 @@ fn readings(relayed: &Relayed, t0_ns: u64, phases: &[PhaseSpan]) -> Vec<ProbeRea
 
 /// The second in which it began to refuse connections since T0, and how many they were, one lowercase sentence.
 fn refused(relayed: &Relayed, t0_ns: u64) -> Option<(u64, String)> {
-    let of_trial = |tally: &&relay::Tally| tally.until_ns >= t0_ns;
+    let of_trial = |tally: &&relay::RelayTally| tally.until_ns >= t0_ns;
     let before = relayed.tallies.iter().rev().find(|tally| !of_trial(tally)).map_or(0, |tally| tally.refused);
     let first = relayed.tallies.iter().filter(of_trial).find(|tally| tally.refused > before)?;
     let refused = relayed.tallies.last()?.refused - before;
@@ -91,12 +91,12 @@ fn reading(at_ns: i64, subject: &Subject, series: String, value: f64) -> ProbeRe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_testbed::relay::Tally;
+    use kdyno_testbed::relay::RelayTally;
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn tally(until_s: u64, bytes: u64, late_ns: &[u64]) -> Tally {
-        Tally::of(until_s * SECOND, [bytes, 2 * bytes], late_ns)
+    fn tally(until_s: u64, bytes: u64, late_ns: &[u64]) -> RelayTally {
+        RelayTally::of(until_s * SECOND, [bytes, 2 * bytes], late_ns)
     }
 
     #[test]

@@ -12,29 +12,29 @@ use std::thread::JoinHandle;
 
 /// What a trial knows of the processes that it samples.
 #[derive(Default)]
-pub(super) struct Sampler {
+pub(super) struct StackSampler {
     /// Java processes of its clients.
     pub(super) clients: Vec<ProcessRef>,
     /// Processes that can be sampled.
     pub(super) ready: Vec<(Subject, Sampling)>,
     /// From when the measure phase is known to the end.
-    pub(super) running: Option<Running>,
+    pub(super) running: Option<RunningSampler>,
 }
 
-pub(super) struct Running {
+pub(super) struct RunningSampler {
     /// Ends it before its time when it is dropped.
     pub(super) end: Sender<()>,
-    pub(super) thread: JoinHandle<Vec<Outcome>>,
+    pub(super) thread: JoinHandle<Vec<SamplingOutcome>>,
 }
 
 /// What came of one process.
-pub(super) struct Outcome {
+pub(super) struct SamplingOutcome {
     pub(super) subject: Subject,
     /// What was sampled, and for how long, ns; or why it was not, in words.
     pub(super) sampled: Result<(Sampled, u64), String>,
 }
 
-impl Sampler {
+impl StackSampler {
     /// A Java process of a worker's clients says its number.
     pub(super) fn hear(&mut self, worker: u16, told: &[ClientReading]) {
         for reading in told.iter().filter(|reading| reading.series == series::JVM_PID) {
@@ -47,34 +47,38 @@ impl Sampler {
 }
 
 /// A sampling that runs and since when, ns of CLOCK_MONOTONIC; or why it does not.
-type Begun = Result<(Sampling, u64), String>;
+type SamplingStart = Result<(Sampling, u64), String>;
 
 /// The thread's side: waits for the beginning and for the end, instants of CLOCK_MONOTONIC in ns.
 pub(super) fn run(
     samplings: &[(Subject, Sampling)],
     (start_ns, end_ns): (u64, u64),
     orders: &Receiver<()>,
-) -> Vec<Outcome> {
+) -> Vec<SamplingOutcome> {
     if is_told_to_end(start_ns, orders) {
         return Vec::new();
     }
     let most_s = end_ns.saturating_sub(start_ns).div_ceil(SECOND_NS);
     let started = at_once(samplings, |sampling| sampling.start(most_s).map(|()| monotonic_ns()));
     is_told_to_end(end_ns, orders);
-    let begun: Vec<(Subject, Begun)> = samplings
+    let begun: Vec<(Subject, SamplingStart)> = samplings
         .iter()
         .zip(started)
         .map(|((subject, sampling), started)| {
             (subject.clone(), started.map(|started_ns| (sampling.clone(), started_ns)))
         })
         .collect();
-    let stop = |begun: &Begun| -> Result<(Sampled, u64), String> {
+    let stop = |begun: &SamplingStart| -> Result<(Sampled, u64), String> {
         let (sampling, started_ns) = begun.as_ref().map_err(Clone::clone)?;
         let sampled_ns = monotonic_ns().saturating_sub(*started_ns);
         Ok((sampling.stop()?, sampled_ns))
     };
     let stopped = at_once(&begun, stop);
-    begun.into_iter().zip(stopped).map(|((subject, _), sampled)| Outcome { subject, sampled }).collect()
+    begun
+        .into_iter()
+        .zip(stopped)
+        .map(|((subject, _), sampled)| SamplingOutcome { subject, sampled })
+        .collect()
 }
 
 /// Waits for an instant; whether it was asked to end before.
@@ -127,7 +131,7 @@ mod tests {
 
     #[test]
     fn java_processes_are_known_by_what_they_say_and_nothing_else() {
-        let mut sampler = Sampler::default();
+        let mut sampler = StackSampler::default();
         let reading =
             |series: &str, value| ClientReading { stream: 2, at_ns: 0, series: series.to_owned(), value };
         sampler.hear(1, &[reading(series::JVM_CPU_S_TOTAL, 0.5), reading(series::JVM_PID, 4711.0)]);

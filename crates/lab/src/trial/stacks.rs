@@ -2,7 +2,7 @@
 //! of clients in Java. Each process is started and stopped by itself, again in each trial.
 
 use super::Execution;
-use super::sampler::{Outcome, Running, at_once, run};
+use super::sampler::{RunningSampler, SamplingOutcome, at_once, run};
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
 use crate::observer::SECOND_NS;
@@ -65,17 +65,17 @@ impl Execution<'_> {
             .name("stacks".to_owned())
             .spawn(move || run(&samplings, (start_ns, end_ns), &orders))
             .map_err(|source| LabError::ObserverStart { source })?;
-        self.sampler.running = Some(Running { end, thread });
+        self.sampler.running = Some(RunningSampler { end, thread });
         Ok(())
     }
 
     /// Stores what was sampled, ending it where the trial ended early.
     pub(super) fn keep_stacks(&mut self) -> Result<(), LabError> {
-        let Some(Running { end, thread }) = self.sampler.running.take() else { return Ok(()) };
+        let Some(RunningSampler { end, thread }) = self.sampler.running.take() else { return Ok(()) };
         drop(end);
         // A defect of ours: it is not hidden by going on.
         let outcomes = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        for Outcome { subject, sampled } in outcomes {
+        for SamplingOutcome { subject, sampled } in outcomes {
             let kept = sampled.and_then(|(sampled, ns)| self.keep(&subject, sampled, ns));
             match kept {
                 Ok(stored) => stored?,

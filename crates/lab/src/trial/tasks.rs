@@ -1,7 +1,7 @@
 //! The tasks of those around a trial: its workers, and the watch of its cluster.
 
 use super::TrialContext;
-use crate::cluster_watch::Watched;
+use crate::cluster_watch::WatchOptions;
 use crate::logs_watch::WatchedLogs;
 use crate::task::{self, TICK_NS};
 use crate::topics::topic_name;
@@ -35,8 +35,8 @@ impl TrialContext<'_> {
     }
 
     /// What the watch of the cluster has to know.
-    pub(super) fn watched(&self) -> Watched {
-        Watched {
+    pub(super) fn watched(&self) -> WatchOptions {
+        WatchOptions {
             access: self.system.access(),
             prefix: self.system.prefix().to_owned(),
             topics: self.topics.clone(),

@@ -6,7 +6,7 @@
 
 use super::announcement::{AGREED_AHEAD_NS, AHEAD_NS, first_second};
 use super::meeting::Seat;
-use kdyno_analysis::warmup::{self, Progress};
+use kdyno_analysis::warmup::{self, WarmupProgress};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::PhasesPlan;
 
@@ -81,7 +81,7 @@ impl Warmup {
             return None;
         }
         let why = match warmup::progress(so_far, seconds) {
-            Ok(Some(Progress::Settled)) => {
+            Ok(Some(WarmupProgress::Settled)) => {
                 self.has_settled = true;
                 let start_ns = match &self.seat {
                     Some(seat) => seat.settled(now_ns)?,
@@ -89,7 +89,7 @@ impl Warmup {
                 };
                 return Some(Begin { start_ns, not_settled: None });
             }
-            Ok(Some(Progress::NotYet { why } | Progress::NotSettled { why })) => why,
+            Ok(Some(WarmupProgress::NotYet { why } | WarmupProgress::NotSettled { why })) => why,
             Ok(None) => return None,
             // What is damaged is reported by the findings; here it only cannot be taken for settled.
             Err(error) => error.to_string(),

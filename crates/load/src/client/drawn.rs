@@ -1,8 +1,8 @@
 //! Records that differ: they are drawn, and admitted in order, as a client's application hands them over.
 
-use super::runs::Runs;
+use super::runs::ClientRuns;
 use crate::record_times::{Admission, RecordTimes};
-use crate::records::{Block, Drawn, Draws, RecordSource};
+use crate::records::{DrawnRecord, Draws, RecordBlock, RecordSource};
 use kdyno_kafka::producer::ProducerClient;
 use std::rc::Rc;
 
@@ -11,16 +11,16 @@ use std::rc::Rc;
 pub struct DrawnRecords {
     source: Rc<RecordSource>,
     /// The next ones; the first of them may have found no room: it stays the next, since records keep their order.
-    block: Block,
-    runs: Runs,
+    block: RecordBlock,
+    runs: ClientRuns,
 }
 
 impl DrawnRecords {
     /// Draws of one client.
     pub fn new(source: Rc<RecordSource>, draws: Draws) -> Self {
         let partitions = source.partitions_of_keys().filter(|_| source.has_equal_sizes());
-        let runs = Runs::new(source.shape(), partitions.unwrap_or(0));
-        Self { source, block: Block::new(draws), runs }
+        let runs = ClientRuns::new(source.shape(), partitions.unwrap_or(0));
+        Self { source, block: RecordBlock::new(draws), runs }
     }
 
     /// Takes the next record, if there is room for it, and returns whether there was. After the last one of an instant
@@ -47,7 +47,7 @@ impl DrawnRecords {
     fn admit_slowly(
         &mut self,
         kafka: &mut ProducerClient<RecordTimes>,
-        drawn: Drawn,
+        drawn: DrawnRecord,
         now_ns: u64,
         admission: Admission,
         intended_ns: Option<u64>,

@@ -1,14 +1,14 @@
 //! Which record of an open loop is due.
 
 use crate::schedule::Schedule;
-use crate::stream::Clock;
+use crate::stream::LoadClock;
 
 /// The next record that is due by `now_ns`, as an instant of the stream's clock; it is still to be taken.
 #[inline]
 pub(crate) fn peek_due(
     schedule: &Schedule,
     now_ns: u64,
-    clock: Clock,
+    clock: LoadClock,
     limit_left: Option<u64>,
 ) -> Option<u64> {
     let t0 = clock.t0_ns.saturating_add(schedule.peek());
@@ -18,7 +18,7 @@ pub(crate) fn peek_due(
 
 /// Takes that record.
 #[inline]
-pub(crate) fn take_due(schedule: &mut Schedule, t0: u64, clock: Clock, limit_left: &mut Option<u64>) {
+pub(crate) fn take_due(schedule: &mut Schedule, t0: u64, clock: LoadClock, limit_left: &mut Option<u64>) {
     if t0 >= clock.measure_ns
         && let Some(left) = limit_left
     {
@@ -32,7 +32,7 @@ pub(crate) fn take_due(schedule: &mut Schedule, t0: u64, clock: Clock, limit_lef
 pub(crate) fn next_due(
     schedule: &mut Schedule,
     now_ns: u64,
-    clock: Clock,
+    clock: LoadClock,
     limit_left: &mut Option<u64>,
 ) -> Option<u64> {
     let t0 = peek_due(schedule, now_ns, clock, *limit_left)?;

@@ -4,11 +4,17 @@ use super::ProduceClient;
 use super::due::{peek_due, take_due};
 use crate::record_times::Admission;
 use crate::recorder::Recorder;
-use crate::stream::Clock;
+use crate::stream::LoadClock;
 
 impl ProduceClient {
     /// Open loop: hands over what has come due by `due_ns`, up to the record that finds no room.
-    pub(super) fn release_drawn(&mut self, due_ns: u64, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+    pub(super) fn release_drawn(
+        &mut self,
+        due_ns: u64,
+        now_ns: u64,
+        clock: LoadClock,
+        recorder: &mut Recorder,
+    ) {
         let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
         while self.warmup.room(now_ns) > 0
             && let Some(t0) = peek_due(schedule, due_ns, clock, self.limit_left)
@@ -29,7 +35,7 @@ impl ProduceClient {
     }
 
     /// Hands over what waits, as far as there is room.
-    pub(super) fn admit_drawn_backlog(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+    pub(super) fn admit_drawn_backlog(&mut self, now_ns: u64, clock: LoadClock, recorder: &mut Recorder) {
         let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
         let admission = Admission::Blocked { since_ns: self.full_ns };
         while self.backlog > 0 && self.warmup.room(now_ns) > 0 {

@@ -3,7 +3,7 @@
 //! in what the same records would have come to one by one.
 
 use crate::record_times::{Admission, RecordTimes};
-use crate::records::{Drawn, Pick};
+use crate::records::{DrawnRecord, Pick};
 use kdyno_kafka::producer::{Producer, RecordShape};
 
 /// Most records of a run, and most runs at a time: what they take of a client's memory is bounded, and stays in a cache.
@@ -12,7 +12,7 @@ const RUNS_MAX: usize = 64;
 
 /// Records of one partition that are to be handed over.
 #[derive(Debug, Default)]
-struct Run {
+struct PartitionRun {
     partition: usize,
     /// How many are sure of room, these among them.
     room: usize,
@@ -23,25 +23,25 @@ struct Run {
 
 /// The runs of one client at one instant.
 #[derive(Debug)]
-pub(super) struct Runs {
+pub(super) struct ClientRuns {
     shape: RecordShape,
     /// By partition the number of its run, 0 for none; nothing where records have sizes of their own, or no partition.
     numbers: Box<[u8]>,
     /// By number. The first one never has room.
-    runs: Vec<Run>,
+    runs: Vec<PartitionRun>,
     /// How many of them are in use, the first one among them.
     used: usize,
 }
 
-impl Runs {
+impl ClientRuns {
     /// Runs of records of one size for so many partitions; 0: there will be none.
     pub(super) fn new(shape: RecordShape, partitions: usize) -> Self {
-        Self { shape, numbers: vec![0; partitions].into(), runs: vec![Run::default()], used: 1 }
+        Self { shape, numbers: vec![0; partitions].into(), runs: vec![PartitionRun::default()], used: 1 }
     }
 
     /// Adds a record to the run of its partition. Returns whether it is sure of room there.
     #[inline]
-    pub(super) fn add(&mut self, drawn: Drawn, intended_ns: Option<u64>) -> bool {
+    pub(super) fn add(&mut self, drawn: DrawnRecord, intended_ns: Option<u64>) -> bool {
         let Some(partition) = drawn.partition else { return false };
         let Some(&number) = self.numbers.get(partition as usize) else { return false };
         let run = &mut self.runs[usize::from(number)];
@@ -78,7 +78,7 @@ impl Runs {
             return;
         }
         if self.used == self.runs.len() {
-            self.runs.push(Run::default());
+            self.runs.push(PartitionRun::default());
         }
         self.runs[self.used].partition = partition as usize;
         *number = self.used as u8;
@@ -96,7 +96,7 @@ impl Runs {
     }
 }
 
-impl Run {
+impl PartitionRun {
     fn hand_over(
         &mut self,
         producer: &mut Producer<RecordTimes>,

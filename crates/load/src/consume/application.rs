@@ -10,7 +10,7 @@ use crate::stream::StreamContext;
 use crate::trailer::TrailerReader;
 use kdyno_kafka::consumer::RecordSink;
 use kdyno_kafka::records::Record;
-use kdyno_model::plan::{ConsumePlan, Read, WorkPlan};
+use kdyno_model::plan::{ConsumePlan, ReadDepth, WorkPlan};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1, Zipf};
 use rand_pcg::Pcg64;
@@ -29,20 +29,20 @@ struct Chunk {
     partition: i32,
     /// When they came, ns.
     arrived_ns: u64,
-    records: Queue,
+    records: WaitingRecords,
 }
 
 /// Records that the application has not begun with, in the order of their offsets. Those that were intended at one instant, or do
 /// not say when, take the place of one, so that an answer of many tiny records takes no more here than it does itself.
 #[derive(Debug, Default)]
-struct Queue {
-    runs: VecDeque<Run>,
+struct WaitingRecords {
+    runs: VecDeque<OffsetRun>,
     records: usize,
 }
 
 /// Records with offsets one after the other and the same t0, each of which counts as large as their mean.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct OffsetRun {
     /// Offset of the first one.
     offset: i64,
     /// t0 of each, ns, or [`UNTOLD`].
@@ -52,14 +52,14 @@ struct Run {
     records: u32,
 }
 
-impl Run {
+impl OffsetRun {
     /// The bytes of the next record.
     fn mean_bytes(&self) -> u64 {
         self.bytes / u64::from(self.records.max(1))
     }
 }
 
-impl Queue {
+impl WaitingRecords {
     fn push(&mut self, (offset, intended_ns, bytes): (i64, u64, u32)) {
         self.records += 1;
         if let Some(last) = self.runs.back_mut() {
@@ -70,7 +70,7 @@ impl Queue {
                 return;
             }
         }
-        self.runs.push_back(Run { offset, intended_ns, bytes: bytes.into(), records: 1 });
+        self.runs.push_back(OffsetRun { offset, intended_ns, bytes: bytes.into(), records: 1 });
     }
 
     /// Takes the first one: its offset, t0 and bytes.
@@ -103,7 +103,7 @@ impl Queue {
 
 /// A record that the application begins with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Begun {
+pub(super) struct BegunRecord {
     pub offset: i64,
     /// When it came, ns.
     pub arrived_ns: u64,
@@ -133,7 +133,7 @@ struct AtOnce {
 #[derive(Debug)]
 pub struct Application {
     /// How long it works on a record; `None`: no time at all, and records are not kept.
-    work: Option<Work>,
+    work: Option<ApplicationWork>,
     /// `max.poll.records`.
     poll_records_max: usize,
     /// How many records it is still handed, where its load ends by what is there to be read.
@@ -146,7 +146,7 @@ pub struct Application {
     /// What came, in the order of its coming.
     chunks: VecDeque<Chunk>,
     /// End of the chunk that is being read.
-    arriving: Queue,
+    arriving: WaitingRecords,
     /// Where no time is taken over records.
     at_once: AtOnce,
     /// Records of its last poll that it has not begun with: the first ones of `chunks`.
@@ -158,12 +158,12 @@ pub struct Application {
     /// It is a member's of a group, which has to know what was handed over.
     is_members: bool,
     /// What answers held, of an application that takes no time over it.
-    read: Vec<Handed>,
+    read: Vec<HandedRecords>,
 }
 
 /// Records of a partition that were handed over one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Handed {
+pub(super) struct HandedRecords {
     pub partition: i32,
     /// They lie between these offsets.
     pub offsets: Range<i64>,
@@ -174,14 +174,14 @@ impl Application {
     /// One that has nothing to do yet.
     pub(super) fn new(plan: &ConsumePlan, context: &StreamContext, index: u32) -> Self {
         Self {
-            work: plan.work.map(|plan| Work::new(plan, context.work_seed(index))),
+            work: plan.work.map(|plan| ApplicationWork::new(plan, context.work_seed(index))),
             poll_records_max: plan.poll_records_max.max(1) as usize,
             polls: plan.ends_by_itself().then(|| Polls::new(plan.poll_records_max.max(1) as usize)),
-            does_decode: plan.read == Read::Decode,
+            does_decode: plan.read == ReadDepth::Decode,
             trailers: TrailerReader::new(context.run_id),
             wall_offset_ns: context.wall_offset_ns,
             chunks: VecDeque::new(),
-            arriving: Queue::default(),
+            arriving: WaitingRecords::default(),
             at_once: AtOnce::default(),
             in_hand: 0,
             free_ns: 0,
@@ -213,13 +213,13 @@ impl Application {
 
     /// Goes on until now with what it has in hand: `begin` gets the partition of each record that it begins with, and
     /// the record's number.
-    pub(super) fn advance(&mut self, now_ns: u64, mut begin: impl FnMut(i32, Begun)) {
+    pub(super) fn advance(&mut self, now_ns: u64, mut begin: impl FnMut(i32, BegunRecord)) {
         let Some(mut work) = self.work.take() else { return };
         while self.free_ns <= now_ns && self.in_hand > 0 {
             let Some(first) = self.chunks.front_mut() else { break };
             let (partition, arrived_ns) = (first.partition, first.arrived_ns);
             if let Some((offset, intended_ns, bytes)) = first.records.pop() {
-                begin(partition, Begun { offset, arrived_ns, at_ns: self.free_ns, intended_ns, bytes });
+                begin(partition, BegunRecord { offset, arrived_ns, at_ns: self.free_ns, intended_ns, bytes });
             }
             if first.records.records == 0 {
                 self.chunks.pop_front();
@@ -287,7 +287,7 @@ impl Application {
     }
 
     /// Takes what it was handed, of an application that takes no time over it.
-    pub(super) fn take_read(&mut self) -> Vec<Handed> {
+    pub(super) fn take_read(&mut self) -> Vec<HandedRecords> {
         std::mem::take(&mut self.read)
     }
 
@@ -340,7 +340,7 @@ impl RecordSink for Application {
             (offsets.end, records) = polls.of_answer(partition, offsets.end, records);
         }
         if self.is_members {
-            self.read.push(Handed { partition, offsets, records });
+            self.read.push(HandedRecords { partition, offsets, records });
         }
     }
 
@@ -387,27 +387,27 @@ impl RecordSink for Application {
 
 /// How long an application works on each record.
 #[derive(Debug)]
-struct Work {
-    law: Law,
+struct ApplicationWork {
+    law: WorkLaw,
     random: Pcg64,
 }
 
 #[derive(Debug)]
-enum Law {
+enum WorkLaw {
     Constant(u64),
     Exponential { mean_ns: f64 },
     Zipf { least_ns: f64, law: Zipf<f64> },
 }
 
-impl Work {
+impl ApplicationWork {
     fn new(plan: WorkPlan, seed: u64) -> Self {
         let law = match plan {
-            WorkPlan::Constant { ns } => Law::Constant(ns),
-            WorkPlan::Exponential { mean_ns } => Law::Exponential { mean_ns: mean_ns as f64 },
+            WorkPlan::Constant { ns } => WorkLaw::Constant(ns),
+            WorkPlan::Exponential { mean_ns } => WorkLaw::Exponential { mean_ns: mean_ns as f64 },
             WorkPlan::Zipf { least_ns, exponent, .. } => match Zipf::new(plan.multiples() as f64, exponent) {
-                Ok(law) => Law::Zipf { least_ns: least_ns as f64, law },
+                Ok(law) => WorkLaw::Zipf { least_ns: least_ns as f64, law },
                 // The plan has refused it.
-                Err(_) => Law::Constant(least_ns),
+                Err(_) => WorkLaw::Constant(least_ns),
             },
         };
         Self { law, random: Pcg64::seed_from_u64(seed) }
@@ -416,12 +416,12 @@ impl Work {
     fn draw_ns(&mut self) -> u64 {
         let random = &mut self.random;
         match &self.law {
-            Law::Constant(ns) => *ns,
-            Law::Exponential { mean_ns } => {
+            WorkLaw::Constant(ns) => *ns,
+            WorkLaw::Exponential { mean_ns } => {
                 let share: f64 = Exp1.sample(random);
                 (mean_ns * share) as u64
             }
-            Law::Zipf { least_ns, law } => (least_ns * law.sample(random)) as u64,
+            WorkLaw::Zipf { least_ns, law } => (least_ns * law.sample(random)) as u64,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One consuming client: its connections, what it fetches, and its application.
 
-use super::application::{Application, Begun, Handed};
+use super::application::{Application, BegunRecord, HandedRecords};
 use super::group;
 use crate::connections_io::ConnectionsIo;
 use crate::groups::GroupReading;
@@ -11,12 +11,12 @@ use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::consumer::{
-    self, Consumer, ConsumerConfig, ConsumerEvent, Fetched, Isolation, OffsetAt, Partitions, Reading,
-    RecordSink, Tally,
+    self, Consumer, ConsumerConfig, ConsumerEvent, FetchDepth, FetchIsolation, FetchTally, Fetched, OffsetAt,
+    Partitions, RecordSink,
 };
 use kdyno_kafka::group::{GroupError, GroupEvent};
 use kdyno_model::event::EventKind;
-use kdyno_model::plan::{ConsumePlan, GroupProtocol, IsolationLevel, Read, StartOffset};
+use kdyno_model::plan::{ConsumePlan, GroupProtocol, IsolationLevel, ReadDepth, StartOffset};
 use kdyno_model::sample::{ClientTotals, MemberTotals};
 use std::ops::Range;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ impl ConsumeClient {
                 let by = self.kafka.connections().key(fetched.connection);
                 events.throttled(now_ns, by, fetched.throttled_ns);
             }
-            let Tally { batches, bytes, records, aborted_records, control_records, missing_offsets } =
+            let FetchTally { batches, bytes, records, aborted_records, control_records, missing_offsets } =
                 fetched.tally;
             recorder.request(now_ns, batches, fetched.response_bytes as u64);
             recorder.fetched_bytes(now_ns, bytes);
@@ -182,9 +182,9 @@ impl ConsumeClient {
     /// It begins with those records that it has in hand.
     fn begin_records(&mut self, now_ns: u64, recorder: &mut Recorder) {
         let Self { kafka, first_ns, totals, reading, measure, .. } = self;
-        let mut runs: Vec<(u64, Handed)> = Vec::new();
+        let mut runs: Vec<(u64, HandedRecords)> = Vec::new();
         kafka.sink_mut().advance(now_ns, |partition, begun| {
-            let Begun { offset, at_ns, arrived_ns, intended_ns, bytes } = begun;
+            let BegunRecord { offset, at_ns, arrived_ns, intended_ns, bytes } = begun;
             recorder.handed_over(at_ns, 1);
             recorder.handed_over_bytes(at_ns, bytes.into());
             let intended_ns = &[intended_ns];
@@ -201,7 +201,7 @@ impl ConsumeClient {
                     run.offsets.end = offset + 1;
                     run.records += 1;
                 }
-                _ => runs.push((at_ns, Handed { partition, offsets: offset..offset + 1, records: 1 })),
+                _ => runs.push((at_ns, HandedRecords { partition, offsets: offset..offset + 1, records: 1 })),
             }
         });
         for (at_ns, run) in runs {
@@ -219,9 +219,9 @@ impl ConsumeClient {
     }
 
     /// Counts what a member of the group had been handed before.
-    fn count_again(&self, now_ns: u64, handed: &[Handed], recorder: &mut Recorder) {
+    fn count_again(&self, now_ns: u64, handed: &[HandedRecords], recorder: &mut Recorder) {
         let Some(reading) = &self.reading else { return };
-        for Handed { partition, offsets, records } in handed {
+        for HandedRecords { partition, offsets, records } in handed {
             let again = reading.handed_over(*partition, offsets.clone(), *records);
             if again > 0 {
                 recorder.handed_over_again(now_ns, again);
@@ -378,13 +378,13 @@ fn consumer_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> C
         partition_bytes_max: plan.partition_bytes_max as i32,
         retry_backoff_ns: plan.retry_backoff_ns,
         isolation: match plan.isolation_level {
-            IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
-            IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+            IsolationLevel::ReadUncommitted => FetchIsolation::ReadUncommitted,
+            IsolationLevel::ReadCommitted => FetchIsolation::ReadCommitted,
         },
         reading: match plan.read {
-            Read::Header => Reading::Header,
-            Read::Crc => Reading::Crc,
-            Read::Decode => Reading::Decode,
+            ReadDepth::Header => FetchDepth::Header,
+            ReadDepth::Crc => FetchDepth::Crc,
+            ReadDepth::Decode => FetchDepth::Decode,
         },
         holds_fetched: plan.work.is_some(),
         rack: plan.rack.clone(),

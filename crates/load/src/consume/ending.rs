@@ -9,7 +9,7 @@ const LOOK_NS: u64 = 10_000_000;
 
 /// What is known of that.
 #[derive(Debug)]
-pub(crate) struct Ending {
+pub(crate) struct ConsumeEnding {
     records_max: Option<u64>,
     idle_ns: Option<u64>,
     /// Records that its clients were handed.
@@ -22,7 +22,7 @@ pub(crate) struct Ending {
     caught_up: Option<(u64, u64)>,
 }
 
-impl Ending {
+impl ConsumeEnding {
     pub(crate) fn new(plan: &ConsumePlan) -> Self {
         Self {
             records_max: plan.records_max,
@@ -101,12 +101,12 @@ impl Ending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::plan::{IsolationLevel, Read, StartOffset};
+    use kdyno_model::plan::{IsolationLevel, ReadDepth, StartOffset};
 
     const MS: u64 = 1_000_000;
 
-    fn ending(records_max: Option<u64>, idle_ns: Option<u64>) -> Ending {
-        Ending::new(&ConsumePlan {
+    fn ending(records_max: Option<u64>, idle_ns: Option<u64>) -> ConsumeEnding {
+        ConsumeEnding::new(&ConsumePlan {
             from: StartOffset::Earliest,
             fetch_bytes_max: 1,
             partition_bytes_max: 1,
@@ -116,7 +116,7 @@ mod tests {
             retry_backoff_ns: 1,
             isolation_level: IsolationLevel::ReadUncommitted,
             rack: String::new(),
-            read: Read::Decode,
+            read: ReadDepth::Decode,
             poll_records_max: 500,
             work: None,
             group: None,

@@ -261,13 +261,13 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    struct Told {
+    struct NotedEvents {
         course: GroupCourse,
         recorder: Option<Recorder>,
         events: Events,
     }
 
-    impl Told {
+    impl NotedEvents {
         fn new() -> Self {
             let second = 1_000 * MS;
             let phases =
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_rebalance_lasts_from_the_first_member_to_the_last() {
-        let mut told = Told::new();
+        let mut told = NotedEvents::new();
         told.note(0, &[rebalancing(100)]);
         told.note(1, &[rebalancing(400)]);
         told.note(0, &[assigned(500, 3, 2)]);
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn members_that_join_twice_are_in_one_rebalance_and_those_that_leave_in_none() {
-        let mut told = Told::new();
+        let mut told = NotedEvents::new();
         told.note(0, &[rebalancing(0)]);
         told.note(0, &[assigned(100, 1, 0), rebalancing(100)]);
         told.note(0, &[assigned(300, 2, 4)]);
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn generations_that_a_member_missed_count() {
-        let mut told = Told::new();
+        let mut told = NotedEvents::new();
         told.note(0, &[rebalancing(0)]);
         told.note(0, &[assigned(100, 2, 4)]);
         told.note(0, &[rebalancing(500)]);
@@ -351,7 +351,7 @@ mod tests {
     /// Two members that are put out in turns, for they work longer than they may: one of them is always in a rebalance.
     #[test]
     fn each_round_of_a_group_that_never_comes_to_rest_is_a_rebalance() {
-        let mut told = Told::new();
+        let mut told = NotedEvents::new();
         told.note(0, &[rebalancing(0)]);
         told.note(1, &[rebalancing(0)]);
         for (generation, ms) in [(1, 1_000), (2, 2_000), (3, 3_000)] {
@@ -372,7 +372,7 @@ mod tests {
     /// The lab looks for the error in these words, to say what may be wrong.
     #[test]
     fn a_coordinator_that_is_not_found_is_told_with_the_brokers_error() {
-        let mut told = Told::new();
+        let mut told = NotedEvents::new();
         told.note(1, &[(5_000 * MS, GroupEvent::CoordinatorMissing(ErrorCode::COORDINATOR_NOT_AVAILABLE))]);
         let detail = "client 11 finds no coordinator of its group: COORDINATOR_NOT_AVAILABLE";
         assert_eq!(told.told(), [(EventKind::CoordinatorLost, detail.to_owned())]);
@@ -381,7 +381,7 @@ mod tests {
     /// Every member loses it by itself, and some when others are at work with the next one already.
     #[test]
     fn a_lost_coordinator_is_told_once_until_it_does_something_again() {
-        let mut told = Told::new();
+        let mut told = NotedEvents::new();
         let found = |at_ms: u64, broker| (at_ms * MS, GroupEvent::Coordinator(broker));
         let committed = |at_ms: u64| (at_ms * MS, GroupEvent::Committed { partitions: 1, took_ns: 0 });
         let lost = |at_ms: u64| (at_ms * MS, GroupEvent::CoordinatorLost("NOT_COORDINATOR".to_owned()));

@@ -9,10 +9,10 @@ mod polls;
 use crate::connecting::Connecting;
 use crate::net::Net;
 use crate::recorder::Recorder;
-use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
+use crate::stream::{LoadClock, SocketReadiness, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
 use client::ConsumeClient;
-use ending::Ending;
+use ending::ConsumeEnding;
 use group::GroupCourse;
 use kdyno_kafka::client::Client;
 use kdyno_model::plan::ConsumePlan;
@@ -26,7 +26,7 @@ pub struct ConsumeStream {
     wakeups: Wakeups,
     context: StreamContext,
     recorder: Option<Recorder>,
-    clock: Option<Clock>,
+    clock: Option<LoadClock>,
     /// When nothing new will come any more, ns: the end of the load, or of the trial's last producer.
     settled_ns: Option<u64>,
     /// Whether T0, or the instant at which the clients come, is past: nothing is fetched before it.
@@ -34,7 +34,7 @@ pub struct ConsumeStream {
     /// Whether the clients have gone before the measure phase ended.
     is_gone: bool,
     /// Where the load ends by what is there to be read.
-    ending: Ending,
+    ending: ConsumeEnding,
     /// What becomes of the clients' group.
     course: GroupCourse,
     /// The clients have everything, or go, and leave their group.
@@ -64,7 +64,7 @@ impl ConsumeStream {
             settled_ns: None,
             has_begun: false,
             is_gone: false,
-            ending: Ending::new(plan),
+            ending: ConsumeEnding::new(plan),
             course: GroupCourse::default(),
             is_leaving: false,
             even_until_ns: None,
@@ -73,7 +73,7 @@ impl ConsumeStream {
     }
 
     /// Notes what the instant brings for all clients: their coming and going, the end of the load.
-    fn pass(&mut self, now_ns: u64, clock: Clock) {
+    fn pass(&mut self, now_ns: u64, clock: LoadClock) {
         if !self.has_begun && clock.has_begun(now_ns) {
             self.has_begun = true;
             self.context.tell_began(now_ns);
@@ -218,7 +218,7 @@ impl Stream for ConsumeStream {
     }
 
     fn start(&mut self, t0_ns: u64) {
-        self.clock = Some(Clock::new(t0_ns, self.context.task.span));
+        self.clock = Some(LoadClock::new(t0_ns, self.context.task.span));
         self.recorder = Some(Recorder::of_consumer(self.context.id(), t0_ns, self.context.phases));
     }
 
@@ -231,7 +231,7 @@ impl Stream for ConsumeStream {
         }
     }
 
-    fn on_ready(&mut self, client: usize, connection: usize, ready: Ready, net: &mut dyn Net) {
+    fn on_ready(&mut self, client: usize, connection: usize, ready: SocketReadiness, net: &mut dyn Net) {
         if client >= self.clients.len() {
             return;
         }

@@ -15,9 +15,9 @@ pub(super) fn be<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 }
 
 /// Reads a body.
-pub(super) struct Body<'a>(pub(super) &'a [u8]);
+pub(super) struct BodyReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Body<'a> {
+impl<'a> BodyReader<'a> {
     pub(super) fn take(&mut self, bytes: usize) -> Result<&'a [u8], FrameError> {
         let (taken, rest) = self.0.split_at_checked(bytes).ok_or(FrameError("a frame that ends too soon"))?;
         self.0 = rest;

@@ -1,16 +1,16 @@
 //! A consuming stream that Kafka's Java client carries: the Java process polls, what it was handed is recorded here.
 
-use super::consumer::Consumer;
+use super::consumer::JavaConsumer;
 use super::frames::{self, FrameError, FromJava, TaskRole};
 use super::link::Link;
 use super::readiness::Readiness;
 use crate::connecting::Connect;
-use crate::consume::ending::Ending;
+use crate::consume::ending::ConsumeEnding;
 use crate::consume::group::GroupCourse;
 use crate::groups::GroupReading;
 use crate::net::Net;
 use crate::recorder::Recorder;
-use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
+use crate::stream::{LoadClock, SocketReadiness, Stream, StreamContext, StreamError};
 use kdyno_model::plan::{ConsumePlan, StartOffset};
 use kdyno_model::sample::{Counts, Sample, StreamTotals};
 use kdyno_model::worker::FromWorker;
@@ -24,13 +24,13 @@ pub(super) struct JavaConsumeStream {
     link: Link,
     context: StreamContext,
     plan: ConsumePlan,
-    clients: Vec<Consumer>,
+    clients: Vec<JavaConsumer>,
     readiness: Readiness,
     /// What the members of the group share; `None`: they are in none.
     reading: Option<Arc<GroupReading>>,
     course: GroupCourse,
     recorder: Option<Recorder>,
-    clock: Option<Clock>,
+    clock: Option<LoadClock>,
     /// When nothing new will come any more, ns.
     settled_ns: Option<u64>,
     has_task: bool,
@@ -41,7 +41,7 @@ pub(super) struct JavaConsumeStream {
     even_until_ns: Option<u64>,
     is_even: bool,
     /// Where the load ends by what is there to be read.
-    ending: Ending,
+    ending: ConsumeEnding,
     /// When the first client had been made, ns.
     made_ns: Option<u64>,
     /// The timeline knows that the clients begin.
@@ -56,7 +56,7 @@ impl JavaConsumeStream {
         let reading = group.map(|group_id| context.groups.reading(group_id, &task.topic));
         let numbers = task.client_first..task.client_first + task.client_count;
         Self {
-            clients: numbers.map(|number| Consumer::new(number, reading.clone())).collect(),
+            clients: numbers.map(|number| JavaConsumer::new(number, reading.clone())).collect(),
             readiness: Readiness::new(task.client_count as usize),
             reading,
             course: GroupCourse::default(),
@@ -68,7 +68,7 @@ impl JavaConsumeStream {
             is_catching_up: false,
             even_until_ns: None,
             is_even: false,
-            ending: Ending::new(&plan),
+            ending: ConsumeEnding::new(&plan),
             made_ns: None,
             has_told_begin: false,
             plan,
@@ -147,7 +147,7 @@ impl JavaConsumeStream {
     }
 
     fn lag_records(&self) -> Option<u64> {
-        let lag = self.clients.iter().map(Consumer::lag).sum::<Option<u64>>();
+        let lag = self.clients.iter().map(JavaConsumer::lag).sum::<Option<u64>>();
         lag.filter(|_| self.are_owned())
     }
 
@@ -162,14 +162,14 @@ impl JavaConsumeStream {
         if self.is_even || !self.readiness.are_all() || !self.are_owned() {
             return;
         }
-        let partitions = || self.clients.iter().map(Consumer::partitions);
+        let partitions = || self.clients.iter().map(JavaConsumer::partitions);
         let (least, most) = (partitions().min().unwrap_or(0), partitions().max().unwrap_or(0));
         let until_ns = *self.even_until_ns.get_or_insert(now_ns.saturating_add(EVEN_WAIT_NS));
         self.is_even = self.reading.is_none() || most - least <= 1 || now_ns >= until_ns;
     }
 
     /// Notes what the instant brings: the coming and going of the clients, the end of the load.
-    fn pass(&mut self, now_ns: u64, clock: Clock) {
+    fn pass(&mut self, now_ns: u64, clock: LoadClock) {
         if !self.has_begun && clock.has_begun(now_ns) {
             self.has_begun = true;
             self.ending.begins(now_ns);
@@ -197,7 +197,7 @@ impl JavaConsumeStream {
             self.is_catching_up = true;
             frames::catch_up(self.link.out());
         }
-        if self.are_owned() && self.clients.iter().all(Consumer::has_caught_up) {
+        if self.are_owned() && self.clients.iter().all(JavaConsumer::has_caught_up) {
             self.end(now_ns);
         }
     }
@@ -230,12 +230,12 @@ impl JavaConsumeStream {
 
     /// All close at once: what one gives up is another's to read otherwise.
     fn end(&mut self, now_ns: u64) {
-        self.clients.iter_mut().for_each(Consumer::ends);
+        self.clients.iter_mut().for_each(JavaConsumer::ends);
         self.link.end(now_ns);
     }
 }
 
-fn find(clients: &mut [Consumer], index: u32) -> Result<&mut Consumer, FrameError> {
+fn find(clients: &mut [JavaConsumer], index: u32) -> Result<&mut JavaConsumer, FrameError> {
     clients.get_mut(index as usize).ok_or(FrameError("a client that is not there"))
 }
 
@@ -257,7 +257,7 @@ impl Stream for JavaConsumeStream {
 
     fn start(&mut self, t0_ns: u64) {
         self.link.begins(t0_ns);
-        self.clock = Some(Clock::new(t0_ns, self.context.task.span));
+        self.clock = Some(LoadClock::new(t0_ns, self.context.task.span));
         self.recorder = Some(Recorder::of_consumer(self.context.id(), t0_ns, self.context.phases));
     }
 
@@ -270,7 +270,7 @@ impl Stream for JavaConsumeStream {
         }
     }
 
-    fn on_ready(&mut self, _client: usize, _connection: usize, _ready: Ready, _net: &mut dyn Net) {
+    fn on_ready(&mut self, _client: usize, _connection: usize, _ready: SocketReadiness, _net: &mut dyn Net) {
         self.link.on_ready();
     }
 
@@ -315,14 +315,14 @@ impl Stream for JavaConsumeStream {
 
     fn finish(&mut self, now_ns: u64) -> StreamTotals {
         let id = self.context.id();
-        self.clients.iter_mut().for_each(Consumer::ends);
+        self.clients.iter_mut().for_each(JavaConsumer::ends);
         self.tick(now_ns);
         let lag = self.lag_records();
         let counts = self.recorder.as_mut().map_or_else(Counts::default, |recorder| {
             recorder.lag(lag);
             recorder.finish()
         });
-        let clients = self.clients.iter().map(Consumer::totals).collect();
+        let clients = self.clients.iter().map(JavaConsumer::totals).collect();
         StreamTotals { id, counts, clients, ..StreamTotals::default() }
     }
 

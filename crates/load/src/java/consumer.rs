@@ -1,6 +1,6 @@
 //! One consuming client of a Java process: what it was handed, and what it has as a member of its group.
 
-use super::frames::{Change, ConsumedRecords};
+use super::frames::{ConsumedRecords, OwnershipChange};
 use crate::groups::GroupReading;
 use crate::recorder::{HandedOver, Recorder, UNTOLD};
 use kdyno_kafka::group::{GroupEvent, Rebalanced, TopicPartition};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// One consuming client.
 #[derive(Debug)]
-pub(super) struct Consumer {
+pub(super) struct JavaConsumer {
     /// Its number among all of the load item's.
     number: u32,
     /// What it shares with the other members of its group; `None`: it is in none.
@@ -35,7 +35,7 @@ pub(super) struct Consumer {
     intended_ns: Vec<u64>,
 }
 
-impl Consumer {
+impl JavaConsumer {
     /// One that has nothing yet.
     pub fn new(number: u32, reading: Option<Arc<GroupReading>>) -> Self {
         let member = reading.as_ref().map(|_| MemberTotals::default());
@@ -127,24 +127,24 @@ impl Consumer {
     /// rebalance begins where partitions are given up, for nothing before it is seen, and ends with an assignment.
     pub fn assigned(
         &mut self,
-        (at_ns, change): (u64, Change),
+        (at_ns, change): (u64, OwnershipChange),
         generation: i32,
         partitions: &[i32],
         topic: &str,
         has_begun: bool,
     ) -> (u64, GroupEvent) {
         let named = || partitions.iter().map(|partition| TopicPartition::new(topic, *partition)).collect();
-        if self.is_ending && change == Change::Gained {
+        if self.is_ending && change == OwnershipChange::Gained {
             return (at_ns, GroupEvent::Left);
         }
         self.has_caught_up = false;
         for partition in partitions {
             let reading = self.reading.iter();
             match change {
-                Change::Gained if self.assigned.insert(*partition) => {
+                OwnershipChange::Gained if self.assigned.insert(*partition) => {
                     self.without_owner_ns.extend(reading.filter_map(|one| one.gained(*partition, at_ns)));
                 }
-                Change::GivenUp | Change::Lost if self.assigned.remove(partition) => {
+                OwnershipChange::GivenUp | OwnershipChange::Lost if self.assigned.remove(partition) => {
                     self.without_owner_ns.extend(reading.filter_map(|one| one.lost(*partition, at_ns)));
                 }
                 _ => {}
@@ -153,11 +153,11 @@ impl Consumer {
         if self.is_ending {
             return (at_ns, GroupEvent::Left);
         }
-        if has_begun && change != Change::Gained && self.assigned.is_empty() {
+        if has_begun && change != OwnershipChange::Gained && self.assigned.is_empty() {
             self.unassigned_since_ns.get_or_insert(at_ns);
         }
         match change {
-            Change::Gained => {
+            OwnershipChange::Gained => {
                 if let Some(member) = self.totals.member.as_mut().filter(|_| has_begun) {
                     member.rebalances += 1;
                 }
@@ -172,11 +172,11 @@ impl Consumer {
                 };
                 (at_ns, GroupEvent::Assigned(rebalanced))
             }
-            Change::GivenUp => {
+            OwnershipChange::GivenUp => {
                 self.gave_up_ns.get_or_insert(at_ns);
                 (at_ns, GroupEvent::Rebalancing("a member gives up partitions".to_owned()))
             }
-            Change::Lost => {
+            OwnershipChange::Lost => {
                 if let Some(member) = self.totals.member.as_mut().filter(|_| has_begun) {
                     member.losses += 1;
                 }

@@ -10,8 +10,8 @@ mod transactions;
 pub(super) use transactions::{TransactionHow, TransactionOver, TransactionPace};
 
 pub(super) use super::body::FrameError;
-use super::body::{Body, be};
-use super::settings::{self, Setting};
+use super::body::{BodyReader, be};
+use super::settings::{self, JavaSetting};
 
 /// Largest frame that is read, behind its length.
 pub(super) const FRAME_BYTES_MAX: usize = 4 << 20;
@@ -190,7 +190,7 @@ pub(super) enum FromJava<'a> {
     /// Records between a client and the end of its logs; `None`: it does not know.
     Lag { client: u32, records: Option<u64> },
     /// What the process has cost until now; `None`: it does not know.
-    Readings(Readings),
+    Readings(JavaCost),
     /// Something that happened.
     Event { at_ns: u64, kind: u8, text: &'a str },
     /// What a client counted of itself.
@@ -200,18 +200,18 @@ pub(super) enum FromJava<'a> {
     /// All clients are closed.
     Ended,
     /// What a member of a group gained or lost.
-    Assignment { client: u32, at_ns: u64, change: Change, generation: i32, partitions: Vec<i32> },
+    Assignment { client: u32, at_ns: u64, change: OwnershipChange, generation: i32, partitions: Vec<i32> },
     /// A consumer has what there was.
     CaughtUp { client: u32 },
     /// With which settings the clients run.
-    Settings(Vec<Setting<'a>>),
+    Settings(Vec<JavaSetting<'a>>),
     /// A transaction of a client is over.
     Transaction { client: u32, ended: TransactionOver<'a> },
 }
 
 /// What a Java process has cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Readings {
+pub(super) struct JavaCost {
     pub at_ns: u64,
     pub cpu_ns: Option<u64>,
     /// CPU time of the client threads alone.
@@ -224,7 +224,7 @@ pub(super) struct Readings {
 
 /// How partitions change hands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum OwnershipChange {
     Gained,
     GivenUp,
     Lost,
@@ -312,7 +312,7 @@ items!(
 
 /// Reads one frame, its length left out.
 pub(super) fn read(frame: &[u8]) -> Result<FromJava<'_>, FrameError> {
-    let mut body = Body(frame);
+    let mut body = BodyReader(frame);
     let found = match body.u8()? {
         1 => FromJava::Hello {
             at_ns: body.u64()?,
@@ -338,7 +338,7 @@ pub(super) fn read(frame: &[u8]) -> Result<FromJava<'_>, FrameError> {
             records: ConsumedRecords(body.items(ConsumedRecords::BYTES)?),
         },
         6 => FromJava::Lag { client: body.u32()?, records: body.known()? },
-        7 => FromJava::Readings(Readings {
+        7 => FromJava::Readings(JavaCost {
             at_ns: body.u64()?,
             cpu_ns: body.known()?,
             threads_cpu_ns: body.known()?,
@@ -355,9 +355,9 @@ pub(super) fn read(frame: &[u8]) -> Result<FromJava<'_>, FrameError> {
             client: body.u32()?,
             at_ns: body.u64()?,
             change: match body.u8()? {
-                0 => Change::Gained,
-                1 => Change::GivenUp,
-                2 => Change::Lost,
+                0 => OwnershipChange::Gained,
+                1 => OwnershipChange::GivenUp,
+                2 => OwnershipChange::Lost,
                 _ => return Err(FrameError("partitions that change hands in an unknown way")),
             },
             generation: body.i32()?,

@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 
 /// How much a client is handed ahead of what it has taken.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Window {
+pub(super) struct AheadLimit {
     pub records: u64,
     /// Bytes of keys, values and headers. One record is handed over however large it is.
     pub bytes: u64,
 }
 
-impl Window {
+impl AheadLimit {
     /// Most of one client, and of all of a process together.
     const RECORDS_MAX: u64 = 65_536;
     const BYTES_MAX: u64 = 8 << 20;
@@ -33,7 +33,7 @@ impl Window {
 
 /// A record that was handed over.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct LedgerEntry {
     /// t0, ns; in a closed loop t1, once that is known.
     intended_ns: u64,
     /// t1, ns; 0: the client has not begun with it.
@@ -64,13 +64,13 @@ pub(super) struct HandedRecord {
 /// A client's records that have no outcome yet.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<LedgerEntry>,
     /// Number of the first of them.
     first: u64,
     /// Number of the next that the client takes.
     next: u64,
     waiting_bytes: u64,
-    window: Window,
+    window: AheadLimit,
     /// t0 is t1.
     is_closed: bool,
     /// Records that it has yet to take before its steady state.
@@ -82,7 +82,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// A ledger with nothing handed over. `is_closed`: the load is a closed loop, in which t0 is t1.
-    pub fn new(window: Window, is_closed: bool) -> Self {
+    pub fn new(window: AheadLimit, is_closed: bool) -> Self {
         Self {
             entries: VecDeque::new(),
             first: 0,
@@ -128,7 +128,7 @@ impl Ledger {
     pub fn push(&mut self, record: HandedRecord) {
         let HandedRecord { intended_ns, bytes, value_bytes, has_header_trailer } = record;
         self.waiting_bytes += u64::from(bytes);
-        self.entries.push_back(Entry {
+        self.entries.push_back(LedgerEntry {
             intended_ns,
             handed_ns: 0,
             accepted_ns: 0,
@@ -242,7 +242,7 @@ impl Ledger {
     /// Ends: what has no outcome is unresolved; of a closed loop only what was handed to the client. `t0_ns`: once the load
     /// has begun.
     pub fn finish(self, t0_ns: Option<u64>, recorder: &mut Recorder) -> ClientTotals {
-        let is_open = |entry: &&Entry| !(entry.is_done || self.is_closed && entry.handed_ns == 0);
+        let is_open = |entry: &&LedgerEntry| !(entry.is_done || self.is_closed && entry.handed_ns == 0);
         self.entries.iter().filter(is_open).for_each(|entry| recorder.unresolved(entry.intended_ns, 1));
         let span_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
         let began_ns = self.first_ns.zip(t0_ns).map(|(first_ns, t0_ns)| first_ns.saturating_sub(t0_ns));

@@ -1,6 +1,6 @@
 //! A stream's side of its Java process: starting it, the socket's bytes both ways, and what any client's process says.
 
-use super::frames::{self, Decoder, FrameError, FromJava, Readings, Task, TaskRole};
+use super::frames::{self, Decoder, FrameError, FromJava, JavaCost, Task, TaskRole};
 use super::process::{self, Process, Started};
 use super::settings::in_force;
 use crate::net::{ConnectionId, Net};
@@ -362,7 +362,7 @@ impl Link {
         self.messages.push(FromWorker::Readings(vec![reading]));
     }
 
-    fn note_readings(&mut self, readings: Readings, stream: u16) {
+    fn note_readings(&mut self, readings: JavaCost, stream: u16) {
         let Some(t0_ns) = self.t0_ns else { return };
         let at_ns = readings.at_ns as i64 - t0_ns as i64;
         let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);

@@ -19,7 +19,7 @@ mod tests;
 
 use crate::stream::{Stream, StreamContext, StreamError};
 use consume::JavaConsumeStream;
-use kdyno_model::plan::{ConsumePlan, JavaTask, Payload, ProducePlan, Read};
+use kdyno_model::plan::{ConsumePlan, JavaTask, Payload, ProducePlan, ReadDepth};
 use kdyno_model::worker::StreamRole;
 use link::Link;
 use produce::JavaProduceStream;
@@ -60,7 +60,7 @@ fn check_produce(plan: &ProducePlan) -> Result<(), StreamError> {
 fn check_consume(plan: &ConsumePlan) -> Result<(), StreamError> {
     match plan {
         ConsumePlan { work: Some(_), .. } => Err(StreamError::NotByJava("`work`")),
-        ConsumePlan { read: Read::Decode, .. } => Ok(()),
+        ConsumePlan { read: ReadDepth::Decode, .. } => Ok(()),
         _ => Err(StreamError::NotByJava("another `read` than `decode`: its application gets every record")),
     }
 }

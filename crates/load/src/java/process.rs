@@ -54,7 +54,7 @@ pub(super) fn start(command: &[String]) -> io::Result<Started> {
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .spawn()?;
-    let mut java = Java { child, last: Arc::default(), reading: None, ended: None, is_ending: false };
+    let mut java = JavaProcess { child, last: Arc::default(), reading: None, ended: None, is_ending: false };
     let last = Arc::clone(&java.last);
     // A failure to start it ends the process by `drop`.
     java.reading =
@@ -63,7 +63,7 @@ pub(super) fn start(command: &[String]) -> io::Result<Started> {
 }
 
 #[derive(Debug)]
-struct Java {
+struct JavaProcess {
     child: Child,
     last: Arc<Mutex<VecDeque<String>>>,
     reading: Option<JoinHandle<()>>,
@@ -96,7 +96,7 @@ fn pass_on(reader: PipeReader, last: &Mutex<VecDeque<String>>) {
     }
 }
 
-impl Process for Java {
+impl Process for JavaProcess {
     fn pid(&self) -> Option<u32> {
         Some(self.child.id())
     }
@@ -136,7 +136,7 @@ fn in_words(status: ExitStatus) -> String {
     }
 }
 
-impl Drop for Java {
+impl Drop for JavaProcess {
     fn drop(&mut self) {
         let has_ended = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
         if self.is_ending {

@@ -2,16 +2,16 @@
 //! instants, and what became of them comes back.
 
 use super::frames::{FrameError, FromJava, TaskRole, TransactionPace};
-use super::ledger::Window;
+use super::ledger::AheadLimit;
 use super::link::Link;
-use super::producer::{AHEAD_NS, Pace, Producer};
+use super::producer::{AHEAD_NS, JavaProducer, ProducerPace};
 use super::readiness::Readiness;
 use crate::connecting::Connect;
 use crate::net::Net;
 use crate::record_source::{batch_records_max, record_source};
 use crate::recorder::Recorder;
 use crate::records::RecordSource;
-use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
+use crate::stream::{LoadClock, SocketReadiness, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_model::plan::{ProducePlan, Rate, VALUE_BYTES_MAX};
@@ -32,7 +32,7 @@ pub(super) struct JavaProduceStream {
     link: Link,
     context: StreamContext,
     plan: ProducePlan,
-    clients: Vec<Producer>,
+    clients: Vec<JavaProducer>,
     readiness: Readiness,
     /// What records are made of, once the topic's partitions are known, and of how many a full batch is.
     records: Option<(Rc<RecordSource>, u32)>,
@@ -42,7 +42,7 @@ pub(super) struct JavaProduceStream {
     due: Wakeups,
     token_bucket: TokenBucket,
     recorder: Option<Recorder>,
-    clock: Option<Clock>,
+    clock: Option<LoadClock>,
     /// The client that is looked at first.
     first: usize,
     /// Last release of an open loop's records, ns.
@@ -63,8 +63,8 @@ impl JavaProduceStream {
             return Err(StreamError::ValueTooLong { value_bytes: plan.value_bytes, most: VALUE_BYTES_MAX });
         }
         let (count, first) = (context.task.client_count, context.task.client_first);
-        let window = Window::of_each(count);
-        let clients = (0..count).map(|index| Producer::new((index, first + index), &plan, window));
+        let window = AheadLimit::of_each(count);
+        let clients = (0..count).map(|index| JavaProducer::new((index, first + index), &plan, window));
         Ok(Self {
             link,
             clients: clients.collect(),
@@ -144,14 +144,14 @@ impl JavaProduceStream {
     }
 
     /// Notes what the instant brings for all clients.
-    fn pass(&mut self, now_ns: u64, clock: Clock) {
+    fn pass(&mut self, now_ns: u64, clock: LoadClock) {
         if !self.has_begun && clock.has_begun(now_ns) {
             self.has_begun = true;
             self.context.tell_began(now_ns);
         }
         self.is_measuring |= now_ns >= clock.measure_ns;
         let is_over = now_ns >= clock.load_end_ns;
-        let is_exhausted = || self.clients.iter().all(Producer::is_exhausted);
+        let is_exhausted = || self.clients.iter().all(JavaProducer::is_exhausted);
         if !self.is_flushing && (is_over || (self.is_measuring && self.has_begun && is_exhausted())) {
             self.is_flushing = true;
             self.context.tell_ended(now_ns, clock);
@@ -160,7 +160,7 @@ impl JavaProduceStream {
 
     /// Hands over what comes due within [`AHEAD_NS`], or what there is room for. What comes due after the death of the process
     /// is not handed over, but for what it had been handed before.
-    fn hand_over(&mut self, now_ns: u64, clock: Clock, net: &dyn Net) {
+    fn hand_over(&mut self, now_ns: u64, clock: LoadClock, net: &dyn Net) {
         let (Some((records, batch)), Some(recorder)) = (&self.records, &mut self.recorder) else { return };
         if self.link.closed_ns().is_some() {
             return;
@@ -182,7 +182,7 @@ impl JavaProduceStream {
                 continue;
             }
             // What the clients before it took is this one's delay.
-            let mut pace = Pace {
+            let mut pace = ProducerPace {
                 now_ns: net.now_ns(),
                 clock,
                 is_measuring: self.is_measuring,
@@ -201,7 +201,7 @@ impl JavaProduceStream {
 
     /// Once every record has an outcome, clients are closed.
     fn end_when_idle(&mut self, now_ns: u64) {
-        let is_idle = || self.records.is_none() || self.clients.iter().all(Producer::is_idle);
+        let is_idle = || self.records.is_none() || self.clients.iter().all(JavaProducer::is_idle);
         if self.is_flushing && !self.link.is_ending() && is_idle() {
             self.link.end(now_ns);
         }
@@ -233,7 +233,7 @@ impl Stream for JavaProduceStream {
 
     fn start(&mut self, t0_ns: u64) {
         let task = &self.context.task;
-        let clock = Clock::new(t0_ns, task.span);
+        let clock = LoadClock::new(t0_ns, task.span);
         self.link.begins(t0_ns);
         self.clock = Some(clock);
         let recorder = Recorder::new(self.context.id(), t0_ns, self.context.phases);
@@ -257,7 +257,7 @@ impl Stream for JavaProduceStream {
         }
     }
 
-    fn on_ready(&mut self, _client: usize, _connection: usize, _ready: Ready, _net: &mut dyn Net) {
+    fn on_ready(&mut self, _client: usize, _connection: usize, _ready: SocketReadiness, _net: &mut dyn Net) {
         self.link.on_ready();
     }
 

@@ -2,12 +2,12 @@
 //! in.
 
 use super::frames::{self, TransactionHow, TransactionOver};
-use super::ledger::{HandedRecord, Ledger, Window};
+use super::ledger::{AheadLimit, HandedRecord, Ledger};
 use crate::client::due::{peek_due, take_due};
 use crate::recorder::Recorder;
-use crate::records::{Block, Builder, Draws, Pick, RecordSource};
+use crate::records::{Builder, Draws, Pick, RecordBlock, RecordSource};
 use crate::schedule::{NEVER, Schedule};
-use crate::stream::{Clock, Events, StreamContext};
+use crate::stream::{Events, LoadClock, StreamContext};
 use crate::token_bucket::TokenBucket;
 use crate::trailer::{Trailer, TrailerBytes};
 use kdyno_kafka::producer::{EndedTransaction, TransactionEnd, TransactionPartitions};
@@ -22,9 +22,9 @@ const FRAME_BYTES: usize = 256 << 10;
 pub(super) const AHEAD_NS: u64 = 20_000_000;
 
 /// What an instant allows.
-pub(super) struct Pace<'a> {
+pub(super) struct ProducerPace<'a> {
     pub now_ns: u64,
-    pub clock: Clock,
+    pub clock: LoadClock,
     pub is_measuring: bool,
     pub is_flushing: bool,
     pub bucket: &'a mut TokenBucket,
@@ -37,7 +37,7 @@ pub(super) struct Pace<'a> {
 struct Making {
     builder: Builder,
     /// Where records differ: the next ones.
-    block: Option<Block>,
+    block: Option<RecordBlock>,
     trailer: Trailer,
     /// Number of the next record in its trailer.
     sequence: u64,
@@ -47,7 +47,7 @@ struct Making {
 
 /// One producing client.
 #[derive(Debug)]
-pub(super) struct Producer {
+pub(super) struct JavaProducer {
     /// Its place in the process.
     index: u32,
     number: u32,
@@ -71,9 +71,9 @@ pub(super) struct Producer {
     is_in_transaction: bool,
 }
 
-impl Producer {
+impl JavaProducer {
     /// Client `index` of a process, which has this number among all of the item's.
-    pub fn new((index, number): (u32, u32), plan: &ProducePlan, window: Window) -> Self {
+    pub fn new((index, number): (u32, u32), plan: &ProducePlan, window: AheadLimit) -> Self {
         let is_closed = matches!(plan.rate, Rate::Max { .. });
         Self {
             index,
@@ -101,7 +101,7 @@ impl Producer {
         let partition = partition.and_then(|partition| i32::try_from(partition).ok()).unwrap_or(-1);
         self.making = Some(Making {
             builder: Builder::new(source, self.number),
-            block: source.is_drawn().then(|| Block::new(draws())),
+            block: source.is_drawn().then(|| RecordBlock::new(draws())),
             trailer: Trailer::new(context.run_id, self.number, partition),
             sequence: 0,
             partition,
@@ -137,7 +137,7 @@ impl Producer {
     }
 
     /// When the next record of an open loop is to be handed over, ns.
-    pub fn next_release(&self, clock: Clock) -> Option<u64> {
+    pub fn next_release(&self, clock: LoadClock) -> Option<u64> {
         let schedule = self.due.as_ref().or(self.schedule.as_ref())?;
         let at = clock.t0_ns.saturating_add(schedule.peek());
         let is_over = at >= clock.load_end_ns || (at >= clock.measure_ns && self.limit_left == Some(0));
@@ -190,11 +190,11 @@ impl Producer {
         &mut self,
         source: &RecordSource,
         batch_records: u32,
-        pace: &mut Pace<'_>,
+        pace: &mut ProducerPace<'_>,
         recorder: &mut Recorder,
         out: &mut Vec<u8>,
     ) {
-        let mut records = Records { begin: None, count: 0, share: None };
+        let mut records = RecordsFrame { begin: None, count: 0, share: None };
         match self.is_closed {
             true => self.hand_over_at_once(source, batch_records, pace, out, &mut records),
             false => self.release(source, batch_records, pace, recorder, out, &mut records),
@@ -211,9 +211,9 @@ impl Producer {
         &mut self,
         source: &RecordSource,
         batch_records: u32,
-        pace: &mut Pace<'_>,
+        pace: &mut ProducerPace<'_>,
         out: &mut Vec<u8>,
-        records: &mut Records,
+        records: &mut RecordsFrame,
     ) {
         let clock = pace.clock;
         // The measure phase counts its records from the first one on.
@@ -249,10 +249,10 @@ impl Producer {
         &mut self,
         source: &RecordSource,
         batch_records: u32,
-        pace: &mut Pace<'_>,
+        pace: &mut ProducerPace<'_>,
         recorder: &mut Recorder,
         out: &mut Vec<u8>,
-        records: &mut Records,
+        records: &mut RecordsFrame,
     ) {
         let (until_ns, clock) = (pace.now_ns.saturating_add(AHEAD_NS), pace.clock);
         if std::mem::take(&mut self.is_releasing) {
@@ -291,7 +291,7 @@ impl Producer {
     }
 
     /// Whether the cap allows another record; otherwise when it does is noted.
-    fn has_quota(&self, pace: &mut Pace<'_>) -> bool {
+    fn has_quota(&self, pace: &mut ProducerPace<'_>) -> bool {
         let opens_ns = pace.bucket.opens_ns(pace.now_ns);
         if opens_ns <= pace.now_ns {
             return true;
@@ -306,9 +306,9 @@ impl Producer {
         source: &RecordSource,
         batch_records: u32,
         t0: u64,
-        pace: &mut Pace<'_>,
+        pace: &mut ProducerPace<'_>,
         out: &mut Vec<u8>,
-        records: &mut Records,
+        records: &mut RecordsFrame,
     ) {
         let Some(making) = &mut self.making else { return };
         let pick = match &mut making.block {
@@ -343,7 +343,7 @@ impl Producer {
     /// begun. A transaction whose end was not reported may have left a marker in any of so many partitions.
     pub fn finish(
         self,
-        clock: Option<Clock>,
+        clock: Option<LoadClock>,
         now_ns: u64,
         partitions: u32,
         recorder: &mut Recorder,
@@ -405,14 +405,14 @@ fn put_headers(source: &RecordSource, trailer: Option<&TrailerBytes>, out: &mut 
 }
 
 /// A frame of records that is being written.
-struct Records {
+struct RecordsFrame {
     begin: Option<usize>,
     count: u32,
     /// Which share of values is random, where they compress to a stated ratio.
     share: Option<u32>,
 }
 
-impl Records {
+impl RecordsFrame {
     fn end(&mut self, out: &mut [u8]) {
         if let Some(begin) = self.begin.take() {
             frames::end_records(out, begin, self.count);

@@ -1,13 +1,13 @@
 //! With which settings the clients of a Java process run.
 
-use super::body::{Body, FrameError};
+use super::body::{BodyReader, FrameError};
 use kdyno_model::settings::{SettingInForce, SettingOrigin};
 
 /// A setting of the clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Setting<'a> {
+pub(super) struct JavaSetting<'a> {
     pub(super) name: &'a str,
-    pub(super) origin: Origin,
+    pub(super) origin: ValueOrigin,
     pub(super) value: &'a str,
     /// Empty: there is none, or it is empty.
     pub(super) default: &'a str,
@@ -15,7 +15,7 @@ pub(super) struct Setting<'a> {
 
 /// Where the value of a setting comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum ValueOrigin {
     Default,
     Given,
     Derived,
@@ -24,7 +24,7 @@ pub(super) enum Origin {
 /// Settings are few: what claims to be more is none of a client's.
 const SETTINGS_MAX: u32 = 1000;
 
-pub(super) fn read<'a>(body: &mut Body<'a>) -> Result<Vec<Setting<'a>>, FrameError> {
+pub(super) fn read<'a>(body: &mut BodyReader<'a>) -> Result<Vec<JavaSetting<'a>>, FrameError> {
     let count = body.u32()?;
     if count > SETTINGS_MAX {
         return Err(FrameError("more settings than a client has"));
@@ -33,22 +33,22 @@ pub(super) fn read<'a>(body: &mut Body<'a>) -> Result<Vec<Setting<'a>>, FrameErr
     for _ in 0..count {
         let name = body.string()?;
         let origin = match body.u8()? {
-            0 => Origin::Default,
-            1 => Origin::Given,
-            2 => Origin::Derived,
+            0 => ValueOrigin::Default,
+            1 => ValueOrigin::Given,
+            2 => ValueOrigin::Derived,
             _ => return Err(FrameError("a setting of unknown origin")),
         };
-        found.push(Setting { name, origin, value: body.string()?, default: body.string()? });
+        found.push(JavaSetting { name, origin, value: body.string()?, default: body.string()? });
     }
     Ok(found)
 }
 
 /// The name and the setting as a run keeps it.
-pub(super) fn in_force(setting: Setting<'_>) -> (String, SettingInForce) {
+pub(super) fn in_force(setting: JavaSetting<'_>) -> (String, SettingInForce) {
     let origin = match setting.origin {
-        Origin::Default => SettingOrigin::Default,
-        Origin::Given => SettingOrigin::Client,
-        Origin::Derived => SettingOrigin::Derived,
+        ValueOrigin::Default => SettingOrigin::Default,
+        ValueOrigin::Given => SettingOrigin::Client,
+        ValueOrigin::Derived => SettingOrigin::Derived,
     };
     // Kafka's producer turns one of these into the other.
     let one_name = |text: &str| if setting.name == "acks" && text == "-1" { "all" } else { text }.to_owned();
@@ -64,9 +64,12 @@ mod tests {
 
     #[test]
     fn a_value_that_kafka_calls_by_two_names_has_one() {
-        let told = |origin, value, default| in_force(Setting { name: "acks", origin, value, default }).1;
-        assert_eq!(told(Origin::Derived, "-1", "all"), SettingInForce::new(SettingOrigin::Default, "all"));
+        let told = |origin, value, default| in_force(JavaSetting { name: "acks", origin, value, default }).1;
+        assert_eq!(
+            told(ValueOrigin::Derived, "-1", "all"),
+            SettingInForce::new(SettingOrigin::Default, "all")
+        );
         let given = SettingInForce::new(SettingOrigin::Client, "1").beside(Some("all".to_owned()));
-        assert_eq!(told(Origin::Given, "1", "all"), given);
+        assert_eq!(told(ValueOrigin::Given, "1", "all"), given);
     }
 }

@@ -38,7 +38,7 @@ fn form(records: &RecordSource, records_max: u32, compression: Compression) -> B
 
 /// A record of a batch.
 #[derive(Debug)]
-struct Read {
+struct ReadRecord {
     timestamp_ms: i64,
     key: Option<Vec<u8>>,
     value: Option<Vec<u8>>,
@@ -48,7 +48,7 @@ struct Read {
 }
 
 /// The records of the batch that a body makes.
-fn open(sealed: &Sealed, count: u32) -> Vec<Read> {
+fn open(sealed: &Sealed, count: u32) -> Vec<ReadRecord> {
     let (base_ms, max_ms) = (sealed.base_timestamp_ms, sealed.max_timestamp_ms);
     let header = BatchHeader::plain(sealed.compression, count as i32, base_ms, max_ms);
     let mut head = [0; HEADER_BYTES];
@@ -63,7 +63,7 @@ fn open(sealed: &Sealed, count: u32) -> Vec<Read> {
     };
     let records = records.map(|record| record.expect("record"));
     let read: Vec<_> = records
-        .map(|record| Read {
+        .map(|record| ReadRecord {
             timestamp_ms: record.timestamp_ms,
             key: record.key.map(<[u8]>::to_vec),
             value: record.value.map(<[u8]>::to_vec),
@@ -78,7 +78,7 @@ fn open(sealed: &Sealed, count: u32) -> Vec<Read> {
 }
 
 /// Where a record's trailer is: in its value, or else in its last header.
-fn trailer(record: &Read) -> (&[u8], bool) {
+fn trailer(record: &ReadRecord) -> (&[u8], bool) {
     match record.headers.last() {
         Some((name, value)) if name == TRAILER_HEADER => (value, true),
         _ => {
@@ -115,9 +115,9 @@ proptest! {
         let compression = Compression::from_id(codec).unwrap();
         let records = Rc::new(source(&RecordPlan::default(), value, false));
         let form = form(&records, max, compression);
-        let pool = Rc::new(Pool::build(form.shape, max, 0, compression, 3).unwrap());
+        let pool = Rc::new(BodyPool::build(form.shape, max, 0, compression, 3).unwrap());
         prop_assert_eq!(pool.blocks.len() as u64, POOL_BATCHES_MIN);
-        let mut payloads = Payloads::pooled(form, records, pool, 0);
+        let mut payloads = BodyBuilder::pooled(form, records, pool, 0);
         let count = ((f64::from(max) * part) as u32).max(1);
         let times = times(count, 3);
         let records = open(&payloads.seal(0, 0, count, &times), count);
@@ -143,7 +143,7 @@ proptest! {
         let compression = Compression::from_id(codec).unwrap();
         let records = Rc::new(source(&plan, value, true));
         let mut draws = Draws::new(SEED, 3, 10);
-        let mut payloads = Payloads::unique(form(&records, max, compression), Rc::clone(&records), RUN_ID, 9);
+        let mut payloads = BodyBuilder::unique(form(&records, max, compression), Rc::clone(&records), RUN_ID, 9);
         for (round, count) in [(0u64, max), (1, max.div_ceil(2)), (2, max)] {
             let mut times = times(count, gap_ms * round);
             let (mut drawn, mut body_bytes, mut base_ms) = (Vec::new(), 0, None);
@@ -204,7 +204,7 @@ proptest! {
 fn unique_buffers_are_used_again() {
     for compressible in [None, Some(1.0)] {
         let records = Rc::new(source(&RecordPlan { compressible, ..RecordPlan::default() }, 64, true));
-        let mut payloads = Payloads::unique(form(&records, 10, Compression::None), records, 1, 1);
+        let mut payloads = BodyBuilder::unique(form(&records, 10, Compression::None), records, 1, 1);
         let body = payloads.seal(0, 0, 8, &times(8, 0)).body;
         let at = body.as_ptr();
         payloads.recycle(body);

@@ -10,7 +10,7 @@ use std::hint::select_unpredictable;
 
 /// One column.
 #[derive(Debug, Clone, Copy)]
-struct Column {
+struct AliasColumn {
     /// What part of it is its own number's, of 2³².
     own: u32,
     /// Whose the rest is: its own number where the whole is its own.
@@ -20,7 +20,7 @@ struct Column {
 /// Numbers from 0 on with a probability each.
 #[derive(Debug)]
 pub(super) struct AliasTable {
-    columns: Box<[Column]>,
+    columns: Box<[AliasColumn]>,
 }
 
 impl AliasTable {
@@ -31,12 +31,14 @@ impl AliasTable {
         // What is left of each number's probability, in columns.
         let mut left: Vec<f64> = weights;
         left.iter_mut().for_each(|weight| *weight *= f64::from(count) / total);
-        let mut columns: Box<[Column]> = (0..count).map(|number| Column { own: 0, alias: number }).collect();
+        let mut columns: Box<[AliasColumn]> =
+            (0..count).map(|number| AliasColumn { own: 0, alias: number }).collect();
         let (mut less, mut more): (Vec<u32>, Vec<u32>) =
             (0..count).partition(|&number| left[number as usize] < 1.0);
         while let (Some(&giver), Some(number)) = (more.last(), less.pop()) {
             let own = left[number as usize];
-            columns[number as usize] = Column { own: (own * 2f64.powi(32)).round() as u32, alias: giver };
+            columns[number as usize] =
+                AliasColumn { own: (own * 2f64.powi(32)).round() as u32, alias: giver };
             let rest = &mut left[giver as usize];
             *rest -= 1.0 - own;
             if *rest < 1.0 {
@@ -54,7 +56,7 @@ impl AliasTable {
         // Above the point is the column, below it where in the column.
         let place = u128::from(random) * self.columns.len() as u128;
         let number = (place >> 64) as u32;
-        let Column { own, alias } = self.columns[number as usize];
+        let AliasColumn { own, alias } = self.columns[number as usize];
         // Either is as likely as not: a branch would be predicted wrongly most of the time.
         select_unpredictable(((place as u64 >> 32) as u32) < own, number, alias)
     }

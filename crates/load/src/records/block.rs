@@ -1,6 +1,6 @@
 //! Records that are drawn ahead.
 
-use super::{Drawn, Draws, Pick, RecordSource};
+use super::{DrawnRecord, Draws, Pick, RecordSource};
 
 /// Records drawn at a time: tables of keys are larger than caches, and what is looked up for one record need not wait
 /// for what is looked up for another. So where nothing but keys is drawn each step is done for all of them before the next.
@@ -8,14 +8,14 @@ const RECORDS: usize = 64;
 
 /// One client's next records, in order.
 #[derive(Debug)]
-pub struct Block {
+pub struct RecordBlock {
     draws: Draws,
-    records: Vec<Drawn>,
+    records: Vec<DrawnRecord>,
     /// Picks that are gone.
     gone: usize,
 }
 
-impl Block {
+impl RecordBlock {
     /// Picks of a client.
     pub fn new(draws: Draws) -> Self {
         Self { draws, records: Vec::with_capacity(RECORDS), gone: 0 }
@@ -23,7 +23,7 @@ impl Block {
 
     /// The next record. It stays the next one until it was taken.
     #[inline]
-    pub fn peek(&mut self, source: &RecordSource) -> Drawn {
+    pub fn peek(&mut self, source: &RecordSource) -> DrawnRecord {
         if self.gone == self.records.len() {
             self.draw(source);
         }
@@ -43,7 +43,7 @@ impl Block {
         match source.drawn_by_key_alone() {
             Some((keys, value)) => {
                 let numbers = self.draws.keys::<RECORDS>(keys);
-                let drawn = |key| Drawn { pick: Pick { key, value }, partition: keys.partition(key) };
+                let drawn = |key| DrawnRecord { pick: Pick { key, value }, partition: keys.partition(key) };
                 self.records.extend(numbers.map(drawn));
             }
             None => self.records.extend((0..RECORDS).map(|_| self.draws.draw(source))),

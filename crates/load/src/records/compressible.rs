@@ -5,7 +5,7 @@
 //! compressing batches of several sizes before the load begins. All shares are tried with the same records: what
 //! differs is the share alone, and the compressed size grows nearly in proportion to it.
 
-use super::pool::Pool;
+use super::pool::BytePool;
 use kdyno_kafka::records::{self, Compression, Compressor};
 
 /// Length of a stretch of random bytes and zeros: short enough that also small batches have some of both.
@@ -25,12 +25,12 @@ const ALL_TRIED_BYTES: usize = 256 << 10;
 
 /// Which share of a value's bytes is random, by the number of records in its batch.
 #[derive(Debug, Default)]
-pub(super) struct Shares {
+pub(super) struct RandomShares {
     /// From so many records on, of [`WHOLE`].
     from: Vec<(u32, u32)>,
 }
 
-impl Shares {
+impl RandomShares {
     /// Shares with which bodies compress to `ratio`; `body` builds batch number so many, of so many records, with such
     /// a share: the same records whatever the share. Where a ratio cannot be reached it is as near as can be.
     pub(super) fn find(
@@ -120,7 +120,7 @@ fn counts() -> impl Iterator<Item = u32> {
 }
 
 /// Appends so many bytes, such a share of them random; `carry` is what is left of a byte, and starts at 0.
-pub(super) fn append(out: &mut Vec<u8>, bytes: usize, share: u32, carry: &mut u32, pool: &mut Pool) {
+pub(super) fn append(out: &mut Vec<u8>, bytes: usize, share: u32, carry: &mut u32, pool: &mut BytePool) {
     let mut left = bytes;
     while left > 0 {
         let stretch = left.min(STRETCH_BYTES);
@@ -140,10 +140,10 @@ mod tests {
     #[test]
     fn a_share_lies_between_those_of_the_batches_that_were_tried() {
         assert_eq!(counts().take(9).collect::<Vec<_>>(), [1, 2, 3, 4, 6, 8, 12, 16, 24]);
-        let shares = Shares { from: vec![(1, 10), (2, 20), (4, 50)] };
+        let shares = RandomShares { from: vec![(1, 10), (2, 20), (4, 50)] };
         // 1/3 is two thirds of the way from 1/2 to 1/4.
         assert_eq!([1, 2, 3, 4, 900].map(|count| shares.of(count)), [10, 20, 40, 50, 50]);
-        assert_eq!(Shares::default().of(7), WHOLE);
+        assert_eq!(RandomShares::default().of(7), WHOLE);
     }
 
     /// Along a straight line, a bent one, and one with a step in it.
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn large_values_are_tried_few_at_a_time() {
         let mut built = Vec::new();
-        Shares::find(2.0, Compression::Lz4.into(), 1_000, |batch, count, share| {
+        RandomShares::find(2.0, Compression::Lz4.into(), 1_000, |batch, count, share| {
             built.push((batch, count, share));
             vec![0; 300 << 10]
         });

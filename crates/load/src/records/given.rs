@@ -2,13 +2,13 @@
 
 /// Byte strings by number, at least one.
 #[derive(Debug)]
-pub struct Given {
+pub struct ByteStrings {
     bytes: Box<[u8]>,
     /// Where each of them ends.
     ends: Box<[u32]>,
 }
 
-impl Given {
+impl ByteStrings {
     /// Puts them side by side; `None`: there is none, or they are 4 GiB and more together.
     pub fn new<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> Option<Self> {
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
@@ -44,9 +44,9 @@ mod tests {
 
     #[test]
     fn each_is_found_again() {
-        let given = Given::new([&b"one"[..], b"", b"three"]).expect("some");
+        let given = ByteStrings::new([&b"one"[..], b"", b"three"]).expect("some");
         assert_eq!((given.count(), given.mean_bytes()), (3, 3));
         assert_eq!([given.get(0), given.get(1), given.get(2)], [&b"one"[..], b"", b"three"]);
-        assert!(Given::new([]).is_none());
+        assert!(ByteStrings::new([]).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Keys: which comes next, how it is written, and which partition it belongs to.
 
 use super::alias::AliasTable;
-use super::given::Given;
+use super::given::ByteStrings;
 use kdyno_kafka::producer::partition_of_key;
 use kdyno_model::plan::KeyLaw;
 use rand::RngExt;
@@ -14,9 +14,9 @@ const TABLE_MAX: u32 = 1 << 20;
 
 /// The keys of a load item's records.
 #[derive(Debug)]
-pub(super) struct Keys {
-    kind: Kind,
-    law: Law,
+pub(super) struct RecordKeys {
+    kind: KeyKind,
+    law: KeyDistribution,
     /// Partitions of the topic; `None`: keys have no say in where records go.
     partitions: Option<usize>,
     /// Partition of each key, where there are not too many.
@@ -24,7 +24,7 @@ pub(super) struct Keys {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum KeyKind {
     /// Decimal numbers below `of`, with zeros in front.
     Numbered {
         of: u32,
@@ -32,11 +32,11 @@ enum Kind {
         /// Most digits that are not such a zero.
         digits: usize,
     },
-    Given(Arc<Given>),
+    Given(Arc<ByteStrings>),
 }
 
 #[derive(Debug)]
-enum Law {
+enum KeyDistribution {
     Sequential,
     Uniform,
     Table(AliasTable),
@@ -44,7 +44,7 @@ enum Law {
     Zipf(Zipf<f64>),
 }
 
-impl Law {
+impl KeyDistribution {
     fn new(law: KeyLaw, of: u32) -> Self {
         let KeyLaw::Zipf { exponent } = law else {
             return if law == KeyLaw::Sequential { Self::Sequential } else { Self::Uniform };
@@ -59,20 +59,24 @@ impl Law {
     }
 }
 
-impl Keys {
+impl RecordKeys {
     /// Numbers from 0 on in decimal digits, each of so many bytes.
     pub(super) fn numbered(law: KeyLaw, of: u32, bytes: u32, partitions: Option<usize>) -> Self {
         let of = of.max(1);
         let digits = ((of - 1).checked_ilog10().unwrap_or(0) as usize + 1).min(bytes as usize);
-        Self::new(Kind::Numbered { of, bytes: bytes as usize, digits }, Law::new(law, of), partitions)
+        Self::new(
+            KeyKind::Numbered { of, bytes: bytes as usize, digits },
+            KeyDistribution::new(law, of),
+            partitions,
+        )
     }
 
     /// Keys of a file, each with the same probability.
-    pub(super) fn given(given: Arc<Given>, partitions: Option<usize>) -> Self {
-        Self::new(Kind::Given(given), Law::Uniform, partitions)
+    pub(super) fn given(given: Arc<ByteStrings>, partitions: Option<usize>) -> Self {
+        Self::new(KeyKind::Given(given), KeyDistribution::Uniform, partitions)
     }
 
-    fn new(kind: Kind, law: Law, partitions: Option<usize>) -> Self {
+    fn new(kind: KeyKind, law: KeyDistribution, partitions: Option<usize>) -> Self {
         let mut keys = Self { kind, law, partitions, table: Box::default() };
         if let (Some(partitions), true) = (partitions, keys.count() <= TABLE_MAX)
             && partitions <= usize::from(u16::MAX)
@@ -86,8 +90,8 @@ impl Keys {
 
     fn count(&self) -> u32 {
         match &self.kind {
-            Kind::Numbered { of, .. } => *of,
-            Kind::Given(given) => given.count(),
+            KeyKind::Numbered { of, .. } => *of,
+            KeyKind::Given(given) => given.count(),
         }
     }
 
@@ -95,10 +99,10 @@ impl Keys {
     #[inline]
     pub(super) fn draw(&self, rng: &mut Pcg64, in_turn: impl FnOnce() -> u64) -> u32 {
         match &self.law {
-            Law::Sequential => (in_turn() % u64::from(self.count())) as u32,
-            Law::Uniform => rng.random_range(0..self.count()),
-            Law::Table(table) => table.at(rng.random()),
-            Law::Zipf(zipf) => (zipf.sample(rng) as u32).clamp(1, self.count()) - 1,
+            KeyDistribution::Sequential => (in_turn() % u64::from(self.count())) as u32,
+            KeyDistribution::Uniform => rng.random_range(0..self.count()),
+            KeyDistribution::Table(table) => table.at(rng.random()),
+            KeyDistribution::Zipf(zipf) => (zipf.sample(rng) as u32).clamp(1, self.count()) - 1,
         }
     }
 
@@ -109,7 +113,7 @@ impl Keys {
         mut in_turn: impl FnMut() -> u64,
     ) -> [u32; COUNT] {
         match &self.law {
-            Law::Table(table) => {
+            KeyDistribution::Table(table) => {
                 let random: [u64; COUNT] = std::array::from_fn(|_| rng.random());
                 random.map(|random| table.at(random))
             }
@@ -142,29 +146,29 @@ impl Keys {
     #[inline]
     pub(super) fn bytes(&self, number: u32) -> u32 {
         match &self.kind {
-            Kind::Numbered { bytes, .. } => *bytes as u32,
-            Kind::Given(given) => given.get(number).len() as u32,
+            KeyKind::Numbered { bytes, .. } => *bytes as u32,
+            KeyKind::Given(given) => given.get(number).len() as u32,
         }
     }
 
     /// Bytes of a key in the mean.
     pub(super) fn mean_bytes(&self) -> u32 {
         match &self.kind {
-            Kind::Numbered { bytes, .. } => *bytes as u32,
-            Kind::Given(given) => given.mean_bytes(),
+            KeyKind::Numbered { bytes, .. } => *bytes as u32,
+            KeyKind::Given(given) => given.mean_bytes(),
         }
     }
 
     /// Whether all keys have the same size.
     pub(super) fn are_equal(&self) -> bool {
-        matches!(self.kind, Kind::Numbered { .. })
+        matches!(self.kind, KeyKind::Numbered { .. })
     }
 
     /// What numbers are written into.
     pub(super) fn template(&self) -> Vec<u8> {
         match &self.kind {
-            Kind::Numbered { bytes, .. } => vec![b'0'; *bytes],
-            Kind::Given(_) => Vec::new(),
+            KeyKind::Numbered { bytes, .. } => vec![b'0'; *bytes],
+            KeyKind::Given(_) => Vec::new(),
         }
     }
 
@@ -172,7 +176,7 @@ impl Keys {
     #[inline]
     pub(super) fn write<'k>(&'k self, number: u32, key: &'k mut [u8]) -> &'k [u8] {
         match &self.kind {
-            Kind::Numbered { bytes, digits, .. } => {
+            KeyKind::Numbered { bytes, digits, .. } => {
                 match key.last_chunk_mut() {
                     Some(end) if *digits <= end.len() => *end = eight_digits(number),
                     _ => {
@@ -185,7 +189,7 @@ impl Keys {
                 }
                 key
             }
-            Kind::Given(given) => given.get(number),
+            KeyKind::Given(given) => given.get(number),
         }
     }
 }
@@ -211,7 +215,7 @@ mod tests {
 
     const SEED: u64 = 20_261_122;
 
-    fn draws(keys: &Keys, count: u32) -> Vec<u32> {
+    fn draws(keys: &RecordKeys, count: u32) -> Vec<u32> {
         let mut rng = Pcg64::seed_from_u64(SEED);
         (0..count).map(|turn| keys.draw(&mut rng, || u64::from(turn))).collect()
     }
@@ -219,7 +223,7 @@ mod tests {
     #[test]
     fn keys_drawn_together_are_those_that_are_drawn_one_by_one() {
         let laws = [KeyLaw::Sequential, KeyLaw::Uniform, KeyLaw::Zipf { exponent: 1.0 }];
-        for keys in laws.map(|law| Keys::numbered(law, 1_000, 8, Some(6))) {
+        for keys in laws.map(|law| RecordKeys::numbered(law, 1_000, 8, Some(6))) {
             let (mut rng, mut turns) = (Pcg64::seed_from_u64(SEED), 0..);
             let mut next = || turns.next().unwrap_or(0);
             let together =
@@ -239,7 +243,7 @@ mod tests {
             partitions in 1usize..300,
             share in 0.0f64..1.0,
         ) {
-            let keys = Keys::numbered(KeyLaw::Uniform, of, bytes, Some(partitions));
+            let keys = RecordKeys::numbered(KeyLaw::Uniform, of, bytes, Some(partitions));
             let number = (f64::from(of) * share) as u32;
             let mut key = keys.template();
             keys.write(of - 1, &mut key);
@@ -251,14 +255,14 @@ mod tests {
 
     #[test]
     fn keys_in_turn_come_again_when_all_were_there() {
-        let keys = Keys::numbered(KeyLaw::Sequential, 4, 1, None);
+        let keys = RecordKeys::numbered(KeyLaw::Sequential, 4, 1, None);
         assert_eq!(draws(&keys, 6), [0, 1, 2, 3, 0, 1]);
         assert_eq!(keys.partition(3), None, "keys have no say in it");
     }
 
     #[test]
     fn uniform_keys_come_equally_often() {
-        let counts = counted(&Keys::numbered(KeyLaw::Uniform, 10, 2, None), 10, 100_000);
+        let counts = counted(&RecordKeys::numbered(KeyLaw::Uniform, 10, 2, None), 10, 100_000);
         // 10,000 each with a standard deviation of 95.
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 5 * 95), "{counts:?}");
     }
@@ -267,8 +271,8 @@ mod tests {
     #[test]
     fn zipf_keys_come_by_their_rank() {
         for (exponent, of) in [(1.1, 1_000), (0.8, 1_000), (1.0, TABLE_MAX + 1), (1.3, TABLE_MAX + 1)] {
-            let keys = Keys::numbered(KeyLaw::Zipf { exponent }, of, 7, None);
-            assert_eq!(matches!(keys.law, Law::Table(_)), of <= TABLE_MAX);
+            let keys = RecordKeys::numbered(KeyLaw::Zipf { exponent }, of, 7, None);
+            assert_eq!(matches!(keys.law, KeyDistribution::Table(_)), of <= TABLE_MAX);
             let counts = counted(&keys, 10, 200_000);
             let all: f64 = (1..=of).map(|rank| f64::from(rank).powf(-exponent)).sum();
             for (rank, count) in (1u32..).zip(counts) {
@@ -284,7 +288,7 @@ mod tests {
     }
 
     /// How often each of the first keys was drawn.
-    fn counted(keys: &Keys, first: usize, count: u32) -> Vec<u32> {
+    fn counted(keys: &RecordKeys, first: usize, count: u32) -> Vec<u32> {
         let mut counts = vec![0; first];
         for number in draws(keys, count) {
             assert!(number < keys.count());
@@ -297,8 +301,8 @@ mod tests {
 
     #[test]
     fn keys_of_a_file_are_its_pieces() {
-        let given = Arc::new(Given::new([&b"foobar"[..], b"abc"]).expect("some"));
-        let keys = Keys::given(given, Some(10));
+        let given = Arc::new(ByteStrings::new([&b"foobar"[..], b"abc"]).expect("some"));
+        let keys = RecordKeys::given(given, Some(10));
         assert_eq!((keys.write(1, &mut []), keys.bytes(0), keys.are_equal()), (&b"abc"[..], 6, false));
         assert_eq!(keys.partition(0), Some(6));
         let counts = counted(&keys, 2, 10_000);

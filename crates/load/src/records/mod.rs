@@ -1,7 +1,7 @@
 //! What records are made of: which key and value comes next, how large the record becomes, how it is built.
 //!
 //! A record's key says where it goes and its size whether it finds room, so both are drawn before it is handed over,
-//! some records at a time ([`Block`]). What was drawn are two numbers ([`Pick`]), which wait in the batch until it is
+//! some records at a time ([`RecordBlock`]). What was drawn are two numbers ([`Pick`]), which wait in the batch until it is
 //! sealed; only then a [`Builder`] makes bytes of them. Records that are all alike are not drawn, and need no such numbers.
 
 mod alias;
@@ -14,22 +14,22 @@ mod pool;
 mod tests;
 mod values;
 
-pub use block::Block;
-pub use given::Given;
+pub use block::RecordBlock;
+pub use given::ByteStrings;
 
-use compressible::{Shares, WHOLE};
+use compressible::{RandomShares, WHOLE};
 use kdyno_kafka::producer::RecordShape;
 use kdyno_kafka::records::{Compressor, begin_record, encode_headers};
 use kdyno_model::plan::{GivenSource, KeyPlan, RecordPlan, TRAILER_BYTES, TRAILER_HEADER, ValuesPlan};
 use kdyno_model::seed::mix;
-use keys::Keys;
-use pool::Pool;
+use keys::RecordKeys;
+use pool::BytePool;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use values::{NULL, Values};
+use values::{NULL, RecordValues};
 
 /// Bytes of a stream that values are made of: more than any codec looks back over in a usual batch.
 const POOL_BYTES: usize = 4 << 20;
@@ -42,7 +42,7 @@ const POOL_SEED: u64 = 0x0707;
 const DRAW_SEEDS: u64 = 1 << 41;
 
 /// Keys or values that are given, by where they come from.
-pub type GivenBySource = BTreeMap<GivenSource, Arc<Given>>;
+pub type GivenBySource = BTreeMap<GivenSource, Arc<ByteStrings>>;
 
 /// What was drawn of a record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Pick {
 
 /// A record to be handed over: what it is, and where its key sends it.
 #[derive(Debug, Clone, Copy)]
-pub struct Drawn {
+pub struct DrawnRecord {
     /// What is kept of it in its batch.
     pub pick: Pick,
     /// The partition of its key, if that has a say.
@@ -82,8 +82,8 @@ pub struct Weight {
 /// What the records of a stream are made of; its clients share it.
 #[derive(Debug)]
 pub struct RecordSource {
-    keys: Option<Keys>,
-    values: Values,
+    keys: Option<RecordKeys>,
+    values: RecordValues,
     /// Share of null values, as a bound of random numbers; 0: there are none.
     null_below: u64,
     /// Headers of records with the trailer in the value, their number first.
@@ -95,7 +95,7 @@ pub struct RecordSource {
     /// Letters, or random bytes.
     pool: Rc<[u8]>,
     /// Where values compress to a stated ratio.
-    shares: Option<Shares>,
+    shares: Option<RandomShares>,
     /// Mean bytes of all values that are not null.
     value_bytes: u32,
     has_equal_values: bool,
@@ -126,23 +126,25 @@ impl RecordSource {
         };
         let keys = match &records.key {
             None => None,
-            Some(KeyPlan::Numbered { law, of, bytes }) => Some(Keys::numbered(*law, *of, *bytes, partitions)),
+            Some(KeyPlan::Numbered { law, of, bytes }) => {
+                Some(RecordKeys::numbered(*law, *of, *bytes, partitions))
+            }
             Some(KeyPlan::File(file)) => {
-                Some(Keys::given(find(GivenSource::File(file.clone()))?, partitions))
+                Some(RecordKeys::given(find(GivenSource::File(file.clone()))?, partitions))
             }
         };
         let values = match &records.values {
-            ValuesPlan::Fixed => Values::Fixed(value_bytes),
-            ValuesPlan::Numbered => Values::Numbered,
-            ValuesPlan::Uniform { bytes_min, bytes_max } => Values::Uniform(*bytes_min, *bytes_max),
+            ValuesPlan::Fixed => RecordValues::Fixed(value_bytes),
+            ValuesPlan::Numbered => RecordValues::Numbered,
+            ValuesPlan::Uniform { bytes_min, bytes_max } => RecordValues::Uniform(*bytes_min, *bytes_max),
             ValuesPlan::Lognormal { median_bytes, sigma, bytes_max } => {
-                Values::lognormal(*median_bytes, *sigma, *bytes_max)
+                RecordValues::lognormal(*median_bytes, *sigma, *bytes_max)
             }
-            ValuesPlan::File(file) => Values::Given(find(GivenSource::File(file.clone()))?),
-            ValuesPlan::Sample(sample) => Values::Given(find(GivenSource::Sample(sample.clone()))?),
-            ValuesPlan::Avro(avro) => Values::Given(find(GivenSource::Avro(avro.clone()))?),
+            ValuesPlan::File(file) => RecordValues::Given(find(GivenSource::File(file.clone()))?),
+            ValuesPlan::Sample(sample) => RecordValues::Given(find(GivenSource::Sample(sample.clone()))?),
+            ValuesPlan::Avro(avro) => RecordValues::Given(find(GivenSource::Avro(avro.clone()))?),
         };
-        let value_bytes = values.given().map_or(value_bytes, Given::mean_bytes);
+        let value_bytes = values.given().map_or(value_bytes, ByteStrings::mean_bytes);
         let mut rng = Pcg64::seed_from_u64(mix(seed, POOL_SEED));
         let named_headers = headers(records, &mut rng);
         let mut source = Self {
@@ -153,7 +155,7 @@ impl RecordSource {
             headers_and_trailer: encode(&with_trailer(headers(records, &mut rng))),
             named_headers,
             pool: Rc::default(),
-            shares: records.compressible.map(|_| Shares::default()),
+            shares: records.compressible.map(|_| RandomShares::default()),
             value_bytes,
             has_equal_values: records.has_equal_values(),
             is_unique,
@@ -189,12 +191,12 @@ impl RecordSource {
                         gap_ns => number * gap_ns + mix(seed, number) % gap_ns,
                     };
                 trailer[24..].copy_from_slice(&t0_ns.to_be_bytes());
-                let place = Place { offset_delta: delta, delta_ms: 0 };
+                let place = RecordDeltas { offset_delta: delta, delta_ms: 0 };
                 builder.append(self, &mut out, (pick, place), &trailer, share);
             }
             out
         };
-        self.shares = Some(Shares::find(ratio, compressor, records_max, body));
+        self.shares = Some(RandomShares::find(ratio, compressor, records_max, body));
     }
 
     /// Whether each record is drawn: sizes differ, or keys.
@@ -203,14 +205,14 @@ impl RecordSource {
     }
 
     /// The keys and the one value of records in which nothing but the key is drawn.
-    fn drawn_by_key_alone(&self) -> Option<(&Keys, u32)> {
-        let Values::Fixed(value_bytes) = self.values else { return None };
+    fn drawn_by_key_alone(&self) -> Option<(&RecordKeys, u32)> {
+        let RecordValues::Fixed(value_bytes) = self.values else { return None };
         self.keys.as_ref().filter(|_| self.null_below == 0).map(|keys| (keys, value_bytes))
     }
 
     /// Whether all records have the same size.
     pub fn has_equal_sizes(&self) -> bool {
-        self.has_equal_values && self.keys.as_ref().is_none_or(Keys::are_equal)
+        self.has_equal_values && self.keys.as_ref().is_none_or(RecordKeys::are_equal)
     }
 
     /// Whether bodies are built record by record; otherwise those of one size are stamped again.
@@ -221,7 +223,7 @@ impl RecordSource {
     /// Sizes of all records where they are equal, and in the mean where they differ.
     pub fn shape(&self) -> RecordShape {
         RecordShape {
-            key_bytes: self.keys.as_ref().map_or(0, Keys::mean_bytes),
+            key_bytes: self.keys.as_ref().map_or(0, RecordKeys::mean_bytes),
             value_bytes: self.value_bytes,
             headers_bytes: self.headers_of(self.usual()).len() as u32 - 1,
             has_own_timestamp: self.is_unique,
@@ -278,7 +280,7 @@ impl RecordSource {
 
     /// What numbered keys are written into, if there are such.
     pub fn key_template(&self) -> Vec<u8> {
-        self.keys.as_ref().map_or_else(Vec::new, Keys::template)
+        self.keys.as_ref().map_or_else(Vec::new, RecordKeys::template)
     }
 
     /// Writes the key of a pick over another one, or into a template.
@@ -291,7 +293,7 @@ impl RecordSource {
 
     /// Partitions among which keys choose, if they do.
     pub fn partitions_of_keys(&self) -> Option<usize> {
-        self.keys.as_ref().and_then(Keys::partitions)
+        self.keys.as_ref().and_then(RecordKeys::partitions)
     }
 
     /// Sizes of one record.
@@ -377,13 +379,13 @@ impl Draws {
     }
 
     /// The next keys, where nothing else of their records is drawn.
-    fn keys<const COUNT: usize>(&mut self, keys: &Keys) -> [u32; COUNT] {
+    fn keys<const COUNT: usize>(&mut self, keys: &RecordKeys) -> [u32; COUNT] {
         keys.draw_all(&mut self.rng, || take_turn(&mut self.next_key, self.clients))
     }
 
     /// The next record.
     #[inline]
-    pub fn draw(&mut self, source: &RecordSource) -> Drawn {
+    pub fn draw(&mut self, source: &RecordSource) -> DrawnRecord {
         let key = source
             .keys
             .as_ref()
@@ -394,21 +396,21 @@ impl Draws {
         let value = if is_null { NULL } else { source.values.draw(&mut self.rng, &mut in_turn) };
         let pick = Pick { key, value };
         let partition = source.keys.as_ref().and_then(|keys| keys.partition(key));
-        Drawn { pick, partition }
+        DrawnRecord { pick, partition }
     }
 }
 
 /// Builds one client's records from their picks.
 #[derive(Debug)]
 pub struct Builder {
-    pool: Pool,
+    pool: BytePool,
     key: Vec<u8>,
     carry: u32,
 }
 
 /// A record's place in its batch.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct RecordDeltas {
     /// Its number there.
     pub offset_delta: u32,
     /// How much later than the first record it was accepted, ms.
@@ -420,7 +422,7 @@ impl Builder {
     pub fn new(source: &RecordSource, client: u32) -> Self {
         let bytes = Rc::clone(&source.pool);
         let at = mix(0, client.into()) as usize % bytes.len().max(1);
-        Self { pool: Pool { bytes, at }, key: source.key_template(), carry: 0 }
+        Self { pool: BytePool { bytes, at }, key: source.key_template(), carry: 0 }
     }
 
     /// Which share of values is random in a batch of so many records; of no meaning where it is not requested.
@@ -434,7 +436,7 @@ impl Builder {
         &mut self,
         source: &RecordSource,
         out: &mut Vec<u8>,
-        (pick, place): (Pick, Place),
+        (pick, place): (Pick, RecordDeltas),
         trailer: &[u8; TRAILER_BYTES as usize],
         random_share: u32,
     ) {

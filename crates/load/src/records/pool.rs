@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 /// A stream of bytes without end that values are cut from.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct BytePool {
     pub(super) bytes: Rc<[u8]>,
     pub(super) at: usize,
 }
 
-impl Pool {
+impl BytePool {
     /// Appends the next bytes.
     #[inline]
     pub(super) fn append(&mut self, out: &mut Vec<u8>, bytes: usize) {

@@ -21,7 +21,13 @@ fn reached(source: &RecordSource, compressor: Compressor, count: u32, is_closed:
             let random = mix(SEED, if is_closed { batch.into() } else { number });
             trailer[24..].copy_from_slice(&random.to_be_bytes());
             trailer[24..28].copy_from_slice(&[1, 2, 3, 4]);
-            builder.append(source, &mut body, (pick, Place { offset_delta, delta_ms: 0 }), &trailer, share);
+            builder.append(
+                source,
+                &mut body,
+                (pick, RecordDeltas { offset_delta, delta_ms: 0 }),
+                &trailer,
+                share,
+            );
         }
         let mut out = Vec::new();
         compress(compressor, &body, &mut out).expect("compressed");

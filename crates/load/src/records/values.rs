@@ -1,6 +1,6 @@
 //! Values: their sizes, or which of those that are given comes next.
 
-use super::given::Given;
+use super::given::ByteStrings;
 use rand::RngExt;
 use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64;
@@ -11,7 +11,7 @@ pub(super) const NULL: u32 = u32::MAX;
 
 /// The values of a load item's records.
 #[derive(Debug)]
-pub(super) enum Values {
+pub(super) enum RecordValues {
     /// All have so many bytes.
     Fixed(u32),
     /// Each size between these with the same probability.
@@ -21,10 +21,10 @@ pub(super) enum Values {
     /// Decimal numbers, each client's one after the other.
     Numbered,
     /// Values of a file, a topic or a schema, each with the same probability.
-    Given(Arc<Given>),
+    Given(Arc<ByteStrings>),
 }
 
-impl Values {
+impl RecordValues {
     /// A lognormal size; one of the largest where the law is none.
     pub(super) fn lognormal(median_bytes: u32, sigma: f64, bytes_max: u32) -> Self {
         let law = LogNormal::new(f64::from(median_bytes.max(1)).ln(), sigma);
@@ -78,7 +78,7 @@ impl Values {
     }
 
     /// Given values.
-    pub(super) fn given(&self) -> Option<&Given> {
+    pub(super) fn given(&self) -> Option<&ByteStrings> {
         match self {
             Self::Given(given) => Some(given),
             _ => None,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
 
-    fn draws(values: &Values) -> Vec<u32> {
+    fn draws(values: &RecordValues) -> Vec<u32> {
         let mut rng = Pcg64::seed_from_u64(20_261_122);
         let mut drawn: Vec<u32> = (0..100_000).map(|_| values.draw(&mut rng, || 0)).collect();
         drawn.sort_unstable();
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn lognormal_sizes_have_their_median_and_tail() {
         let sigma = (8192.0f64 / 600.0).ln() / 2.326_347_9;
-        let sizes = draws(&Values::lognormal(600, sigma, 50_000));
+        let sizes = draws(&RecordValues::lognormal(600, sigma, 50_000));
         let near = |found: u32, wanted: f64| (f64::from(found) / wanted - 1.0).abs() < 0.05;
         assert!(
             near(sizes[50_000], 600.0) && near(sizes[99_000], 8192.0),
@@ -114,25 +114,25 @@ mod tests {
         // A standard error of 0.5 %.
         let mean = sizes.iter().map(|size| f64::from(*size)).sum::<f64>() / 1e5;
         assert!((mean / (600.0 * (sigma * sigma / 2.0).exp()) - 1.0).abs() < 5.0 * 0.005, "{mean}");
-        assert_eq!(draws(&Values::lognormal(600, sigma, 5_000)).last(), Some(&5_000), "cut off");
+        assert_eq!(draws(&RecordValues::lognormal(600, sigma, 5_000)).last(), Some(&5_000), "cut off");
     }
 
     #[test]
     fn numbers_come_one_after_the_other_in_as_few_digits_as_they_have() {
         let mut rng = Pcg64::seed_from_u64(1);
         for (number, text) in [(0, "0"), (9, "9"), (10, "10"), (100, "100"), (NULL - 1, "4294967294")] {
-            let value = Values::Numbered.draw(&mut rng, || number);
+            let value = RecordValues::Numbered.draw(&mut rng, || number);
             let mut out = b"x".to_vec();
-            assert!(Values::Numbered.append(value, &mut out));
+            assert!(RecordValues::Numbered.append(value, &mut out));
             assert_eq!(out, format!("x{text}").as_bytes());
-            assert_eq!(Values::Numbered.bytes(value) as usize, text.len());
+            assert_eq!(RecordValues::Numbered.bytes(value) as usize, text.len());
         }
-        assert!(!Values::Fixed(3).append(3, &mut Vec::new()) && !Values::Numbered.are_ours());
+        assert!(!RecordValues::Fixed(3).append(3, &mut Vec::new()) && !RecordValues::Numbered.are_ours());
     }
 
     #[test]
     fn uniform_sizes_have_both_ends_and_all_between_equally() {
-        let sizes = draws(&Values::Uniform(10, 19));
+        let sizes = draws(&RecordValues::Uniform(10, 19));
         for size in 10..20 {
             let count = sizes.iter().filter(|found| **found == size).count();
             assert!(count.abs_diff(10_000) < 5 * 95, "{size}: {count}");

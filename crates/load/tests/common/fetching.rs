@@ -3,7 +3,9 @@
 use super::{Load, MS, Machine, Outcome, RUN_ID, SECOND, SimNet, TOPIC, context, drive, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
 use kdyno_load::consume::ConsumeStream;
-use kdyno_model::plan::{Arrivals, ConsumePlan, IsolationLevel, LoadSpan, PhasesPlan, Read, StartOffset};
+use kdyno_model::plan::{
+    Arrivals, ConsumePlan, IsolationLevel, LoadSpan, PhasesPlan, ReadDepth, StartOffset,
+};
 use kdyno_model::worker::StreamRole;
 
 /// Fetching clients, in the words of the tests.
@@ -35,7 +37,7 @@ impl Fetching {
             rack: String::new(),
             poll_records_max: 500,
             work: None,
-            read: Read::Decode,
+            read: ReadDepth::Decode,
             group: None,
             records_max: None,
             idle_ns: None,

@@ -8,12 +8,12 @@ pub use fetching::{CONTROL_NS, Fetching, assert_all_fetched, fetch, filled, fill
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
+use kdyno_kafka_server::fake_broker::{ClusterOutput, ConnId, FakeCluster};
 use kdyno_load::event_loop::told_ns;
-use kdyno_load::groups::Groups;
+use kdyno_load::groups::ReadGroups;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
-use kdyno_load::stream::{Events, Ready, Stream, StreamContext};
+use kdyno_load::stream::{Events, SocketReadiness, Stream, StreamContext};
 use kdyno_model::plan::{
     Arrivals, Compression, Fill, LoadSpan, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings,
     Rate, RatePiece, RecordPlan,
@@ -122,13 +122,13 @@ impl SimNet {
         }
         for output in self.cluster.poll(now_ns) {
             let conn = match &output {
-                Output::Bytes { conn, .. } | Output::Close { conn } => *conn,
+                ClusterOutput::Bytes { conn, .. } | ClusterOutput::Close { conn } => *conn,
             };
             let Some(link) = self.links.values_mut().find(|link| link.peer == Some(conn)) else { continue };
             link.is_ready = true;
             match output {
-                Output::Bytes { bytes, .. } => link.inbox.extend(bytes),
-                Output::Close { .. } => link.is_closed = true,
+                ClusterOutput::Bytes { bytes, .. } => link.inbox.extend(bytes),
+                ClusterOutput::Close { .. } => link.is_closed = true,
             }
         }
     }
@@ -415,7 +415,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             role,
         },
         given: Default::default(),
-        groups: Groups::default(),
+        groups: ReadGroups::default(),
         security: Default::default(),
         java_connection: None,
         events: Events::default(),
@@ -470,7 +470,7 @@ fn run_until<S: Stream>(stream: &mut S, net: &mut SimNet, end_ns: u64, is_over: 
         let returned_ns = net.now_ns.get();
         let told_ns = told_ns(net.looked_ns, deadline_ns, returned_ns);
         net.looked_ns = returned_ns;
-        let (clients, ready) = (stream.client_count(), Ready { is_writable: true, told_ns });
+        let (clients, ready) = (stream.client_count(), SocketReadiness { is_writable: true, told_ns });
         for id in net.take_ready() {
             stream_works(true, || stream.on_ready(id % clients, id / clients, ready, net));
         }

@@ -205,7 +205,7 @@ pub fn sleep_until(at_ns: u64) {
 
 /// What a worker said after the start.
 #[derive(Debug, Default)]
-pub struct Trial {
+pub struct WorkerReport {
     pub samples: Vec<Sample>,
     /// When its totals came, ns.
     pub ended_ns: u64,
@@ -213,7 +213,7 @@ pub struct Trial {
     totals: Option<Vec<StreamTotals>>,
 }
 
-impl Trial {
+impl WorkerReport {
     pub fn add(&mut self, message: FromWorker) {
         match message {
             FromWorker::Sample(sample) => self.samples.push(*sample),

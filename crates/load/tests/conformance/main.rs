@@ -13,7 +13,7 @@ use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, tcp};
 use kdyno_model::plan::{GivenFile, GivenSource};
 use kdyno_model::sample::{Grain, Phase};
 use kdyno_model::worker::{FRAME_BYTES_MAX, GivenContent, ToWorker};
-use lab::{Lab, SECRET, Trial, task};
+use lab::{Lab, SECRET, WorkerReport, task};
 use libtest_mimic::{Arguments, Failed};
 use std::os::fd::AsFd;
 use std::process::{Command, ExitCode, Stdio};
@@ -90,7 +90,7 @@ fn a_trial_is_counted(program: &Program, bootstrap: &[String]) {
     let task = task(bootstrap, 2 * SECOND);
     let mut lab = Lab::prepare(program, &task);
     let t0_ns = lab.start();
-    let mut trial = Trial::default();
+    let mut trial = WorkerReport::default();
     while !trial.samples.iter().any(|sample| sample.grain == Grain::Second) {
         trial.add(lab.read());
     }
@@ -118,7 +118,7 @@ fn a_measure_phase_known_before(program: &Program, bootstrap: &[String]) {
     let mut lab = Lab::prepare(program, &task);
     lab.say(&ToWorker::Measure { start_ns: 0 });
     lab.start();
-    let mut trial = Trial::default();
+    let mut trial = WorkerReport::default();
     trial.finish(lab, &task);
     assert!(trial.samples.iter().all(|sample| sample.phase != Phase::Warmup), "there was no warm-up");
 }
@@ -128,7 +128,7 @@ fn a_stop_ends_the_load(program: &Program, bootstrap: &[String]) {
     // Before the start, in the warm-up, and in the measure phase.
     for (is_started, is_measured) in [(false, false), (true, false), (true, true)] {
         let mut lab = Lab::prepare(program, &task);
-        let mut trial = Trial::default();
+        let mut trial = WorkerReport::default();
         if is_measured {
             lab.say(&ToWorker::Measure { start_ns: 0 });
         }
@@ -152,7 +152,7 @@ fn the_end_of_the_socket(program: &Program, bootstrap: &[String]) {
     assert_ne!(Lab::prepare(program, &task).hang_up(), Some(0), "before the start");
     let mut lab = Lab::prepare(program, &task);
     lab.start();
-    let mut trial = Trial::default();
+    let mut trial = WorkerReport::default();
     while trial.samples.is_empty() {
         trial.add(lab.read());
     }
@@ -165,7 +165,7 @@ fn secrets(program: &Program, bootstrap: &[String]) {
     lab.say_secrets();
     lab.give(&task);
     lab.say(&ToWorker::Stop);
-    Trial::default().finish(lab, &task);
+    WorkerReport::default().finish(lab, &task);
     let mut lab = Lab::greet(program);
     lab.say_secrets();
     lab.say_secrets();
@@ -174,7 +174,7 @@ fn secrets(program: &Program, bootstrap: &[String]) {
     // Newer values, of tokens that expire.
     lab.say_secrets();
     lab.say(&ToWorker::Stop);
-    Trial::default().finish(lab, &task);
+    WorkerReport::default().finish(lab, &task);
     for text in
         [r#"{"secrets":"SECRET"}"#, r#"{"secrets":{"pw":"SECRET!"}}"#, r#"{"secrets":{"pw":["SECRET"]}}"#]
     {
@@ -198,7 +198,7 @@ fn given(program: &Program, bootstrap: &[String]) {
     lab.say_given(&values);
     lab.give(&task);
     lab.say(&ToWorker::Stop);
-    Trial::default().finish(lab, &task);
+    WorkerReport::default().finish(lab, &task);
     for (what, lengths) in [("none", vec![]), ("more bytes than there are", vec![3, 4]), ("fewer", vec![3])] {
         let mut lab = Lab::greet(program);
         lab.say_given(&GivenContent { lengths, ..keys.clone() });

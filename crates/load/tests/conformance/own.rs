@@ -2,7 +2,7 @@
 
 use super::{Check, Program};
 use crate::common::{Load, SECOND, TOPIC};
-use crate::lab::{self, Lab, Trial};
+use crate::lab::{self, Lab, WorkerReport};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_model::histogram;
 use kdyno_model::plan::Arrivals;
@@ -72,7 +72,7 @@ fn stopped(program: &Program, _: &[String]) {
     let mut lab = Lab::prepare(program, &task);
     lab.say(&ToWorker::Measure { start_ns: 0 });
     lab.start();
-    let mut trial = Trial::default();
+    let mut trial = WorkerReport::default();
     while trial.samples.is_empty() {
         trial.add(lab.read());
     }

@@ -2,7 +2,7 @@
 
 use crate::common::{Load, MS, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka_server::fake_broker::{
-    FakeCluster, FakeConfig, Hostile, Service, ServicePer, ServiceTime, Stored,
+    FakeCluster, FakeConfig, Hostile, Service, ServicePer, ServiceTime, StoredAnyway,
 };
 use kdyno_model::plan::{Arrivals, Fill, Payload, Rate, RatePiece};
 use kdyno_model::sample::{Grain, Phase, Timing};
@@ -31,12 +31,12 @@ fn hasty(per_s: f64) -> Load {
 fn drops_errors_silence_and_closed_sockets_are_all_accounted_for() {
     for acks in [-1, 1] {
         let mut cluster = FakeCluster::new(config(3, 6));
-        cluster.script().share(0.01).drop_request(Stored::No);
-        cluster.script().share(0.01).fail(INVALID_RECORD, Stored::No);
-        cluster.script().share(0.01).fail(REQUEST_TIMED_OUT, Stored::Yes);
-        cluster.script().share(0.001).drop_request(Stored::Yes);
-        cluster.script().share(0.002).close(Stored::Yes);
-        cluster.script().share(0.002).close(Stored::No);
+        cluster.script().share(0.01).drop_request(StoredAnyway::No);
+        cluster.script().share(0.01).fail(INVALID_RECORD, StoredAnyway::No);
+        cluster.script().share(0.01).fail(REQUEST_TIMED_OUT, StoredAnyway::Yes);
+        cluster.script().share(0.001).drop_request(StoredAnyway::Yes);
+        cluster.script().share(0.002).close(StoredAnyway::Yes);
+        cluster.script().share(0.002).close(StoredAnyway::No);
         let mut load = hasty(3_000.0).with(|plan| plan.client.acks = acks);
         load.clients = 3;
         let outcome = simulate(&load, cluster);

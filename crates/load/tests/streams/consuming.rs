@@ -6,7 +6,7 @@ use crate::common::{
     stored,
 };
 use kdyno_kafka_server::fake_broker::FakeConfig;
-use kdyno_model::plan::{Arrivals, Read, StartOffset, WorkPlan};
+use kdyno_model::plan::{Arrivals, ReadDepth, StartOffset, WorkPlan};
 use kdyno_model::sample::{Counts, Grain};
 use std::collections::BTreeMap;
 
@@ -211,7 +211,7 @@ fn sessions_that_are_forgotten_or_refused_cost_no_record() {
 /// What was compacted away is no record, and what is counted is the same however far it is read.
 #[test]
 fn of_a_compacted_topic_the_records_that_are_left_are_counted() {
-    for read in [Read::Header, Read::Crc, Read::Decode] {
+    for read in [ReadDepth::Header, ReadDepth::Crc, ReadDepth::Decode] {
         let (mut cluster, now_ns) = filled(2, 3);
         let ends: u64 = (0..3).map(|at| cluster.stored(TOPIC, at).expect("a partition").records).sum();
         for partition in 0..3 {

@@ -9,19 +9,19 @@ use kdyno_kafka::records;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
 use kdyno_load::histo::{self, Histo};
 use kdyno_load::trailer::TrailerReader;
-use kdyno_model::plan::{Arrivals, Compression, Payload, Read, StartOffset, WorkPlan};
+use kdyno_model::plan::{Arrivals, Compression, Payload, ReadDepth, StartOffset, WorkPlan};
 use kdyno_model::sample::{Grain, Phase, Timing};
 
 /// Time that each fetch takes.
 const FETCH_NS: u64 = 5 * MS;
 
 /// A log of one partition and when it was complete, ns.
-struct Written {
+struct CompleteLog {
     cluster: FakeCluster,
     ended_ns: u64,
 }
 
-impl Written {
+impl CompleteLog {
     /// A second of records.
     fn new(payload: Payload) -> Self {
         let config = FakeConfig::new(1).topic(TOPIC, 1).control_delay_ns(FETCH_NS).keep_batches();
@@ -73,7 +73,7 @@ fn assert_same(outcome: &Outcome, timing: Timing, truth: &[u64]) {
 fn every_latency_is_that_of_the_record_with_its_sign() {
     // With the latter, records seem to be intended half a second after most of them have come.
     for ahead_ns in [0, 500 * MS] {
-        let written = Written::new(Payload::Unique);
+        let written = CompleteLog::new(Payload::Unique);
         let shift_ns = written.reader_t0_ns() - T0 + ahead_ns;
         let (intended_ns, first_ns) = (written.intended_ns(shift_ns), written.reader_t0_ns() + FETCH_NS);
         let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
@@ -109,7 +109,7 @@ fn every_latency_is_that_of_the_record_with_its_sign() {
 #[test]
 fn waiting_behind_other_records_is_hand_over() {
     const WORK_NS: u64 = MS;
-    let written = Written::new(Payload::Unique);
+    let written = CompleteLog::new(Payload::Unique);
     let shift_ns = written.reader_t0_ns() - T0;
     let (intended_ns, fetched_ns) = (written.intended_ns(shift_ns), written.reader_t0_ns() + FETCH_NS);
     let mut fetching = Fetching::from(StartOffset::Earliest);
@@ -135,7 +135,7 @@ fn waiting_behind_other_records_is_hand_over() {
 #[test]
 fn other_records_are_discarded_and_told() {
     let fetched = |payload, change: fn(&mut Fetching)| {
-        let written = Written::new(payload);
+        let written = CompleteLog::new(payload);
         let mut fetching = Fetching::from(StartOffset::Earliest);
         fetching.wall_offset_ns = -((written.reader_t0_ns() - T0) as i64);
         change(&mut fetching);
@@ -148,10 +148,10 @@ fn other_records_are_discarded_and_told() {
     assert!(is_all(fetched(Payload::Pooled { pool_bytes: 0 }, |_| {})), "of a pool");
     assert!(is_all(fetched(Payload::Unique, |fetching| fetching.run_id = RUN_ID + 1)), "of another run");
     assert!(is_all(fetched(Payload::Unique, |fetching| fetching.wall_offset_ns = 0)), "of before T0");
-    for read in [Read::Crc, Read::Header] {
+    for read in [ReadDepth::Crc, ReadDepth::Header] {
         let (kept, _, discarded) = match read {
-            Read::Crc => fetched(Payload::Unique, |fetching| fetching.plan.read = Read::Crc),
-            _ => fetched(Payload::Unique, |fetching| fetching.plan.read = Read::Header),
+            ReadDepth::Crc => fetched(Payload::Unique, |fetching| fetching.plan.read = ReadDepth::Crc),
+            _ => fetched(Payload::Unique, |fetching| fetching.plan.read = ReadDepth::Header),
         };
         assert_eq!((kept, discarded), (0, 0), "{read:?}: it looked at none");
     }

@@ -2,7 +2,7 @@
 //! much, a clock that moves while the stream works, a process that is stopped, and brokers that refuse.
 
 use crate::common::{Load, MS, Machine, Outcome, SECOND, T0, TOPIC, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::Arrivals;
 use kdyno_model::sample::{Counts, Timing};
 
@@ -140,7 +140,7 @@ fn clients_that_are_served_in_turn_wait_for_each_other_and_say_so() {
 fn attempts_that_came_to_nothing_are_a_stage_and_counted() {
     let mut fake = cluster();
     for request in [3, 4] {
-        fake.script().request(request).fail(REQUEST_TIMED_OUT, Stored::No);
+        fake.script().request(request).fail(REQUEST_TIMED_OUT, StoredAnyway::No);
     }
     // Ten records in each batch, one batch a second.
     let load = Load::open(10.0, Arrivals::Constant).with(|plan| {

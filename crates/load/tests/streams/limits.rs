@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// What a load runs into.
 #[derive(Clone)]
-struct Scene {
+struct LimitFixture {
     load: Load,
     service: Service,
     /// CPU time of the broker, which has a processor of its own, for each record, ns.
@@ -70,7 +70,7 @@ fn server(record_ns: u64) -> Service {
     Service::Queue { per: ServicePer::Record, time: ServiceTime::Constant { time_ns: record_ns } }
 }
 
-impl Scene {
+impl LimitFixture {
     /// As fast as it goes, in values of 1000 bytes, sixteen to a batch.
     fn at_most(fill: Fill, service: Service) -> Self {
         let mut load = Load::max(fill).seconds(5.0).with(|plan| plan.value_bytes = 1_000);
@@ -299,8 +299,8 @@ fn session() -> Session {
 }
 
 /// A generator that is as fast as its machine reads the clock, and its highest rate against a broker that does nothing.
-fn generator(machine: Machine) -> (Scene, f64) {
-    let mut scene = Scene::at_most(Fill::Buffer, Service::Fixed { delay_ns: 0 });
+fn generator(machine: Machine) -> (LimitFixture, f64) {
+    let mut scene = LimitFixture::at_most(Fill::Buffer, Service::Fixed { delay_ns: 0 });
     scene.load.machine = machine;
     let per_s = scene.judged().per_s;
     scene.generator_max_per_s = Some(per_s);
@@ -314,7 +314,7 @@ const FAST: Machine = Machine { reading_ns: 20_000, send_window: None, stop: Non
 fn the_schedule_is_the_limit_until_what_is_left_is_used_up() {
     // 50,000/s; 20,000 are offered.
     let offering = |per_s: f64| {
-        let mut scene = Scene::at_most(Fill::Buffer, server(20_000));
+        let mut scene = LimitFixture::at_most(Fill::Buffer, server(20_000));
         scene.record_cost_ns = 20_000;
         let (seconds, warmup_seconds) = (scene.load.seconds, scene.load.warmup_seconds);
         scene.load = Load::open(per_s, Arrivals::Poisson).seconds(seconds);
@@ -366,7 +366,7 @@ fn a_generator_that_is_faster_leaves_the_brokers_as_the_limit() {
 #[test]
 fn twice_the_requests_in_flight_carry_twice_as_much() {
     let with = |in_flight_max, replicas| {
-        let scene = Scene::at_most(Fill::InFlight, Service::Fixed { delay_ns: 10 * MS });
+        let scene = LimitFixture::at_most(Fill::InFlight, Service::Fixed { delay_ns: 10 * MS });
         let mut scene = scene.plan(|client| client.in_flight_max = in_flight_max);
         // The broker uses 15 % of its CPU for each request in flight.
         (scene.record_cost_ns, scene.replicas) = (100_000, replicas);
@@ -388,7 +388,8 @@ fn twice_the_requests_in_flight_carry_twice_as_much() {
 #[test]
 fn more_requests_in_flight_leave_the_brokers_as_the_limit() {
     // A batch is served in about 1 ms and 0.8 ms on its way.
-    let mut scene = Scene::at_most(Fill::InFlight, server(66_000)).plan(|client| client.in_flight_max = 1);
+    let mut scene =
+        LimitFixture::at_most(Fill::InFlight, server(66_000)).plan(|client| client.in_flight_max = 1);
     scene.record_cost_ns = 66_000;
     scene.load.machine = Machine { send_window: Some((1 << 20, 50)), ..Machine::default() };
     let found = scene.judged();
@@ -403,7 +404,7 @@ fn more_requests_in_flight_leave_the_brokers_as_the_limit() {
 #[test]
 fn twice_the_buffer_carries_twice_as_much() {
     let with = |batches: u64| {
-        let scene = Scene::at_most(Fill::Buffer, Service::Fixed { delay_ns: 10 * MS });
+        let scene = LimitFixture::at_most(Fill::Buffer, Service::Fixed { delay_ns: 10 * MS });
         let mut scene = scene.plan(|client| {
             (client.buffer_bytes, client.in_flight_max) = (batches * u64::from(client.batch_bytes), 20);
         });
@@ -440,7 +441,7 @@ fn a_link_that_the_plan_declares_is_the_limit_that_it_is() {
     // The link carries 20 MB/s.
     scene.load.machine.send_window = Some((1 << 20, 50));
     scene.link_bytes_per_s = Some(20_000_000);
-    let with = |scene: &Scene, in_flight_max| {
+    let with = |scene: &LimitFixture, in_flight_max| {
         let scene = scene.clone().plan(|client| client.in_flight_max = in_flight_max);
         scene.judged()
     };
@@ -461,7 +462,8 @@ fn a_link_that_the_plan_declares_is_the_limit_that_it_is() {
 /// The fuller a batch, the longer its request takes: a mean over records is that of the full ones.
 #[test]
 fn requests_in_flight_are_never_more_than_there_may_be() {
-    let mut scene = Scene::at_most(Fill::Buffer, server(100_000)).plan(|client| client.in_flight_max = 1);
+    let mut scene =
+        LimitFixture::at_most(Fill::Buffer, server(100_000)).plan(|client| client.in_flight_max = 1);
     let (seconds, warmup_seconds) = (scene.load.seconds, scene.load.warmup_seconds);
     scene.load = Load::open(9_000.0, Arrivals::Poisson).seconds(seconds).with(|plan| {
         (plan.value_bytes, plan.client.in_flight_max, plan.client.linger_ns) = (100, 1, 0);

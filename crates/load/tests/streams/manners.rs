@@ -2,7 +2,7 @@
 //! themselves are tested next to `kdyno_kafka::broker_connections`.
 
 use crate::common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::{Arrivals, StartOffset};
 use kdyno_model::sample::Timing;
 
@@ -150,7 +150,7 @@ fn pauses_of_a_batch_that_is_refused_double_up_to_the_longest() {
     const REQUEST_TIMED_OUT: i16 = 7;
     let (from, to) = (T0 + SECOND, T0 + 6 * SECOND);
     let mut cluster = FakeCluster::new(config(1, 1).keep_traces());
-    cluster.script().share_between(1.0, from, to).fail(REQUEST_TIMED_OUT, Stored::No);
+    cluster.script().share_between(1.0, from, to).fail(REQUEST_TIMED_OUT, StoredAnyway::No);
     // While one batch is refused, no other of its partition is sent.
     let mut outcome = simulate(&load().with(|plan| plan.client.in_flight_max = 1), cluster);
     assert_all_acknowledged(&outcome);

@@ -3,7 +3,7 @@
 
 use crate::common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka::records;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::{
     Arrivals, Compression, Partitioner, Payload, ProducePlan, TRAILER_BYTES, TransactionsPlan,
 };
@@ -19,14 +19,14 @@ fn cluster(brokers: u32, partitions: u32) -> FakeCluster {
 
 /// A record as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kept {
+struct StoredRecord {
     timestamp_ms: i64,
     number: u64,
     intended_ns: u64,
 }
 
 /// The records of a partition, batch by batch; markers of transactions are none.
-fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<Kept>> {
+fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<StoredRecord>> {
     let number_at = |value: &[u8], at: usize| {
         let bytes = &value[value.len() - TRAILER_BYTES as usize + at..][..8];
         u64::from_be_bytes(bytes.try_into().expect("eight bytes"))
@@ -42,9 +42,9 @@ fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<Kept>> {
             let record = record.expect("a record");
             let value = record.value.expect("a value");
             let (number, intended_ns) = (number_at(value, 16), number_at(value, 24));
-            Kept { timestamp_ms: record.timestamp_ms, number, intended_ns }
+            StoredRecord { timestamp_ms: record.timestamp_ms, number, intended_ns }
         });
-        let records: Vec<Kept> = records.collect();
+        let records: Vec<StoredRecord> = records.collect();
         assert_eq!(
             records.iter().map(|record| record.timestamp_ms).max(),
             Some(batch.header.max_timestamp_ms)
@@ -120,7 +120,7 @@ fn every_record_has_its_own_timestamp() {
 fn a_batch_that_is_too_large_is_divided() {
     let mut cluster = cluster(1, 1);
     for request in [5, 6, 7] {
-        cluster.script().request(request).fail(MESSAGE_TOO_LARGE, Stored::No);
+        cluster.script().request(request).fail(MESSAGE_TOO_LARGE, StoredAnyway::No);
     }
     let outcome = simulate(
         &load(1_000.0, |plan| {
@@ -145,8 +145,8 @@ fn a_batch_that_is_too_large_is_divided() {
 #[test]
 fn one_request_in_flight_keeps_the_order() {
     let mut cluster = cluster(2, 3);
-    cluster.script().share(0.1).fail(REQUEST_TIMED_OUT, Stored::No);
-    cluster.script().share(0.02).close(Stored::No);
+    cluster.script().share(0.1).fail(REQUEST_TIMED_OUT, StoredAnyway::No);
+    cluster.script().share(0.02).close(StoredAnyway::No);
     cluster.script().at(T0 + 5 * SECOND).move_leader(TOPIC, 1, 0);
     let outcome = simulate(&load(2_000.0, |plan| plan.client.in_flight_max = 1), cluster);
     assert_all_acknowledged(&outcome);
@@ -171,18 +171,18 @@ fn spoil(cluster: &mut FakeCluster, faults: Faults) {
     let (begin, end) = (T0 + SECOND, T0 + 10 * SECOND);
     match faults {
         Faults::AnyRequest => {
-            cluster.script().share_between(0.02, begin, end).fail(REQUEST_TIMED_OUT, Stored::Yes);
-            cluster.script().share_between(0.02, begin, end).fail(REQUEST_TIMED_OUT, Stored::No);
-            cluster.script().share_between(0.005, begin, end).close(Stored::Yes);
+            cluster.script().share_between(0.02, begin, end).fail(REQUEST_TIMED_OUT, StoredAnyway::Yes);
+            cluster.script().share_between(0.02, begin, end).fail(REQUEST_TIMED_OUT, StoredAnyway::No);
+            cluster.script().share_between(0.005, begin, end).close(StoredAnyway::Yes);
         }
         // The pause before a batch is sent again is 120 ms at most.
         Faults::OncePerBatch => {
             for (number, at_ns) in (begin..end).step_by(250 * MS as usize).enumerate() {
                 let script = cluster.script().at(at_ns);
                 match number % 3 {
-                    0 => script.fail(REQUEST_TIMED_OUT, Stored::Yes),
-                    1 => script.fail(REQUEST_TIMED_OUT, Stored::No),
-                    _ => script.close(Stored::Yes),
+                    0 => script.fail(REQUEST_TIMED_OUT, StoredAnyway::Yes),
+                    1 => script.fail(REQUEST_TIMED_OUT, StoredAnyway::No),
+                    _ => script.close(StoredAnyway::Yes),
                 };
             }
         }
@@ -280,8 +280,8 @@ fn a_synchronous_producer_waits_for_each_record() {
 #[test]
 fn an_idempotent_producer_goes_on_after_a_batch_that_failed() {
     let mut cluster = cluster(1, 2);
-    cluster.script().request(20).fail(87, Stored::No); // INVALID_RECORD
-    cluster.script().request(40).fail(45, Stored::No); // OUT_OF_ORDER_SEQUENCE_NUMBER, out of the blue
+    cluster.script().request(20).fail(87, StoredAnyway::No); // INVALID_RECORD
+    cluster.script().request(40).fail(45, StoredAnyway::No); // OUT_OF_ORDER_SEQUENCE_NUMBER, out of the blue
     let outcome = simulate(&load(2_000.0, |plan| plan.client.enable_idempotence = true), cluster);
     outcome.assert_accounted();
     let (counts, failed) = (outcome.counts(), outcome.failed());

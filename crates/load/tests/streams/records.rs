@@ -3,7 +3,7 @@
 use crate::common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka::producer::partition_of_key;
 use kdyno_kafka::records;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::{
     Arrivals, Compression, Fill, HeaderPlan, KeyLaw, KeyPlan, Partitioner, Payload, ProducePlan, RecordPlan,
     TRAILER_BYTES, TRAILER_HEADER, TransactionsPlan, ValuesPlan,
@@ -23,7 +23,7 @@ fn cluster() -> FakeCluster {
 
 /// A record as a broker keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Kept {
+struct KeptRecord {
     key: Option<String>,
     /// `None`: it is null.
     value_bytes: Option<usize>,
@@ -32,7 +32,7 @@ struct Kept {
     intended_ns: u64,
 }
 
-fn kept(outcome: &Outcome, partition: usize) -> Vec<Kept> {
+fn kept(outcome: &Outcome, partition: usize) -> Vec<KeptRecord> {
     let mut found = Vec::new();
     for stored in outcome.cluster.batches(TOPIC, partition as i32) {
         let batch = records::batches(&stored.bytes).next().expect("a batch").expect("well formed");
@@ -50,7 +50,7 @@ fn kept(outcome: &Outcome, partition: usize) -> Vec<Kept> {
                 let bytes = trailer[at..at + 8].try_into().expect("eight bytes");
                 u64::from_be_bytes(bytes)
             };
-            found.push(Kept {
+            found.push(KeptRecord {
                 key: record.key.map(text),
                 value_bytes: record.value.map(<[u8]>::len),
                 headers: record.headers().map(|(name, _)| text(name)).collect(),
@@ -79,11 +79,11 @@ fn zipf() -> RecordPlan {
 }
 
 /// Every record that was offered is kept once, numbered without a gap, and counted with its bytes.
-fn assert_kept(what: &str, outcome: &Outcome) -> Vec<Vec<Kept>> {
+fn assert_kept(what: &str, outcome: &Outcome) -> Vec<Vec<KeptRecord>> {
     outcome.assert_accounted();
     let counts = outcome.counts();
     assert_eq!(counts.acknowledged, counts.offered, "{what}: {counts:?}");
-    let kept: Vec<Vec<Kept>> = (0..PARTITIONS).map(|partition| kept(outcome, partition)).collect();
+    let kept: Vec<Vec<KeptRecord>> = (0..PARTITIONS).map(|partition| kept(outcome, partition)).collect();
     for records in &kept {
         assert!((0..).zip(records).all(|(number, record)| record.number == number), "{what}");
     }
@@ -148,7 +148,7 @@ fn a_closed_loop_keeps_the_order_of_its_keys() {
         let count: usize = kept.iter().map(Vec::len).sum();
         for (partition, records) in kept.iter().enumerate() {
             let number =
-                |record: &Kept| record.key.as_ref().expect("a key").parse::<u64>().expect("a number");
+                |record: &KeptRecord| record.key.as_ref().expect("a key").parse::<u64>().expect("a number");
             let all: Vec<u64> = records.iter().map(number).collect();
             let belongs =
                 |key: u64| partition_of_key(format!("{key:08}").as_bytes(), PARTITIONS) == partition;
@@ -210,7 +210,7 @@ fn small_values_and_tombstones_carry_their_trailer_in_a_header() {
         let counts = outcome.counts();
         let found = counts.header_trailers as f64 / counts.acknowledged as f64;
         assert!((found - share).abs() < 0.05, "{records:?}: {found}");
-        let all: Vec<&Kept> = kept.iter().flatten().collect();
+        let all: Vec<&KeptRecord> = kept.iter().flatten().collect();
         assert!(all.iter().all(|record| record.headers[0] == "trace"));
         let nulls =
             all.iter().filter(|record| record.value_bytes.is_none()).count() as f64 / all.len() as f64;
@@ -225,7 +225,7 @@ fn a_batch_that_is_divided_keeps_its_keys() {
     let run = |refused: std::ops::Range<u64>| {
         let mut cluster = cluster();
         for request in refused {
-            cluster.script().request(request).fail(MESSAGE_TOO_LARGE, Stored::No);
+            cluster.script().request(request).fail(MESSAGE_TOO_LARGE, StoredAnyway::No);
         }
         let sizes = ValuesPlan::Uniform { bytes_min: 0, bytes_max: 300 };
         let plan = RecordPlan { values: sizes, ..zipf() };
@@ -241,7 +241,7 @@ fn a_batch_that_is_divided_keeps_its_keys() {
     assert!(more_batches >= batches + 6, "{batches} and {more_batches}");
     for (partition, (records, expected)) in divided.iter().zip(&whole).enumerate() {
         assert_eq!(records, expected, "partition {partition}");
-        let is_here = |record: &Kept| {
+        let is_here = |record: &KeptRecord| {
             let key = record.key.as_ref().expect("a key");
             partition_of_key(key.as_bytes(), PARTITIONS) == partition
         };

@@ -3,9 +3,9 @@
 
 use crate::common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simulate};
 use kdyno_kafka::records;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::{
-    Arrivals, Fill, IsolationLevel, Payload, Read, StartOffset, TRAILER_BYTES, TransactionsPlan,
+    Arrivals, Fill, IsolationLevel, Payload, ReadDepth, StartOffset, TRAILER_BYTES, TransactionsPlan,
 };
 use kdyno_model::sample::Timing;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ type Id = (i32, i64, u64);
 
 /// What the logs hold.
 #[derive(Debug, Default)]
-struct Seen {
+struct LogContents {
     committed: BTreeSet<Id>,
     aborted: BTreeSet<Id>,
     /// Markers of transactions that did not end.
@@ -46,8 +46,8 @@ struct Seen {
 }
 
 /// Goes through the logs as a consumer does: a transaction's records count from its marker on.
-fn seen(cluster: &FakeCluster) -> Seen {
-    let mut seen = Seen::default();
+fn seen(cluster: &FakeCluster) -> LogContents {
+    let mut seen = LogContents::default();
     for partition in 0..PARTITIONS {
         let mut open: BTreeMap<i64, Vec<Id>> = BTreeMap::new();
         for stored in cluster.batches(TOPIC, partition) {
@@ -81,7 +81,7 @@ fn seen(cluster: &FakeCluster) -> Seen {
 }
 
 /// Records, acknowledged ones, and markers, as the client counted them and as the logs have them.
-fn assert_agrees_with_logs(outcome: &Outcome) -> Seen {
+fn assert_agrees_with_logs(outcome: &Outcome) -> LogContents {
     outcome.assert_accounted();
     let (counts, seen) = (outcome.counts(), seen(&outcome.cluster));
     let stored = (seen.committed.len() + seen.aborted.len() + seen.open.len()) as u64;
@@ -160,9 +160,9 @@ fn whatever_happens_what_was_committed_is_there_once() {
     for level in LEVELS {
         let mut cluster = FakeCluster::new(config(level).marker_delay_ns(5 * MS));
         let end = T0 + 8 * SECOND;
-        cluster.script().share_between(0.01, T0 + SECOND, end).fail(NOT_ENOUGH_REPLICAS, Stored::No);
-        cluster.script().share_between(0.002, T0 + SECOND, end).close(Stored::Yes);
-        cluster.script().share_between(0.002, T0 + SECOND, end).fail(INVALID_RECORD, Stored::No);
+        cluster.script().share_between(0.01, T0 + SECOND, end).fail(NOT_ENOUGH_REPLICAS, StoredAnyway::No);
+        cluster.script().share_between(0.002, T0 + SECOND, end).close(StoredAnyway::Yes);
+        cluster.script().share_between(0.002, T0 + SECOND, end).fail(INVALID_RECORD, StoredAnyway::No);
         cluster
             .script()
             .at(T0 + 2 * SECOND)
@@ -171,7 +171,7 @@ fn whatever_happens_what_was_committed_is_there_once() {
             .load_coordinator(SECOND / 2)
             // Whatever the shares above bring by chance.
             .at(T0 + 5 * SECOND)
-            .fail(INVALID_RECORD, Stored::No);
+            .fail(INVALID_RECORD, StoredAnyway::No);
         cluster
             .script()
             .at(T0 + 6 * SECOND)
@@ -239,7 +239,7 @@ fn a_fenced_item_ends_and_says_so_once() {
 }
 
 /// Pooled values carry no numbers to go by.
-fn assert_agrees_with_logs_of_any_payload(outcome: &Outcome, is_pooled: bool) -> Option<Seen> {
+fn assert_agrees_with_logs_of_any_payload(outcome: &Outcome, is_pooled: bool) -> Option<LogContents> {
     outcome.assert_accounted();
     (!is_pooled).then(|| assert_agrees_with_logs(outcome))
 }
@@ -269,7 +269,7 @@ fn consumers_go_past_markers() {
 /// What a consumer gets is what was committed, and what it passes over is counted apart.
 #[test]
 fn a_consumer_of_committed_records_gets_these_alone() {
-    for (level, read) in [(1, Read::Header), (2, Read::Crc), (2, Read::Decode)] {
+    for (level, read) in [(1, ReadDepth::Header), (2, ReadDepth::Crc), (2, ReadDepth::Decode)] {
         for isolation_level in [IsolationLevel::ReadCommitted, IsolationLevel::ReadUncommitted] {
             let outcome = simulate(&load(50 * MS, 0.3).seconds(2.0), FakeCluster::new(config(level)));
             let seen = seen(&outcome.cluster);

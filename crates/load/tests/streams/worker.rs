@@ -7,7 +7,7 @@ use kdyno_load::net::monotonic_ns;
 use kdyno_load::worker::{self, WorkerError};
 use kdyno_model::plan::{
     Arrivals, Compression, ConsumePlan, GivenFile, GivenSource, IsolationLevel, Partitioner, Payload,
-    PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Read, StartOffset, VALUE_BYTES_MAX,
+    PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, ReadDepth, StartOffset, VALUE_BYTES_MAX,
     ValuesPlan,
 };
 use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals};
@@ -74,7 +74,7 @@ fn consume() -> StreamRole {
         rack: String::new(),
         poll_records_max: 500,
         work: None,
-        read: Read::Decode,
+        read: ReadDepth::Decode,
         group: None,
         records_max: None,
         idle_ns: None,

@@ -5,11 +5,11 @@ use strum::{EnumIter, IntoEnumIterator};
 
 /// All that is known of one kind of caveat, except for how it is found.
 #[derive(Debug, Clone, Copy)]
-pub struct Row {
+pub struct CaveatRow {
     /// Which kind.
     pub kind: CaveatKind,
     /// What it is about.
-    pub group: Group,
+    pub group: CaveatGroup,
     /// The value that names the load item, or topic, that it is of: caveats that differ in this alone are reported
     /// together, with all names. Empty: there is none.
     pub name: &'static str,
@@ -17,22 +17,22 @@ pub struct Row {
     pub usual: Grade,
     /// When it is reported with another weight, if ever.
     pub grave: Option<Grade>,
-    /// The caveat in one line, with values in braces as in [`Words::sentence`], or the highest of several as `{records:count_most}`:
+    /// The caveat in one line, with values in braces as in [`CaveatWords::sentence`], or the highest of several as `{records:count_most}`:
     /// what a summary prints.
     pub short: &'static str,
     /// What speaks against figures, in a few words. Empty: it is summed up with others.
     pub brief: &'static str,
     /// What reports say: the first that fits. The last one always does.
-    pub words: &'static [Words],
+    pub words: &'static [CaveatWords],
     /// What the documentation says in addition: sentences in Markdown, with links from docs/reference. Empty: nothing.
     pub more: &'static str,
 }
 
-impl Row {
+impl CaveatRow {
     /// What every row begins with.
     pub(super) const PLAIN: Self = Self {
         kind: CaveatKind::Lost,
-        group: Group::Loss,
+        group: CaveatGroup::Loss,
         name: "",
         usual: note(""),
         grave: None,
@@ -52,8 +52,8 @@ impl Row {
     }
 
     /// The words that fit all of several caveats of this kind.
-    pub fn words_of(&self, caveats: &[&Caveat]) -> &'static Words {
-        let fits = |words: &&Words| words.only.is_none_or(|fits| caveats.iter().all(|one| fits(one)));
+    pub fn words_of(&self, caveats: &[&Caveat]) -> &'static CaveatWords {
+        let fits = |words: &&CaveatWords| words.only.is_none_or(|fits| caveats.iter().all(|one| fits(one)));
         self.words.iter().find(fits).unwrap_or(&self.words[0])
     }
 
@@ -65,7 +65,7 @@ impl Row {
 
 /// What a caveat is about; also the order in which caveats of one severity are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub enum CaveatGroup {
     /// Records that were acknowledged and are gone.
     Loss,
     /// A defect of kdyno's own, or of its evidence.
@@ -82,7 +82,7 @@ pub enum Group {
     Plan,
 }
 
-impl Group {
+impl CaveatGroup {
     /// Its heading in the documentation.
     pub fn title(self) -> &'static str {
         match self {
@@ -186,7 +186,7 @@ pub(super) const fn compared(heavy: Severity, when: &'static str) -> Grade {
 /// `of` and `sentence` have values of the caveat in braces, by the names that run files have for them: `{records:count}` is the value
 /// `records`, printed as a count, and of several caveats its range. `{growth - expected:count}` is a difference, 0 at least.
 #[derive(Debug, Clone, Copy)]
-pub struct Words {
+pub struct CaveatWords {
     /// Caveats with the same `of` are reported together, with the ranges of their numbers.
     pub of: &'static str,
     /// What happened and what it means: it starts with a lower-case word and has no full stop.
@@ -197,11 +197,11 @@ pub struct Words {
     pub only: Option<fn(&Caveat) -> bool>,
 }
 
-pub(super) const fn told(of: &'static str, sentence: &'static str, remedy: &'static str) -> Words {
-    Words { of, sentence, remedy, only: None }
+pub(super) const fn told(of: &'static str, sentence: &'static str, remedy: &'static str) -> CaveatWords {
+    CaveatWords { of, sentence, remedy, only: None }
 }
 
-impl Words {
+impl CaveatWords {
     pub(super) const fn only(self, fits: fn(&Caveat) -> bool) -> Self {
         Self { only: Some(fits), ..self }
     }

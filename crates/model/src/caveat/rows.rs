@@ -9,12 +9,12 @@ mod plan;
 mod records;
 mod trial;
 
-use super::row::Row;
+use super::row::CaveatRow;
 use super::{Caveat, CaveatKind};
 use strum::EnumCount;
 
 /// In the order of the documentation.
-const GROUPS: [&[Row]; 8] = [
+const GROUPS: [&[CaveatRow]; 8] = [
     loss::ROWS,
     trial::ROWS,
     comparison::ROWS,
@@ -26,10 +26,10 @@ const GROUPS: [&[Row]; 8] = [
 ];
 
 /// In the order of [`CaveatKind`].
-static BY_KIND: [&Row; CaveatKind::COUNT] = by_kind();
+static BY_KIND: [&CaveatRow; CaveatKind::COUNT] = by_kind();
 
-const fn by_kind() -> [&'static Row; CaveatKind::COUNT] {
-    let mut rows: [Option<&'static Row>; CaveatKind::COUNT] = [None; CaveatKind::COUNT];
+const fn by_kind() -> [&'static CaveatRow; CaveatKind::COUNT] {
+    let mut rows: [Option<&'static CaveatRow>; CaveatKind::COUNT] = [None; CaveatKind::COUNT];
     let mut group = 0;
     while group < GROUPS.len() {
         let mut at = 0;
@@ -53,19 +53,19 @@ const fn by_kind() -> [&'static Row; CaveatKind::COUNT] {
 
 impl CaveatKind {
     /// Its row.
-    pub fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static CaveatRow {
         BY_KIND[self as usize]
     }
 }
 
 impl Caveat {
     /// The row of its kind.
-    pub fn row(&self) -> &'static Row {
+    pub fn row(&self) -> &'static CaveatRow {
         CaveatKind::from(self).row()
     }
 }
 
-impl Row {
+impl CaveatRow {
     /// Every row, in the order of the documentation.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         GROUPS.into_iter().flatten()

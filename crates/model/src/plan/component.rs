@@ -25,7 +25,7 @@ pub struct ComponentPlan {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// When it counts as ready: what comes after it is started then.
-    pub ready: Ready,
+    pub ready: ReadyWhen,
     /// How long it may take until then, ns.
     pub ready_within_ns: u64,
     /// The signal that asks it to end.
@@ -106,7 +106,7 @@ pub struct PostgresPlan {
 /// When a component counts as ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ready {
+pub enum ReadyWhen {
     /// As soon as it was started.
     Started,
     /// When its port takes connections.
@@ -119,7 +119,7 @@ pub enum Ready {
     Postgres,
 }
 
-impl Ready {
+impl ReadyWhen {
     /// In words, after "until".
     pub fn described(&self) -> String {
         match self {

@@ -30,7 +30,7 @@ pub struct ConsumePlan {
     pub rack: String,
     /// How far what is fetched is read.
     #[serde(default)]
-    pub read: Read,
+    pub read: ReadDepth,
     /// `max.poll.records`: most records that its application takes at once.
     #[serde(default = "poll_records_max_default")]
     pub poll_records_max: u32,
@@ -137,7 +137,7 @@ impl IsolationLevel {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum Read {
+pub enum ReadDepth {
     /// The headers of batches.
     Header,
     /// These, and each batch's checksum is computed: what consumers of earlier plans did.
@@ -147,7 +147,7 @@ pub enum Read {
     Decode,
 }
 
-impl Read {
+impl ReadDepth {
     /// As a scenario writes it.
     pub fn name(self) -> &'static str {
         self.into()
@@ -176,7 +176,10 @@ mod tests {
             "request_timeout_ns": 1, "retry_backoff_ns": 1,
         });
         let consume: ConsumePlan = serde_json::from_value(stored).expect("settings");
-        assert_eq!((consume.read, consume.isolation_level), (Read::Crc, IsolationLevel::ReadUncommitted));
+        assert_eq!(
+            (consume.read, consume.isolation_level),
+            (ReadDepth::Crc, IsolationLevel::ReadUncommitted)
+        );
         assert_eq!(consume.group, None);
         assert_eq!((consume.work, consume.poll_records_max), (None, 500));
         assert!(!consume.ends_by_itself());

@@ -91,7 +91,7 @@ pub struct HttpStep {
     /// Address, or path.
     pub url: String,
     /// What is sent.
-    pub body: Option<Body>,
+    pub body: Option<RequestBody>,
     /// The status that it must have; `None`: any from 200 to 399.
     pub status: Option<u16>,
     /// Values that the answer must have, by JSON pointer.
@@ -103,7 +103,7 @@ pub struct HttpStep {
 /// What a request carries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Body {
+pub enum RequestBody {
     /// This text, as JSON.
     Json(String),
     /// A file as it is.
@@ -166,7 +166,7 @@ impl fmt::Display for HttpLoad {
 
 /// A part of a text into which values are put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'t> {
+pub enum TemplatePiece<'t> {
     /// Unchanged.
     Text(&'t str),
     /// The value of this name.
@@ -177,12 +177,12 @@ pub enum Piece<'t> {
 ///
 /// # Errors
 /// A `{{` that is not closed, or holds no name, a lowercase clause.
-pub fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
+pub fn pieces(text: &str) -> Result<Vec<TemplatePiece<'_>>, String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once("{{") {
         if !before.is_empty() {
-            found.push(Piece::Text(before));
+            found.push(TemplatePiece::Text(before));
         }
         let Some((name, after)) = behind.split_once("}}") else {
             return Err("a `{{` is not closed by `}}`".to_owned());
@@ -192,11 +192,11 @@ pub fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
         if name.is_empty() || !name.chars().all(is_name) {
             return Err(format!("`{{{{{name}}}}}` is no name: letters, digits, `-` and `_`"));
         }
-        found.push(Piece::Value(name));
+        found.push(TemplatePiece::Value(name));
         rest = after;
     }
     if !rest.is_empty() {
-        found.push(Piece::Text(rest));
+        found.push(TemplatePiece::Text(rest));
     }
     Ok(found)
 }
@@ -205,8 +205,8 @@ impl HttpStep {
     /// The texts that may hold values.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let body = match &self.body {
-            Some(Body::Json(text)) => Some(text.as_str()),
-            Some(Body::File(_)) | None => None,
+            Some(RequestBody::Json(text)) => Some(text.as_str()),
+            Some(RequestBody::File(_)) | None => None,
         };
         std::iter::once(self.url.as_str()).chain(body).chain(self.holds.values().map(String::as_str))
     }
@@ -220,11 +220,11 @@ mod tests {
     fn texts_are_taken_apart_at_their_values() {
         let told = pieces("/users/{{id}}/{{ loan-1 }}?x={}").expect("two values");
         let expected = [
-            Piece::Text("/users/"),
-            Piece::Value("id"),
-            Piece::Text("/"),
-            Piece::Value("loan-1"),
-            Piece::Text("?x={}"),
+            TemplatePiece::Text("/users/"),
+            TemplatePiece::Value("id"),
+            TemplatePiece::Text("/"),
+            TemplatePiece::Value("loan-1"),
+            TemplatePiece::Text("?x={}"),
         ];
         assert_eq!(told, expected);
         assert_eq!(pieces(""), Ok(Vec::new()));

@@ -26,9 +26,9 @@ pub use case_label::case_labels;
 pub use command::{COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
 pub use component::{
     COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, PostgresPlan,
-    ProxyPlan, Ready, StopSignal,
+    ProxyPlan, ReadyWhen, StopSignal,
 };
-pub use consume::{ConsumePlan, IsolationLevel, Read, StartOffset, WorkPlan};
+pub use consume::{ConsumePlan, IsolationLevel, ReadDepth, StartOffset, WorkPlan};
 pub use driver::{Driver, JavaClient, JavaDriver, JavaTask, java_size};
 pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
 pub use listeners::{ClientListener, Listeners};
@@ -39,7 +39,7 @@ pub use load::{
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,
-    FindPlan, Judge, OnClusters, PairDesign, Threshold, Vary,
+    FindPlan, Judge, LimitSide, OnClusters, PairDesign, Vary,
 };
 pub use records::{
     AvroPlan, GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, GivenSource, HEADER_BYTES_MAX, HEADERS_MAX,
@@ -50,7 +50,7 @@ pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreC
 pub use shares::FullestShare;
 pub use system::{
     AbortIf, AttachedPlan, Beyond, BrokerMetrics, Caps, ClusterPlan, KafkaSource, MetricsFrom, MetricsLogin,
-    MetricsPlan, Mode, NullBrokerPlan, Price, Refusal, Storage, System, SystemPlan, TopicPlan, Watched,
+    MetricsPlan, Mode, NullBrokerPlan, Price, Refusal, Storage, System, SystemPlan, TopicPlan, WatchedSign,
 };
 pub use zones::{DELAY_NS_MAX, JitterLaw, LinkPlan, ZonesPlan};
 
@@ -246,7 +246,7 @@ impl CasePlan {
     /// Whether an item that consumes finds out when records were intended: it decodes them, and some that are written to its
     /// topic say so.
     pub fn tells_end_to_end(&self, item: &LoadPlan) -> bool {
-        let does_look = item.role.as_consume().is_some_and(|consume| consume.read == Read::Decode);
+        let does_look = item.role.as_consume().is_some_and(|consume| consume.read == ReadDepth::Decode);
         does_look
             && self.load.values().any(|other| other.topic == item.topic && other.role.carries_intended())
     }

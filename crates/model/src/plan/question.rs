@@ -221,7 +221,7 @@ pub struct Condition {
     /// The metric.
     pub of: Address,
     /// Which side of the limit is met.
-    pub must_be: Threshold,
+    pub must_be: LimitSide,
     /// The limit, in the metric's unit.
     pub limit: f64,
     /// As typed, e.g. `writers.response.p99 <= 20ms`.
@@ -231,7 +231,7 @@ pub struct Condition {
 /// A side of a limit, the limit included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Threshold {
+pub enum LimitSide {
     /// The limit or less.
     AtMost,
     /// The limit or more.

@@ -1,6 +1,6 @@
 //! Whose defaults clients take: those of a release, or of a line of releases.
 
-use super::{Cause, KNOWN, OLDEST, Version, VersionError};
+use super::{KNOWN, OLDEST, Version, VersionCause, VersionError};
 use crate::words::quoted;
 
 impl Version {
@@ -32,7 +32,7 @@ impl Version {
             VersionError {
                 message: format!("{} is not a Kafka version whose defaults are known", quoted(text)),
                 hint: format!("from {major}.{minor} to {}, e.g. `\"4.1\"`", newest.line()),
-                cause: Cause::Release,
+                cause: VersionCause::Release,
             }
         })
     }

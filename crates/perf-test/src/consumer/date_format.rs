@@ -4,17 +4,17 @@ use jiff::civil::DateTime;
 
 /// A pattern that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DateFormat(Vec<Part>);
+pub struct DateFormat(Vec<PatternPart>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum PatternPart {
     Text(String),
     /// A letter of the pattern, and how often it is there.
-    Field(Field, usize),
+    Field(DateField, usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum DateField {
     Year,
     Month,
     Day,
@@ -38,15 +38,15 @@ impl DateFormat {
         while let Some(first) = rest.chars().next() {
             if first == '\'' {
                 let (text, after) = quoted(&rest[1..]).ok_or("Unterminated quote")?;
-                parts.push(Part::Text(text));
+                parts.push(PatternPart::Text(text));
                 rest = after;
                 continue;
             }
             let count = rest.chars().take_while(|letter| *letter == first).count();
             parts.push(if first.is_ascii_alphabetic() {
-                Part::Field(field(first, count)?, count)
+                PatternPart::Field(field(first, count)?, count)
             } else {
-                Part::Text(first.to_string().repeat(count))
+                PatternPart::Text(first.to_string().repeat(count))
             });
             rest = &rest[first.len_utf8() * count..];
         }
@@ -55,37 +55,37 @@ impl DateFormat {
 
     /// A time in words of the pattern.
     pub fn format(&self, at: DateTime) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
+        let part = |part: &PatternPart| match part {
+            PatternPart::Text(text) => text.clone(),
             // Java cuts the year short where it has two digits, and nowhere else.
-            Part::Field(Field::Year, 2) => format!("{:02}", at.year().rem_euclid(100)),
-            Part::Field(field, count) => format!("{:0count$}", value(*field, at)),
+            PatternPart::Field(DateField::Year, 2) => format!("{:02}", at.year().rem_euclid(100)),
+            PatternPart::Field(field, count) => format!("{:0count$}", value(*field, at)),
         };
         self.0.iter().map(part).collect()
     }
 }
 
-fn value(field: Field, at: DateTime) -> i64 {
+fn value(field: DateField, at: DateTime) -> i64 {
     match field {
-        Field::Year => at.year().into(),
-        Field::Month => at.month().into(),
-        Field::Day => at.day().into(),
-        Field::Hour => at.hour().into(),
-        Field::Minute => at.minute().into(),
-        Field::Second => at.second().into(),
-        Field::Millisecond => at.millisecond().into(),
+        DateField::Year => at.year().into(),
+        DateField::Month => at.month().into(),
+        DateField::Day => at.day().into(),
+        DateField::Hour => at.hour().into(),
+        DateField::Minute => at.minute().into(),
+        DateField::Second => at.second().into(),
+        DateField::Millisecond => at.millisecond().into(),
     }
 }
 
-fn field(letter: char, count: usize) -> Result<Field, String> {
+fn field(letter: char, count: usize) -> Result<DateField, String> {
     Ok(match letter {
-        'y' => Field::Year,
-        'M' if count <= 2 => Field::Month,
-        'd' => Field::Day,
-        'H' => Field::Hour,
-        'm' => Field::Minute,
-        's' => Field::Second,
-        'S' => Field::Millisecond,
+        'y' => DateField::Year,
+        'M' if count <= 2 => DateField::Month,
+        'd' => DateField::Day,
+        'H' => DateField::Hour,
+        'm' => DateField::Minute,
+        's' => DateField::Second,
+        'S' => DateField::Millisecond,
         'M' | 'L' | 'G' | 'Y' | 'w' | 'W' | 'D' | 'F' | 'E' | 'u' | 'a' | 'k' | 'K' | 'h' | 'z' | 'Z'
         | 'X' => {
             let letters = letter.to_string().repeat(count.min(8));

@@ -2,27 +2,27 @@
 //! wrong.
 
 use super::date_format::DateFormat;
-use super::parser::{Spec, Takes, Typed, typed};
+use super::parser::{OptionSpec, Takes, TypedOptions, typed};
 use super::rows::header;
-use crate::driver::Driver;
+use crate::driver::DriverChoice;
 use crate::properties::name_and_maybe_value;
 use std::fmt;
 use std::fmt::Write as _;
 
 /// What a command line asks for.
 #[derive(Debug, PartialEq)]
-pub enum Asked {
+pub enum ToolRequest {
     /// What there is to be typed.
     Help,
     /// Which version this is.
     Version,
     /// To consume.
-    Run(Box<Options>),
+    Run(Box<ConsumerOptions>),
 }
 
 /// Which topics.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Topics {
+pub enum TopicChoice {
     /// The one of this name.
     Named(String),
     /// Topics whose names match as a whole.
@@ -31,11 +31,11 @@ pub enum Topics {
 
 /// What was typed, and what the tool takes where nothing was.
 #[derive(Clone, PartialEq)]
-pub struct Options {
+pub struct ConsumerOptions {
     /// `--bootstrap-server`, as typed.
     pub bootstrap_server: String,
     /// `--topic` or `--include`.
-    pub topics: Topics,
+    pub topics: TopicChoice,
     /// `--num-records`, or `--messages`.
     pub records: i64,
     /// `--group`; without it the tool makes one up.
@@ -61,7 +61,7 @@ pub struct Options {
     /// `--print-metrics`.
     pub prints_metrics: bool,
     /// `--driver`, which is kdyno's own: the client that carries the load.
-    pub driver: Driver,
+    pub driver: DriverChoice,
     /// `--fail-if`, which is kdyno's own: what makes the run fail, if it is true of its figures.
     pub fail_if: Vec<String>,
     /// Lines for standard output before anything is done.
@@ -69,7 +69,7 @@ pub struct Options {
 }
 
 /// Without what was typed: properties may hold secrets.
-impl fmt::Debug for Options {
+impl fmt::Debug for ConsumerOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options").finish_non_exhaustive()
     }
@@ -77,7 +77,7 @@ impl fmt::Debug for Options {
 
 /// A command line that cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct FlagsError {
     /// Lines that standard output has by then: values are read when they are needed, after the header is printed.
     pub printed: Vec<&'static str>,
     /// A line.
@@ -86,8 +86,8 @@ pub struct Refusal {
     pub shows_usage: bool,
 }
 
-const fn spec(name: &'static str, takes: Takes, argument: &'static str, about: &'static str) -> Spec {
-    Spec { name, takes, argument, about }
+const fn spec(name: &'static str, takes: Takes, argument: &'static str, about: &'static str) -> OptionSpec {
+    OptionSpec { name, takes, argument, about }
 }
 
 use Takes::{Argument, MaybeNumber, Nothing};
@@ -102,7 +102,7 @@ const COMMAND_CONFIG: &str = "command-config";
 const INTERVAL: &str = "reporting-interval";
 const SOCKET_BUFFER: &str = "socket-buffer-size";
 
-const SPECS: &[Spec] = &[
+const SPECS: &[OptionSpec] = &[
     spec(BOOTSTRAP, Argument, "server to connect to", "required: brokers to ask first"),
     spec(TOPIC, Argument, "topic", "the topic to consume; it or --include"),
     spec(INCLUDE, Argument, "regex", "a pattern that the name of one topic matches as a whole"),
@@ -164,7 +164,7 @@ const SPECS: &[Spec] = &[
 
 /// What there is to be typed.
 pub fn usage() -> String {
-    let typed = |spec: &Spec| match spec.takes {
+    let typed = |spec: &OptionSpec| match spec.takes {
         Nothing => format!("--{}", spec.name),
         Argument => format!("--{} <{}>", spec.name, spec.argument),
         MaybeNumber => format!("--{} [{}]", spec.name, spec.argument),
@@ -181,25 +181,25 @@ pub fn usage() -> String {
 ///
 /// # Errors
 /// What the tool refuses, in its words.
-pub fn read(args: &[String]) -> Result<Asked, Refusal> {
-    let with_usage = |message: String| Refusal { printed: Vec::new(), message, shows_usage: true };
+pub fn read(args: &[String]) -> Result<ToolRequest, FlagsError> {
+    let with_usage = |message: String| FlagsError { printed: Vec::new(), message, shows_usage: true };
     let typed = typed(SPECS, args).map_err(with_usage)?;
     if args.is_empty() || typed.has("help") {
-        return Ok(Asked::Help);
+        return Ok(ToolRequest::Help);
     }
     if typed.has("version") {
-        return Ok(Asked::Version);
+        return Ok(ToolRequest::Version);
     }
     check(&typed).map_err(with_usage)?;
     let printed = printed(&typed);
     match options(&typed) {
-        Ok(options) => Ok(Asked::Run(Box::new(Options { printed, ..options }))),
-        Err(message) => Err(Refusal { printed, message, shows_usage: false }),
+        Ok(options) => Ok(ToolRequest::Run(Box::new(ConsumerOptions { printed, ..options }))),
+        Err(message) => Err(FlagsError { printed, message, shows_usage: false }),
     }
 }
 
 /// What is said before anything is done: of what is deprecated, and the names of the columns.
-fn printed(typed: &Typed) -> Vec<&'static str> {
+fn printed(typed: &TypedOptions) -> Vec<&'static str> {
     let deprecated = [
         (MESSAGES, "Warning: --messages is deprecated. Use --num-records instead."),
         (CONSUMER_CONFIG, "Warning: --consumer.config is deprecated. Use --command-config instead."),
@@ -210,7 +210,7 @@ fn printed(typed: &Typed) -> Vec<&'static str> {
 }
 
 /// What is missing, and what excludes what.
-fn check(typed: &Typed) -> Result<(), String> {
+fn check(typed: &TypedOptions) -> Result<(), String> {
     if !typed.has(BOOTSTRAP) {
         return Err(format!("Missing required argument \"[{BOOTSTRAP}]\""));
     }
@@ -227,16 +227,16 @@ fn check(typed: &Typed) -> Result<(), String> {
     Ok(())
 }
 
-fn options(typed: &Typed) -> Result<Options, String> {
+fn options(typed: &TypedOptions) -> Result<ConsumerOptions, String> {
     let text = |name: &str| typed.one(name).map(|found| found.map(str::to_owned));
     let topics = match text(TOPIC)? {
-        Some(name) => Topics::Named(name),
-        None => Topics::Matching(text(INCLUDE)?.unwrap_or_default()),
+        Some(name) => TopicChoice::Named(name),
+        None => TopicChoice::Matching(text(INCLUDE)?.unwrap_or_default()),
     };
     let records = if typed.has(NUM_RECORDS) { NUM_RECORDS } else { MESSAGES };
     let config = if typed.has(COMMAND_CONFIG) { COMMAND_CONFIG } else { CONSUMER_CONFIG };
     let pattern = typed.one("date-format")?.unwrap_or(DateFormat::DEFAULT);
-    Ok(Options {
+    Ok(ConsumerOptions {
         bootstrap_server: text(BOOTSTRAP)?.unwrap_or_default(),
         topics,
         records: typed.number(records, 0)?,
@@ -251,13 +251,13 @@ fn options(typed: &Typed) -> Result<Options, String> {
         date_format: DateFormat::parse(pattern)?,
         shows_intervals: typed.has("show-detailed-stats"),
         prints_metrics: typed.has("print-metrics"),
-        driver: typed.one("driver")?.map(Driver::parse).transpose()?.unwrap_or_default(),
+        driver: typed.one("driver")?.map(DriverChoice::parse).transpose()?.unwrap_or_default(),
         fail_if: typed.all("fail-if").map(str::to_owned).collect(),
         printed: Vec::new(),
     })
 }
 
-fn interval(typed: &Typed) -> Result<u64, String> {
+fn interval(typed: &TypedOptions) -> Result<u64, String> {
     let ms: i64 = typed.number(INTERVAL, 5_000)?;
     match u64::try_from(ms) {
         Ok(ms) if ms > 0 => Ok(ms),
@@ -269,13 +269,13 @@ fn interval(typed: &Typed) -> Result<u64, String> {
 mod tests {
     use super::*;
 
-    fn read_line(line: &str) -> Result<Asked, Refusal> {
+    fn read_line(line: &str) -> Result<ToolRequest, FlagsError> {
         read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
-    fn run(line: &str) -> Options {
+    fn run(line: &str) -> ConsumerOptions {
         match read_line(&format!("--bootstrap-server h:9092 {line}")) {
-            Ok(Asked::Run(options)) => *options,
+            Ok(ToolRequest::Run(options)) => *options,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -288,9 +288,9 @@ mod tests {
     #[test]
     fn what_is_not_typed_is_as_the_tool_has_it() {
         let options = run("--topic t --num-records 10");
-        let expected = Options {
+        let expected = ConsumerOptions {
             bootstrap_server: "h:9092".to_owned(),
-            topics: Topics::Named("t".to_owned()),
+            topics: TopicChoice::Named("t".to_owned()),
             records: 10,
             group: None,
             fetch_size: 1_048_576,
@@ -303,7 +303,7 @@ mod tests {
             date_format: DateFormat::parse(DateFormat::DEFAULT).expect("a pattern"),
             shows_intervals: false,
             prints_metrics: false,
-            driver: Driver::Native,
+            driver: DriverChoice::Native,
             fail_if: Vec::new(),
             printed: vec![header(false)],
         };
@@ -318,19 +318,19 @@ mod tests {
                            -reporting-interval 1000 --date-format HH --show-detailed-stats --hide-header --print-metrics \
                            --driver java",
         );
-        assert_eq!((options.topics, options.records), (Topics::Matching("a.*".to_owned()), 7));
+        assert_eq!((options.topics, options.records), (TopicChoice::Matching("a.*".to_owned()), 7));
         assert_eq!((options.group.as_deref(), options.config.as_deref()), (Some("g"), Some("f")));
         assert_eq!((options.fetch_size, options.socket_buffer_size, options.timeout_ms), (99, Some(-1), 5));
         let property = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(options.properties, [property("a", "b=c"), property("d", "")]);
         assert_eq!(options.reporting_interval_ms, 1_000);
         assert!(options.from_latest && options.shows_intervals && options.prints_metrics);
-        assert_eq!((options.printed.len(), options.driver), (2, Driver::Java(None)));
+        assert_eq!((options.printed.len(), options.driver), (2, DriverChoice::Java(None)));
     }
 
     #[test]
     fn an_argument_is_whatever_comes_next_but_for_the_one_that_may_be_left_out() {
-        assert_eq!(run("--topic --group --num-records 1").topics, Topics::Named("--group".to_owned()));
+        assert_eq!(run("--topic --group --num-records 1").topics, TopicChoice::Named("--group".to_owned()));
         for (line, expected) in [("--timeout", 10_000), ("--timeout x", 10_000), ("--timeout -3", -3)] {
             assert_eq!(run(&format!("--topic t --num-records 1 {line}")).timeout_ms, expected, "{line}");
         }
@@ -390,8 +390,11 @@ mod tests {
 
     #[test]
     fn nothing_at_all_asks_for_help_and_an_unknown_option_comes_before_it() {
-        assert_eq!((read_line(""), read_line("--help --topic t")), (Ok(Asked::Help), Ok(Asked::Help)));
-        assert_eq!(read_line("--version"), Ok(Asked::Version));
+        assert_eq!(
+            (read_line(""), read_line("--help --topic t")),
+            (Ok(ToolRequest::Help), Ok(ToolRequest::Help))
+        );
+        assert_eq!(read_line("--version"), Ok(ToolRequest::Version));
         assert!(read_line("--help --bogus").is_err());
         let usage = usage();
         assert!(SPECS.iter().all(|spec| usage.contains(&format!("--{}", spec.name))), "{usage}");

@@ -6,5 +6,5 @@ mod parser;
 mod rows;
 
 pub use date_format::DateFormat;
-pub use flags::{Asked, Options, Refusal, Topics, read, usage};
-pub use rows::{Consumed, Intervals, timeout_warning};
+pub use flags::{ConsumerOptions, FlagsError, ToolRequest, TopicChoice, read, usage};
+pub use rows::{Consumed, IntervalRows, timeout_warning};

@@ -15,7 +15,7 @@ pub(super) enum Takes {
 
 /// An option.
 #[derive(Debug)]
-pub(super) struct Spec {
+pub(super) struct OptionSpec {
     pub name: &'static str,
     pub takes: Takes,
     /// What its argument is called, and what it means.
@@ -25,7 +25,7 @@ pub(super) struct Spec {
 
 /// What was typed of each option.
 #[derive(Default)]
-pub(super) struct Typed {
+pub(super) struct TypedOptions {
     found: Vec<(&'static str, Option<String>)>,
 }
 
@@ -33,9 +33,9 @@ pub(super) struct Typed {
 ///
 /// # Errors
 /// A line: an option that is not known, or has no argument.
-pub(super) fn typed(specs: &'static [Spec], args: &[String]) -> Result<Typed, String> {
+pub(super) fn typed(specs: &'static [OptionSpec], args: &[String]) -> Result<TypedOptions, String> {
     let known = |name: &str| specs.iter().find(|spec| spec.name == name);
-    let mut typed = Typed::default();
+    let mut typed = TypedOptions::default();
     let mut args = args.iter().peekable();
     while let Some(arg) = args.next() {
         if arg == "--" {
@@ -66,7 +66,7 @@ pub(super) fn typed(specs: &'static [Spec], args: &[String]) -> Result<Typed, St
     Ok(typed)
 }
 
-impl Typed {
+impl TypedOptions {
     /// Whether an option is there.
     pub(super) fn has(&self, name: &str) -> bool {
         self.found.iter().any(|(found, _)| *found == name)

@@ -65,24 +65,24 @@ impl Consumed {
 
 /// Rows of intervals, from sums that come second by second.
 #[derive(Debug, Clone)]
-pub struct Intervals {
+pub struct IntervalRows {
     interval_ms: u64,
     /// Since the start, ms, and what had come by then: where the last row ended.
-    last: (u64, Sums),
+    last: (u64, ConsumedSums),
 }
 
 /// What had come by an instant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Sums {
+struct ConsumedSums {
     bytes: u64,
     records: u64,
     rebalance_ms: u64,
 }
 
-impl Intervals {
+impl IntervalRows {
     /// None is over yet.
     pub fn new(interval_ms: u64) -> Self {
-        Self { interval_ms, last: (0, Sums::default()) }
+        Self { interval_ms, last: (0, ConsumedSums::default()) }
     }
 
     /// So many bytes and records came until `since_start_ms`, which is later than what was said before, and so long was
@@ -100,7 +100,7 @@ impl Intervals {
         if elapsed_ms < self.interval_ms || records <= last.records {
             return None;
         }
-        self.last = (since_start_ms, Sums { bytes, records, rebalance_ms });
+        self.last = (since_start_ms, ConsumedSums { bytes, records, rebalance_ms });
         let mb = bytes.saturating_sub(last.bytes) as f64 / BYTES_PER_MB;
         let new = (records - last.records) as f64;
         let joined_ms = rebalance_ms.saturating_sub(last.rebalance_ms);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn rows_of_intervals_have_sums_beside_rates_of_the_interval() {
-        let mut rows = Intervals::new(2_000);
+        let mut rows = IntervalRows::new(2_000);
         let mut row = |ms: u64, mib: u64, records, rebalance_ms| {
             rows.row(ms, (mib * MIB, records), rebalance_ms, || at(ms.cast_signed()))
         };

@@ -13,7 +13,7 @@ const USAGE_INDENT: usize = 6;
 
 /// What a flag takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FlagKind {
     /// Nothing.
     Switch,
     /// A text.
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Flag {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: FlagKind,
     /// The placeholder of its value in usage.
     pub(super) metavar: &'static str,
     pub(super) is_required: bool,
@@ -61,7 +61,7 @@ impl From<String> for Wrong {
 
 /// What was typed, flag by flag: texts that their kinds take.
 #[derive(Debug)]
-pub(super) enum Typed {
+pub(super) enum TypedFlags {
     /// Values of the flags that were given, in the order of the table.
     Given(Vec<Option<Vec<String>>>),
     /// Help was requested.
@@ -72,7 +72,7 @@ pub(super) enum Typed {
 ///
 /// # Errors
 /// The first thing that the tool finds wrong, in its words.
-pub(super) fn read(flags: &'static [Flag], args: &[String]) -> Result<Typed, Wrong> {
+pub(super) fn read(flags: &'static [Flag], args: &[String]) -> Result<TypedFlags, Wrong> {
     let mut given: Vec<Option<Vec<String>>> = flags.iter().map(|_| None).collect();
     let mut chosen: Option<usize> = None;
     let mut rest = args;
@@ -86,7 +86,7 @@ pub(super) fn read(flags: &'static [Flag], args: &[String]) -> Result<Typed, Wro
             Some((name, value)) => (name, Some(value)),
             None => (term.as_str(), None),
         };
-        let Some(place) = resolve(flags, name, term)? else { return Ok(Typed::Help) };
+        let Some(place) = resolve(flags, name, term)? else { return Ok(TypedFlags::Help) };
         let flag = &flags[place];
         if flag.is_choice {
             match chosen.filter(|before| *before != place) {
@@ -99,13 +99,13 @@ pub(super) fn read(flags: &'static [Flag], args: &[String]) -> Result<Typed, Wro
         }
         let mut values = Vec::new();
         match (flag.kind, embedded) {
-            (Kind::Switch, Some(value)) => {
+            (FlagKind::Switch, Some(value)) => {
                 return Err(of(flag, &format!("ignore implicit argument '{value}'")));
             }
-            (Kind::Switch, None) => {}
+            (FlagKind::Switch, None) => {}
             (_, Some(value)) => values.push(value.to_owned()),
             (kind, None) => {
-                let most = if kind == Kind::List { usize::MAX } else { 1 };
+                let most = if kind == FlagKind::List { usize::MAX } else { 1 };
                 while let Some((value, behind)) = rest.split_first()
                     && values.len() < most
                     && !is_flag(value)
@@ -119,7 +119,7 @@ pub(super) fn read(flags: &'static [Flag], args: &[String]) -> Result<Typed, Wro
         given[place] = Some(values);
     }
     complete(flags, &given)?;
-    Ok(Typed::Given(given))
+    Ok(TypedFlags::Given(given))
 }
 
 /// Whether it is a flag and no value: negative whole numbers are values.
@@ -159,16 +159,16 @@ fn of(flag: &Flag, message: &str) -> Wrong {
 fn check(flag: &Flag, values: &[String]) -> Result<(), Wrong> {
     let Some(value) = values.first() else {
         return match flag.kind {
-            Kind::Switch => Ok(()),
-            Kind::List => Err(of(flag, "expected 1 argument(s)")),
+            FlagKind::Switch => Ok(()),
+            FlagKind::List => Err(of(flag, "expected 1 argument(s)")),
             _ => Err(of(flag, "expected one argument")),
         };
     };
     let (is_one, type_name) = match flag.kind {
-        Kind::Switch | Kind::Text | Kind::List => return Ok(()),
-        Kind::Long => (value.parse::<i64>().is_ok(), "Long"),
-        Kind::Integer => (value.parse::<i32>().is_ok(), "Integer"),
-        Kind::Double => (double(value).is_some(), "Double"),
+        FlagKind::Switch | FlagKind::Text | FlagKind::List => return Ok(()),
+        FlagKind::Long => (value.parse::<i64>().is_ok(), "Long"),
+        FlagKind::Integer => (value.parse::<i32>().is_ok(), "Integer"),
+        FlagKind::Double => (double(value).is_some(), "Double"),
     };
     if is_one {
         return Ok(());
@@ -243,8 +243,8 @@ fn usage(flags: &[Flag]) -> String {
 fn syntax(flag: &Flag) -> String {
     let Flag { name, metavar, .. } = flag;
     match flag.kind {
-        Kind::Switch => (*name).to_owned(),
-        Kind::List => format!("{name} {metavar} [{metavar} ...]"),
+        FlagKind::Switch => (*name).to_owned(),
+        FlagKind::List => format!("{name} {metavar} [{metavar} ...]"),
         _ => format!("{name} {metavar}"),
     }
 }
@@ -256,7 +256,7 @@ pub(super) fn help_text(flags: &[Flag], purpose: &str, of_choices: &str) -> Stri
     let explained = |flag: &Flag| {
         let default = match (flag.default, flag.kind) {
             (Some(default), _) => format!(" (default: {default})"),
-            (None, Kind::Switch) => " (default: false)".to_owned(),
+            (None, FlagKind::Switch) => " (default: false)".to_owned(),
             (None, _) => String::new(),
         };
         entry(&syntax(flag), &format!("{}{default}", flag.help))

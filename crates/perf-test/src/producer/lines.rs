@@ -9,7 +9,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// What a line sums up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct LineTotals {
     /// Records acknowledged.
     pub records: u64,
     /// Bytes of their values.
@@ -24,12 +24,12 @@ pub struct Figures {
 
 /// Latencies at the quantiles that totals have, ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Latencies {
+pub struct QuantileLatencies {
     /// Median, 95th, 99th and 99.9th percentile.
     pub quantiles: [u64; 4],
 }
 
-impl Latencies {
+impl QuantileLatencies {
     /// The shares of records that the quantiles leave below.
     pub const SHARES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
@@ -41,7 +41,7 @@ impl Latencies {
     }
 }
 
-impl Figures {
+impl LineTotals {
     fn per_s(&self, amount: f64) -> f64 {
         // Where nothing took any time there is nothing to divide.
         if self.elapsed_ns == 0 { 0.0 } else { amount / (self.elapsed_ns as f64 / 1e9) }
@@ -66,7 +66,7 @@ impl Figures {
 }
 
 /// A line of progress.
-pub fn progress(of: &Figures) -> String {
+pub fn progress(of: &LineTotals) -> String {
     format!(
         "{} records sent, {} records/sec ({} MB/sec), {} ms avg latency, {} ms max latency.",
         of.records,
@@ -78,7 +78,7 @@ pub fn progress(of: &Figures) -> String {
 }
 
 /// The line of the whole run, or of its steady state.
-pub fn total(of: &Figures, latencies: &Latencies, is_steady: bool) -> String {
+pub fn total(of: &LineTotals, latencies: &QuantileLatencies, is_steady: bool) -> String {
     let [p50, p95, p99, p999] = latencies.quantiles.map(|ns| fixed(ns as f64 / 1e6, 0));
     format!(
         "{}{} records sent, {} records/sec ({} MB/sec), {} ms avg latency, {} ms max latency, {p50} ms 50th, {p95} ms 95th, \
@@ -120,14 +120,15 @@ pub fn deprecated(flag: &str, instead: &str) -> String {
 mod tests {
     use super::*;
 
-    const RUN: Figures = Figures {
+    const RUN: LineTotals = LineTotals {
         records: 1_000_000,
         value_bytes: 1_024_000_000,
         elapsed_ns: 8_001_000_000,
         latency_sum_ns: 2_375_000_000_000,
         latency_ns_max: 412_345_678,
     };
-    const AT: Latencies = Latencies { quantiles: [1_499_999, 6_500_000, 31_400_000, 250_600_000] };
+    const AT: QuantileLatencies =
+        QuantileLatencies { quantiles: [1_499_999, 6_500_000, 31_400_000, 250_600_000] };
 
     #[test]
     fn lines_are_those_of_the_tool() {
@@ -144,7 +145,7 @@ mod tests {
             total(&RUN, &AT, true).starts_with("1000000 steady state records sent, 124984.376953 records")
         );
         assert_eq!(
-            total(&Figures::default(), &Latencies::default(), false),
+            total(&LineTotals::default(), &QuantileLatencies::default(), false),
             "0 records sent, 0.000000 records/sec (0.00 MB/sec), NaN ms avg latency, 0.00 ms max latency, 0 ms 50th, 0 ms \
              95th, 0 ms 99th, 0 ms 99.9th."
         );
@@ -200,7 +201,10 @@ mod tests {
 
     #[test]
     fn quantiles_are_of_the_tools_ranks() {
-        assert_eq!(Latencies::SHARES.map(|share| Latencies::rank(share, 1_000)), [500, 950, 990, 999]);
-        assert_eq!((Latencies::rank(0.999, 1), Latencies::rank(0.5, 0)), (0, 0));
+        assert_eq!(
+            QuantileLatencies::SHARES.map(|share| QuantileLatencies::rank(share, 1_000)),
+            [500, 950, 990, 999]
+        );
+        assert_eq!((QuantileLatencies::rank(0.999, 1), QuantileLatencies::rank(0.5, 0)), (0, 0));
     }
 }

@@ -9,10 +9,10 @@ mod windows;
 
 pub use delimiter::literal;
 pub use lines::{
-    Figures, Latencies, STEADY_STATE, deprecated, progress, reading, records_read, total, warmup,
+    LineTotals, QuantileLatencies, STEADY_STATE, deprecated, progress, reading, records_read, total, warmup,
 };
-pub use options::{Options, Refusal, Value, help, read};
-pub use windows::{Second, Windows};
+pub use options::{ProducerOptions, RecordContent, StartRefusal, help, read};
+pub use windows::{WindowSecond, Windows};
 
 /// Its name in usage and errors.
 pub const PROGRAM: &str = "kafka-producer-perf-test";

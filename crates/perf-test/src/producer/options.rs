@@ -1,10 +1,10 @@
 //! The flags of the tool, and what they come to.
 
-use super::argparse::{self, Flag, Kind, Typed, Wrong, double};
-use crate::driver::Driver;
+use super::argparse::{self, Flag, FlagKind, TypedFlags, Wrong, double};
+use crate::driver::DriverChoice;
 use crate::properties::name_and_value;
 
-const fn flag(name: &'static str, kind: Kind, metavar: &'static str, help: &'static str) -> Flag {
+const fn flag(name: &'static str, kind: FlagKind, metavar: &'static str, help: &'static str) -> Flag {
     Flag { name, kind, metavar, is_required: false, is_choice: false, is_own: false, default: None, help }
 }
 
@@ -58,27 +58,27 @@ const INTERVAL_MS_USUAL: u64 = 5_000;
 static FLAGS: &[Flag] = &[
     flag(
         BOOTSTRAP,
-        Kind::Text,
+        FlagKind::Text,
         "BOOTSTRAP-SERVER",
         "Brokers to ask first; they win over bootstrap.servers given otherwise.",
     ),
-    needed(flag(TOPIC, Kind::Text, "TOPIC", "The topic that records go to.")),
-    needed(flag(NUM_RECORDS, Kind::Long, "NUM-RECORDS", "How many records are sent.")),
+    needed(flag(TOPIC, FlagKind::Text, "TOPIC", "The topic that records go to.")),
+    needed(flag(NUM_RECORDS, FlagKind::Long, "NUM-RECORDS", "How many records are sent.")),
     choice(flag(
         RECORD_SIZE,
-        Kind::Integer,
+        FlagKind::Integer,
         "RECORD-SIZE",
         "Bytes of each record's value: random capital letters.",
     )),
     choice(flag(
         PAYLOAD_FILE,
-        Kind::Text,
+        FlagKind::Text,
         "PAYLOAD-FILE",
         "A text file in UTF-8: each record is one of its pieces, taken at random.",
     )),
     choice(flag(
         PAYLOAD_MONOTONIC,
-        Kind::Switch,
+        FlagKind::Switch,
         "PAYLOAD-MONOTONIC",
         "Records count from 0 on: each holds its number in digits.",
     )),
@@ -86,53 +86,53 @@ static FLAGS: &[Flag] = &[
         NEWLINE,
         flag(
             PAYLOAD_DELIMITER,
-            Kind::Text,
+            FlagKind::Text,
             "PAYLOAD-DELIMITER",
             "What separates the pieces of --payload-file, a regular expression of one text.",
         ),
     ),
     needed(flag(
         THROUGHPUT,
-        Kind::Double,
+        FlagKind::Double,
         "THROUGHPUT",
         "Records per second at most, or -1: as fast as the client's buffer takes them.",
     )),
     flag(
         PRODUCER_PROPS,
-        Kind::List,
+        FlagKind::List,
         PROPERTY,
         "(DEPRECATED) The same as --command-property, by its former name.",
     ),
     flag(
         COMMAND_PROPERTY,
-        Kind::List,
+        FlagKind::List,
         PROPERTY,
         "Properties of the producer; they win over those of the file. Example: --command-property linger.ms=10 \
          batch.size=32768",
     ),
     flag(
         PRODUCER_CONFIG,
-        Kind::Text,
+        FlagKind::Text,
         "CONFIG-FILE",
         "(DEPRECATED) The same as --command-config, by its former name.",
     ),
-    flag(COMMAND_CONFIG, Kind::Text, "CONFIG-FILE", "A file with properties of the producer."),
-    flag(PRINT_METRICS, Kind::Switch, "PRINT-METRICS", "Print the client's metrics at the end."),
+    flag(COMMAND_CONFIG, FlagKind::Text, "CONFIG-FILE", "A file with properties of the producer."),
+    flag(PRINT_METRICS, FlagKind::Switch, "PRINT-METRICS", "Print the client's metrics at the end."),
     flag(
         TRANSACTIONAL_ID,
-        Kind::Text,
+        FlagKind::Text,
         "TRANSACTIONAL-ID",
         "Send in transactions. The id itself is made of the run here.",
     ),
     flag(
         TRANSACTION_MS,
-        Kind::Long,
+        FlagKind::Long,
         "TRANSACTION-DURATION",
         "Send in transactions, each committed when it is so old; 3000 where only an id is given.",
     ),
     flag(
         WARMUP_RECORDS,
-        Kind::Long,
+        FlagKind::Long,
         "WARMUP-RECORDS",
         "The first records, which are left out of a second total: that of the steady state.",
     ),
@@ -140,7 +140,7 @@ static FLAGS: &[Flag] = &[
         "5000",
         flag(
             REPORTING_INTERVAL,
-            Kind::Long,
+            FlagKind::Long,
             "INTERVAL-MS",
             "Time between lines of progress; whole seconds here.",
         ),
@@ -149,7 +149,7 @@ static FLAGS: &[Flag] = &[
         "native",
         flag(
             DRIVER,
-            Kind::Text,
+            FlagKind::Text,
             "CLIENT",
             "What carries the load: native is kdyno's own client, java is Kafka's, of the newest release, \
              java:VERSION, java:DIR (an unpacked Kafka, or a checkout in which it was built) or java:FILE.jar.",
@@ -157,7 +157,7 @@ static FLAGS: &[Flag] = &[
     )),
     own(flag(
         FAIL_IF,
-        Kind::List,
+        FlagKind::List,
         "EXPRESSION",
         "Ends with exit code 3 if one of these is true of the figures of this run, e.g. 'writers.response.p99 > 50ms'.",
     )),
@@ -165,7 +165,7 @@ static FLAGS: &[Flag] = &[
 
 /// What records hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum RecordContent {
     /// So many random capital letters.
     Letters(u32),
     /// One of the pieces of this file.
@@ -176,13 +176,13 @@ pub enum Value {
 
 /// What was requested.
 #[derive(Clone, PartialEq)]
-pub struct Options {
+pub struct ProducerOptions {
     /// The topic.
     pub topic: String,
     /// Records to send, at least 1.
     pub records: u64,
     /// What they hold.
-    pub value: Value,
+    pub value: RecordContent,
     /// Between the pieces of a file, as typed.
     pub delimiter: String,
     /// Records per second at most; none: as fast as it goes.
@@ -206,7 +206,7 @@ pub struct Options {
     /// Time between lines of progress, ms.
     pub interval_ms: u64,
     /// Which client carries the load.
-    pub driver: Driver,
+    pub driver: DriverChoice,
     /// What makes the run fail, if it is true of its figures.
     pub fail_if: Vec<String>,
     /// Flags with another name now, and that one.
@@ -215,7 +215,7 @@ pub struct Options {
 
 /// Why nothing is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum StartRefusal {
     /// Help was requested, or nothing was: a text for standard output, and what the tool exits with.
     Help {
         /// The help.
@@ -241,22 +241,22 @@ pub fn help() -> String {
 ///
 /// # Errors
 /// What the tool would refuse, and a throughput of 0, with which it would never end.
-pub fn read(args: &[String]) -> Result<Options, Refusal> {
+pub fn read(args: &[String]) -> Result<ProducerOptions, StartRefusal> {
     let given = match argparse::read(FLAGS, args) {
-        Ok(Typed::Help) => return Err(Refusal::Help { text: help(), exit: 1 }),
-        Err(_) if args.is_empty() => return Err(Refusal::Help { text: help(), exit: 0 }),
-        Err(wrong) => return Err(Refusal::Wrong(argparse::error_text(FLAGS, &wrong))),
-        Ok(Typed::Given(given)) => Given(given),
+        Ok(TypedFlags::Help) => return Err(StartRefusal::Help { text: help(), exit: 1 }),
+        Err(_) if args.is_empty() => return Err(StartRefusal::Help { text: help(), exit: 0 }),
+        Err(wrong) => return Err(StartRefusal::Wrong(argparse::error_text(FLAGS, &wrong))),
+        Ok(TypedFlags::Given(given)) => FlagValues(given),
     };
-    let wrong = |message: String| Refusal::Wrong(argparse::error_text(FLAGS, &Wrong::from(message)));
+    let wrong = |message: String| StartRefusal::Wrong(argparse::error_text(FLAGS, &Wrong::from(message)));
     given.refused().map_err(wrong)?;
     given.options()
 }
 
 /// What was given, by the places of [`FLAGS`].
-struct Given(Vec<Option<Vec<String>>>);
+struct FlagValues(Vec<Option<Vec<String>>>);
 
-impl Given {
+impl FlagValues {
     fn all(&self, name: &str) -> Option<&[String]> {
         let place = FLAGS.iter().position(|flag| flag.name == name)?;
         self.0.get(place)?.as_deref()
@@ -304,33 +304,33 @@ impl Given {
         }
     }
 
-    fn options(&self) -> Result<Options, Refusal> {
+    fn options(&self) -> Result<ProducerOptions, StartRefusal> {
         let text = |name: &str| self.one(name).map(str::to_owned);
         let count = |name: &str| self.number(name).and_then(|number| u64::try_from(number).ok());
         let value = match (count(RECORD_SIZE), text(PAYLOAD_FILE)) {
-            (Some(bytes), _) => Value::Letters(u32::try_from(bytes).unwrap_or(u32::MAX)),
-            (None, Some(file)) => Value::File(file),
-            (None, None) => Value::Number,
+            (Some(bytes), _) => RecordContent::Letters(u32::try_from(bytes).unwrap_or(u32::MAX)),
+            (None, Some(file)) => RecordContent::File(file),
+            (None, None) => RecordContent::Number,
         };
         let throughput = self.one(THROUGHPUT).and_then(double).unwrap_or(-1.0);
         if throughput == 0.0 || throughput.is_nan() {
             let why = "--throughput 0 would never end: Kafka's tool sends a record and then waits for ever; -1 is without \
                        limit";
-            return Err(Refusal::Failed(why.to_owned()));
+            return Err(StartRefusal::Failed(why.to_owned()));
         }
         let properties_flag =
             if self.all(PRODUCER_PROPS).is_some() { PRODUCER_PROPS } else { COMMAND_PROPERTY };
         let pieces = self.all(properties_flag).unwrap_or_default().iter().map(|typed| name_and_value(typed));
-        let driver = self.one(DRIVER).map(Driver::parse).transpose();
+        let driver = self.one(DRIVER).map(DriverChoice::parse).transpose();
         let renamed = [(PRODUCER_PROPS, COMMAND_PROPERTY), (PRODUCER_CONFIG, COMMAND_CONFIG)];
-        Ok(Options {
+        Ok(ProducerOptions {
             topic: text(TOPIC).unwrap_or_default(),
             records: count(NUM_RECORDS).unwrap_or_default(),
             value,
             delimiter: text(PAYLOAD_DELIMITER).unwrap_or_else(|| NEWLINE.to_owned()),
             throughput: (0.0..=THROUGHPUT_MAX).contains(&throughput).then_some(throughput),
             bootstrap: text(BOOTSTRAP),
-            properties: pieces.collect::<Result<_, _>>().map_err(Refusal::Failed)?,
+            properties: pieces.collect::<Result<_, _>>().map_err(StartRefusal::Failed)?,
             properties_flag,
             config: text(COMMAND_CONFIG).or_else(|| text(PRODUCER_CONFIG)),
             print_metrics: self.all(PRINT_METRICS).is_some(),
@@ -338,14 +338,14 @@ impl Given {
             transaction_ms: count(TRANSACTION_MS),
             warmup_records: count(WARMUP_RECORDS).unwrap_or_default(),
             interval_ms: count(REPORTING_INTERVAL).unwrap_or(INTERVAL_MS_USUAL),
-            driver: driver.map_err(Refusal::Failed)?.unwrap_or_default(),
+            driver: driver.map_err(StartRefusal::Failed)?.unwrap_or_default(),
             fail_if: self.all(FAIL_IF).unwrap_or_default().to_vec(),
             deprecated: renamed.into_iter().filter(|(before, _)| self.all(before).is_some()).collect(),
         })
     }
 }
 
-impl Options {
+impl ProducerOptions {
     /// Length of transactions, ms, where there are some; `has_id`: a property names an id.
     pub fn transactions_ms(&self, has_id: bool) -> Option<u64> {
         let is_asked_for = has_id || self.transactional_id.is_some();
@@ -369,12 +369,12 @@ impl Options {
         add(TOPIC, redacted(true));
         add(NUM_RECORDS, Some(self.records.to_string()));
         match &self.value {
-            Value::Letters(bytes) => add(RECORD_SIZE, Some(bytes.to_string())),
-            Value::File(file) => {
+            RecordContent::Letters(bytes) => add(RECORD_SIZE, Some(bytes.to_string())),
+            RecordContent::File(file) => {
                 add(PAYLOAD_FILE, Some(file.clone()));
                 add(PAYLOAD_DELIMITER, Some(self.delimiter.clone()));
             }
-            Value::Number => add(PAYLOAD_MONOTONIC, switch(true)),
+            RecordContent::Number => add(PAYLOAD_MONOTONIC, switch(true)),
         }
         add(THROUGHPUT, Some(self.throughput.unwrap_or(-1.0).to_string()));
         add(COMMAND_CONFIG, self.config.clone());
@@ -383,7 +383,7 @@ impl Options {
         add(TRANSACTION_MS, self.transaction_ms.map(|ms| ms.to_string()));
         add(WARMUP_RECORDS, (self.warmup_records > 0).then(|| self.warmup_records.to_string()));
         add(REPORTING_INTERVAL, Some(self.interval_ms.to_string()));
-        add(DRIVER, (self.driver != Driver::Native).then(|| self.driver.to_string()));
+        add(DRIVER, (self.driver != DriverChoice::Native).then(|| self.driver.to_string()));
         if !self.fail_if.is_empty() {
             add(FAIL_IF, switch(true));
             self.fail_if.iter().for_each(|expression| add(expression, switch(true)));

@@ -6,18 +6,18 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-fn read_line(line: &str) -> Result<Options, Refusal> {
+fn read_line(line: &str) -> Result<ProducerOptions, StartRefusal> {
     read(&words(line))
 }
 
-fn options(line: &str) -> Options {
+fn options(line: &str) -> ProducerOptions {
     read_line(line).map_err(|refusal| format!("{line}: {refusal:?}")).expect("options")
 }
 
 /// The last line of the message, without line breaks of its own.
 fn refused(line: &str) -> String {
     match read_line(line).map(|_| ()).expect_err(line) {
-        Refusal::Wrong(text) => {
+        StartRefusal::Wrong(text) => {
             assert!(text.starts_with("usage: kafka-producer-perf-test\n       [-h] "), "{text}");
             let (_, error) = text.split_once("kafka-producer-perf-test: error: ").expect("an error");
             let (error, meant) = error.split_once("\n\n").unwrap_or((error, ""));
@@ -27,8 +27,8 @@ fn refused(line: &str) -> String {
                 meant.replace('\n', " ").replace('\t', "").trim_end()
             )
         }
-        Refusal::Failed(text) => text,
-        Refusal::Help { .. } => panic!("{line}: help"),
+        StartRefusal::Failed(text) => text,
+        StartRefusal::Help { .. } => panic!("{line}: help"),
     }
 }
 
@@ -57,7 +57,7 @@ fn the_lines_of_reports_are_read() {
     );
     assert_eq!(
         (huawei.records, huawei.value, huawei.throughput),
-        (8_000_000, Value::Letters(1024), Some(102_400.0))
+        (8_000_000, RecordContent::Letters(1024), Some(102_400.0))
     );
     assert_eq!(huawei.deprecated, [("--producer-props", "--command-property")]);
     assert_eq!((huawei.interval_ms, huawei.warmup_records, huawei.print_metrics), (5_000, 0, false));
@@ -69,7 +69,7 @@ fn the_lines_of_reports_are_read() {
     let intel = options(INTEL);
     assert_eq!(
         (intel.value.clone(), intel.delimiter.as_str()),
-        (Value::File("/data/words.txt".to_owned()), "\\|")
+        (RecordContent::File("/data/words.txt".to_owned()), "\\|")
     );
     assert_eq!((intel.warmup_records, intel.print_metrics), (3_000_000, true));
     assert_eq!((intel.bootstrap.as_deref(), intel.properties.len()), (Some("b1:9092"), 4));
@@ -98,11 +98,11 @@ fn flags_may_be_cut_short_hold_their_value_and_come_twice() {
 /// It is kdyno's own: nothing of the tool's usage has it, and no beginning of it means it.
 #[test]
 fn the_driver_has_to_be_typed_whole() {
-    assert_eq!(options(SHORT).driver, Driver::Native);
+    assert_eq!(options(SHORT).driver, DriverChoice::Native);
     for typed in ["--driver java:4.1.1", "--driver=java:4.1.1", "--command-property a=b --driver java:4.1.1"]
     {
         let read = options(&format!("{SHORT} {typed}"));
-        assert_eq!(read.driver, Driver::Java(Some("4.1.1".to_owned())), "{typed}");
+        assert_eq!(read.driver, DriverChoice::Java(Some("4.1.1".to_owned())), "{typed}");
         assert!(read.command_line().join(" ").contains("--driver java:4.1.1"));
     }
     assert!(!options(SHORT).command_line().contains(&DRIVER.to_owned()));
@@ -112,7 +112,7 @@ fn the_driver_has_to_be_typed_whole() {
     assert!(
         refused_with("--driver librdkafka").starts_with("--driver: `librdkafka` is none of native, java")
     );
-    let Err(Refusal::Wrong(text)) = read_line("--topic t") else { panic!("wrong") };
+    let Err(StartRefusal::Wrong(text)) = read_line("--topic t") else { panic!("wrong") };
     assert!(!text.contains(DRIVER), "{text}");
 }
 
@@ -188,7 +188,7 @@ fn what_is_wrong_is_told_in_the_tools_words() {
 #[test]
 fn help_is_for_who_asks_and_who_says_nothing() {
     let help_of = |line: &str| match read_line(line).map(|_| ()).expect_err("help") {
-        Refusal::Help { text, exit } => (text, exit),
+        StartRefusal::Help { text, exit } => (text, exit),
         other => panic!("{other:?}"),
     };
     let (text, exit) = help_of("");

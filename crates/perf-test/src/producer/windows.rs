@@ -1,12 +1,12 @@
 //! From what was acknowledged second by second to lines of progress.
 
-use super::lines::{Figures, STEADY_STATE, progress};
+use super::lines::{LineTotals, STEADY_STATE, progress};
 
 /// What was acknowledged in a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Second {
+pub struct WindowSecond {
     /// Records, their bytes and latencies; the time is that of the second.
-    pub acknowledged: Figures,
+    pub acknowledged: LineTotals,
     /// Records that the client accepted in it.
     pub accepted: u64,
 }
@@ -20,7 +20,7 @@ pub struct Windows {
     warmup_left: Option<u64>,
     has_told: bool,
     /// What has been acknowledged since the last line, and in how many seconds.
-    open: Figures,
+    open: LineTotals,
     seconds: u64,
 }
 
@@ -34,7 +34,7 @@ impl Windows {
             length: interval_ms.div_ceil(1_000).max(1),
             warmup_left: (warmup_records > 0).then_some(warmup_records),
             has_told: false,
-            open: Figures::default(),
+            open: LineTotals::default(),
             seconds: 0,
         }
     }
@@ -43,7 +43,7 @@ impl Windows {
     ///
     /// A window ends with the first second after its interval in which something was acknowledged. With the second in which
     /// the last record before the steady state was accepted a window ends without a line.
-    pub fn add(&mut self, second: &Second) -> Vec<String> {
+    pub fn add(&mut self, second: &WindowSecond) -> Vec<String> {
         let more = &second.acknowledged;
         self.seconds += 1;
         self.open.records += more.records;
@@ -68,7 +68,7 @@ impl Windows {
     }
 
     fn begin(&mut self) {
-        (self.open, self.seconds) = (Figures::default(), 0);
+        (self.open, self.seconds) = (LineTotals::default(), 0);
     }
 }
 
@@ -76,16 +76,16 @@ impl Windows {
 mod tests {
     use super::*;
 
-    fn second(records: u64, latency_ms: u64) -> Second {
+    fn second(records: u64, latency_ms: u64) -> WindowSecond {
         let latency_ns = latency_ms * 1_000_000;
-        let acknowledged = Figures {
+        let acknowledged = LineTotals {
             records,
             value_bytes: records << 10,
             elapsed_ns: 0,
             latency_sum_ns: u128::from(records * latency_ns),
             latency_ns_max: if records > 0 { latency_ns } else { 0 },
         };
-        Second { acknowledged, accepted: records }
+        WindowSecond { acknowledged, accepted: records }
     }
 
     fn lines(windows: &mut Windows, seconds: &[(u64, u64)]) -> Vec<String> {

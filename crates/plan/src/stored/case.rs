@@ -1,6 +1,6 @@
 //! Cases: what is started in them, what their clients know, how long they last.
 
-use super::refusal::{At, Passed};
+use super::refusal::{KeyPath, Passed};
 use super::{load, system};
 use crate::load::workers;
 use crate::phases::PHASE_NS_MAX;
@@ -11,11 +11,11 @@ use kdyno_model::secret::SecretRef;
 use kdyno_scenario::input::quoted;
 
 /// The cases of a plan, or of a side.
-pub(super) fn all(at: &At<'_>, cases: &[CasePlan]) -> Passed {
+pub(super) fn all(at: &KeyPath<'_>, cases: &[CasePlan]) -> Passed {
     (0..).zip(cases).try_for_each(|(number, case): (u32, _)| one(&at.key(&number.to_string()), case))
 }
 
-fn one(at: &At<'_>, case: &CasePlan) -> Passed {
+fn one(at: &KeyPath<'_>, case: &CasePlan) -> Passed {
     let CasePlan {
         label: _,
         // Printed; only commands and components get them.
@@ -44,12 +44,12 @@ fn one(at: &At<'_>, case: &CasePlan) -> Passed {
     secrets.try_for_each(|(name, reference)| secret(&at.key("secrets"), name, reference))
 }
 
-fn no_command(at: &At<'_>, item: &str, command: &CommandPlan) -> Passed {
+fn no_command(at: &KeyPath<'_>, item: &str, command: &CommandPlan) -> Passed {
     Err(at.refused(format!("runs a command: {item}: {}", quoted(&command.line()))))
 }
 
 /// What kdyno itself names and fetches, started as kdyno starts it, and nothing else.
-fn component(at: &At<'_>, of: &ComponentPlan) -> Passed {
+fn component(at: &KeyPath<'_>, of: &ComponentPlan) -> Passed {
     let ComponentPlan {
         name,
         // kdyno's own proxy is named by its release.
@@ -69,7 +69,7 @@ fn component(at: &At<'_>, of: &ComponentPlan) -> Passed {
     at.key("stop_within_ns").within(*stop_within_ns, 0..=COMPONENT_WAIT_NS_MAX)
 }
 
-fn secret(at: &At<'_>, name: &str, reference: &SecretRef) -> Passed {
+fn secret(at: &KeyPath<'_>, name: &str, reference: &SecretRef) -> Passed {
     let kind = match reference {
         SecretRef::Made => return Ok(()),
         SecretRef::Env(_) => "an environment variable",
@@ -79,7 +79,7 @@ fn secret(at: &At<'_>, name: &str, reference: &SecretRef) -> Passed {
     Err(at.refused(format!("takes secret {} from {kind}", quoted(name))))
 }
 
-fn lengths(at: &At<'_>, phases: &PhasesPlan) -> Passed {
+fn lengths(at: &KeyPath<'_>, phases: &PhasesPlan) -> Passed {
     let PhasesPlan { warmup_ns, warmup_auto, measure_ns, drain_ns } = phases;
     at.key("warmup_ns").within(*warmup_ns, 0..=PHASE_NS_MAX)?;
     if let Some(WarmupAuto { least_ns, records_min: _ }) = warmup_auto {

@@ -1,6 +1,6 @@
 //! Load items: their clients, how fast they are, what they are set to.
 
-use super::refusal::{At, Passed};
+use super::refusal::{KeyPath, Passed};
 use super::{records, settings, system};
 use crate::consume::{MULTIPLES_MAX, WORK_NS_MAX};
 use crate::group;
@@ -13,14 +13,14 @@ use kdyno_model::plan::{
     TransactionsPlan, VALUE_BYTES_MAX, WorkPlan,
 };
 use kdyno_model::version::Version;
-use kdyno_scenario::client::Side;
+use kdyno_scenario::client::ClientSide;
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::is_item_name;
 
 /// Largest time of a client's settings, ns: Java's largest number of ms.
 const SETTING_NS_MAX: u64 = i32::MAX as u64 * 1_000_000;
 
-pub(super) fn item(at: &At<'_>, name: &str, of: &LoadPlan, case: &CasePlan) -> Passed {
+pub(super) fn item(at: &KeyPath<'_>, name: &str, of: &LoadPlan, case: &CasePlan) -> Passed {
     let LoadPlan { topic, clients, zone, span, driver, role } = of;
     at.named(name, is_item_name(name), "the name of a load item")?;
     at.key("topic").named(topic, case.topics.contains_key(topic), "a topic of its load")?;
@@ -34,8 +34,8 @@ pub(super) fn item(at: &At<'_>, name: &str, of: &LoadPlan, case: &CasePlan) -> P
         at.key(key).may_be_within(*ns, 0..=PHASE_NS_MAX)?;
     }
     let side = match role {
-        Role::Produce(_) | Role::EndToEnd(_) => Side::Produce,
-        Role::Consume(_) => Side::Consume,
+        Role::Produce(_) | Role::EndToEnd(_) => ClientSide::Produce,
+        Role::Consume(_) => ClientSide::Consume,
     };
     carried(&at.key("driver"), driver, side)?;
     match role {
@@ -48,7 +48,7 @@ pub(super) fn item(at: &At<'_>, name: &str, of: &LoadPlan, case: &CasePlan) -> P
     }
 }
 
-fn carried(at: &At<'_>, driver: &Driver, side: Side) -> Passed {
+fn carried(at: &KeyPath<'_>, driver: &Driver, side: ClientSide) -> Passed {
     let JavaDriver { client, jvm, properties } = match driver {
         Driver::Native => return Ok(()),
         Driver::Java(java) => java,
@@ -66,7 +66,7 @@ fn carried(at: &At<'_>, driver: &Driver, side: Side) -> Passed {
     settings::of_java(&at.key("properties"), side, properties)
 }
 
-fn produce(at: &At<'_>, of: &ProducePlan, case: &CasePlan) -> Passed {
+fn produce(at: &KeyPath<'_>, of: &ProducePlan, case: &CasePlan) -> Passed {
     let ProducePlan {
         rate,
         value_bytes,
@@ -96,7 +96,7 @@ fn produce(at: &At<'_>, of: &ProducePlan, case: &CasePlan) -> Passed {
     producer(&at.key("client"), client)
 }
 
-fn rated(at: &At<'_>, rate: &Rate) -> Passed {
+fn rated(at: &KeyPath<'_>, rate: &Rate) -> Passed {
     let pieces = match rate {
         Rate::Max { fill: _ } => return Ok(()),
         Rate::Open { pieces, arrivals: _ } => pieces,
@@ -110,7 +110,7 @@ fn rated(at: &At<'_>, rate: &Rate) -> Passed {
 }
 
 /// Most of its fields are settings that have names and rules of Kafka's.
-fn producer(at: &At<'_>, of: &ProducerSettings) -> Passed {
+fn producer(at: &KeyPath<'_>, of: &ProducerSettings) -> Passed {
     let ProducerSettings {
         defaults,
         acks: _,
@@ -139,12 +139,12 @@ fn producer(at: &At<'_>, of: &ProducerSettings) -> Passed {
         Version::of_client(defaults).is_ok(),
         "a version of Kafka's clients",
     )?;
-    settings::of_client(at, Side::Produce, &of.named())?;
+    settings::of_client(at, ClientSide::Produce, &of.named())?;
     at.key("batch_bytes").within(u64::from(*batch_bytes), 1..=*buffer_bytes)?;
     at.key("transaction_timeout_ns").within(*transaction_timeout_ns, 0..=SETTING_NS_MAX)
 }
 
-fn consume(at: &At<'_>, of: &ConsumePlan) -> Passed {
+fn consume(at: &KeyPath<'_>, of: &ConsumePlan) -> Passed {
     let ConsumePlan {
         from: _,
         fetch_bytes_max: _,
@@ -162,7 +162,7 @@ fn consume(at: &At<'_>, of: &ConsumePlan) -> Passed {
         records_max: _,
         idle_ns,
     } = of;
-    settings::of_client(at, Side::Consume, &of.named())?;
+    settings::of_client(at, ClientSide::Consume, &of.named())?;
     at.key("rack").named(rack, rack.is_empty() || settings::is_word(rack), "a rack")?;
     at.key("poll_records_max").within(*poll_records_max, 1..=i32::MAX as u32)?;
     at.key("idle_ns").may_be_within(*idle_ns, 0..=PHASE_NS_MAX)?;
@@ -170,7 +170,7 @@ fn consume(at: &At<'_>, of: &ConsumePlan) -> Passed {
     group.as_ref().map_or(Ok(()), |of| member(&at.key("group"), of))
 }
 
-fn works(at: &At<'_>, of: &WorkPlan) -> Passed {
+fn works(at: &KeyPath<'_>, of: &WorkPlan) -> Passed {
     match of {
         WorkPlan::Constant { ns } | WorkPlan::Exponential { mean_ns: ns } => at.within(*ns, 1..=WORK_NS_MAX),
         WorkPlan::Zipf { least_ns, most_ns, exponent } => {
@@ -183,7 +183,7 @@ fn works(at: &At<'_>, of: &WorkPlan) -> Passed {
 }
 
 /// Times are looked at under their names.
-fn member(at: &At<'_>, of: &GroupPlan) -> Passed {
+fn member(at: &KeyPath<'_>, of: &GroupPlan) -> Passed {
     let GroupPlan { name, id, protocol, instance_id, poll_interval_max_ns: _, auto_commit_ns: _ } = of;
     at.named(name, group::is_name(name), "the name of a group")?;
     if let Some(id) = id {

@@ -24,7 +24,7 @@ use kdyno_model::plan::{
     Vary,
 };
 use kdyno_scenario::is_id;
-use refusal::{At, Passed};
+use refusal::{KeyPath, Passed};
 
 /// Most processes that `--probe` may name.
 const PROBED_MAX: usize = 16;
@@ -63,12 +63,12 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     } = plan;
     id(scenario)?;
     // Names that the host's processes are looked through for.
-    At::top("probe").within(probe.len(), 0..=PROBED_MAX)?;
-    let at = At::top("cases");
+    KeyPath::top("probe").within(probe.len(), 0..=PROBED_MAX)?;
+    let at = KeyPath::top("cases");
     at.within(cases.len(), 1..=CASES_MAX)?;
     case::all(&at, cases)?;
     if let Some(Conditioning { least_ns, most_ns }) = conditioning {
-        let at = At::top("conditioning");
+        let at = KeyPath::top("conditioning");
         at.key("most_ns").within(*most_ns, 0..=PHASE_NS_MAX)?;
         at.key("least_ns").within(*least_ns, 0..=*most_ns)?;
     }
@@ -92,16 +92,16 @@ pub fn check_trusted(plan: &Plan) -> Result<(), PlanError> {
 }
 
 fn id(scenario: &str) -> Passed {
-    let passed = At::top("scenario").named(scenario, is_id(scenario), "the id of a scenario");
+    let passed = KeyPath::top("scenario").named(scenario, is_id(scenario), "the id of a scenario");
     passed.map_err(|error| error.hint("run the scenario again"))
 }
 
-fn number(at: &At<'_>, case: u32, cases: usize) -> Passed {
+fn number(at: &KeyPath<'_>, case: u32, cases: usize) -> Passed {
     at.holds((case as usize) < cases, "names a case that it does not have")
 }
 
 fn listed(list: &[ListedTrial], cases: usize) -> Passed {
-    let at = At::top("strategy.list");
+    let at = KeyPath::top("strategy.list");
     at.within(list.len() as u64, 0..=TRIALS_MAX)?;
     list.iter().try_for_each(|ListedTrial { case, repeat }| {
         number(&at, *case, cases)?;
@@ -122,8 +122,8 @@ fn comparison(of: &ComparePlan, cases: usize) -> Passed {
         changes: _,
         further,
     } = of;
-    let at = At::top("strategy.compare");
-    let side = |at: &At<'_>, side: &[_]| {
+    let at = KeyPath::top("strategy.compare");
+    let side = |at: &KeyPath<'_>, side: &[_]| {
         at.holds(side.len() == cases, "has sides with different numbers of cases")?;
         case::all(at, side)
     };
@@ -157,7 +157,7 @@ fn search(of: &FindPlan) -> Passed {
         confirm_trials,
         trials_max,
     } = of;
-    let at = At::top("strategy.find");
+    let at = KeyPath::top("strategy.find");
     let rates = [("from_per_s", *from_per_s), ("to_per_s", *to_per_s)];
     let each = match vary {
         Vary::Rate => None,
@@ -182,7 +182,7 @@ fn claim(of: &Claim, cases: usize) -> Passed {
 fn expression(of: &ClaimExpr, cases: usize) -> Passed {
     match of {
         ClaimExpr::Number(_) => Ok(()),
-        ClaimExpr::Metric { of: _, case } => number(&At::top("claims"), *case, cases),
+        ClaimExpr::Metric { of: _, case } => number(&KeyPath::top("claims"), *case, cases),
         ClaimExpr::Sum(left, right)
         | ClaimExpr::Difference(left, right)
         | ClaimExpr::Product(left, right)
@@ -195,5 +195,5 @@ fn expression(of: &ClaimExpr, cases: usize) -> Passed {
 
 fn contrast(of: &Contrast, cases: usize) -> Passed {
     let Contrast { name: _, from, to, of: _ } = of;
-    [from, to].into_iter().try_for_each(|case| number(&At::top("contrasts"), *case, cases))
+    [from, to].into_iter().try_for_each(|case| number(&KeyPath::top("contrasts"), *case, cases))
 }

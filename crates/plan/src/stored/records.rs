@@ -1,6 +1,6 @@
 //! What records are made of.
 
-use super::refusal::{At, Passed};
+use super::refusal::{KeyPath, Passed};
 use crate::records::{DELIMITER_BYTES_MAX, EXPONENT_MAX, RATIO_MAX};
 use kdyno_model::plan::{
     AvroPlan, CasePlan, GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, HEADER_BYTES_MAX, HEADERS_MAX,
@@ -11,7 +11,7 @@ use kdyno_scenario::input::quoted;
 /// Largest standard deviation of a lognormal size: beyond it all sizes are 0 or cut off.
 const SIGMA_MAX: f64 = 100.0;
 
-pub(super) fn records(at: &At<'_>, of: &RecordPlan, case: &CasePlan) -> Passed {
+pub(super) fn records(at: &KeyPath<'_>, of: &RecordPlan, case: &CasePlan) -> Passed {
     let RecordPlan { key, values, compressible, tombstone_share, headers, partition } = of;
     key.as_ref().map_or(Ok(()), |of| keys(&at.key("key"), of))?;
     sizes(&at.key("values"), values, case)?;
@@ -25,7 +25,7 @@ pub(super) fn records(at: &At<'_>, of: &RecordPlan, case: &CasePlan) -> Passed {
     at.key("partition").may_be_within(*partition, 0..=i32::MAX as u32)
 }
 
-fn keys(at: &At<'_>, of: &KeyPlan) -> Passed {
+fn keys(at: &KeyPath<'_>, of: &KeyPlan) -> Passed {
     match of {
         KeyPlan::Numbered { law, of, bytes } => {
             at.key("of").within(*of, 1..=u32::MAX)?;
@@ -42,7 +42,7 @@ fn keys(at: &At<'_>, of: &KeyPlan) -> Passed {
     }
 }
 
-fn sizes(at: &At<'_>, of: &ValuesPlan, case: &CasePlan) -> Passed {
+fn sizes(at: &KeyPath<'_>, of: &ValuesPlan, case: &CasePlan) -> Passed {
     match of {
         ValuesPlan::Fixed | ValuesPlan::Numbered => Ok(()),
         ValuesPlan::Uniform { bytes_min, bytes_max } => {
@@ -66,12 +66,12 @@ fn sizes(at: &At<'_>, of: &ValuesPlan, case: &CasePlan) -> Passed {
     }
 }
 
-fn of_file(at: &At<'_>, path: &str) -> crate::PlanError {
+fn of_file(at: &KeyPath<'_>, path: &str) -> crate::PlanError {
     at.refused(format!("sends what the file {} holds", quoted(path)))
 }
 
 /// Only what is part of the program: it is looked up by name there.
-fn given(at: &At<'_>, of: &GivenFile, bytes_max: u32) -> Passed {
+fn given(at: &KeyPath<'_>, of: &GivenFile, bytes_max: u32) -> Passed {
     let GivenFile { path, delimiter, crc: _, pieces, piece_bytes_max } = of;
     if !of.is_bundled() {
         return Err(of_file(at, path));

@@ -13,12 +13,12 @@ const HINT: &str =
 pub(super) type Passed = Result<(), PlanError>;
 
 /// A key of a stored plan with those above it: `cases.0.system.brokers`.
-pub(super) struct At<'a> {
-    up: Option<&'a At<'a>>,
+pub(super) struct KeyPath<'a> {
+    up: Option<&'a KeyPath<'a>>,
     name: &'a str,
 }
 
-impl<'a> At<'a> {
+impl<'a> KeyPath<'a> {
     pub(super) fn top(name: &'a str) -> Self {
         Self { up: None, name }
     }
@@ -62,7 +62,7 @@ impl<'a> At<'a> {
     }
 }
 
-impl fmt::Display for At<'_> {
+impl fmt::Display for KeyPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(up) = self.up {
             write!(f, "{up}.")?;

@@ -1,17 +1,17 @@
 //! Settings by Kafka's names, and options of a JVM. Some of either name classes, files and commands, so what is allowed is
 //! listed: by name, or by a form in which a value can be nothing but a number or a switch.
 
-use super::refusal::{At, Passed};
+use super::refusal::{KeyPath, Passed};
 use crate::driver::{JVM_OPTIONS_MAX, SIZES};
 use crate::kafka::{Owner, is_name, written_by_kdyno};
 use kdyno_model::plan::{GroupAssignor, java_size};
 use kdyno_model::stacks;
 use kdyno_scenario::client::{
-    FoundJava, JavaType, Setting, SettingKind, Side, find_java, kafka_number, level, number,
+    ClientSide, FoundJava, JavaType, SettingKind, SupportedSetting, find_java, kafka_number, level, number,
 };
-use kdyno_scenario::input::{Place, quoted};
+use kdyno_scenario::input::{TextPosition, quoted};
 use kdyno_scenario::units::Dimension;
-use kdyno_scenario::yaml::Typed;
+use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
 /// Longest word.
@@ -71,7 +71,7 @@ fn is_number_or_switch(text: &str) -> bool {
 }
 
 /// Settings of brokers or of topics.
-pub(super) fn of_kafka(at: &At<'_>, config: &BTreeMap<String, String>, owner: Owner) -> Passed {
+pub(super) fn of_kafka(at: &KeyPath<'_>, config: &BTreeMap<String, String>, owner: Owner) -> Passed {
     config.iter().try_for_each(|(name, value)| {
         let is_allowed = is_number_or_switch(value)
             || OF_WORDS.contains(&name.as_str()) && is_word(value)
@@ -82,7 +82,7 @@ pub(super) fn of_kafka(at: &At<'_>, config: &BTreeMap<String, String>, owner: Ow
 }
 
 /// Options of a JVM.
-pub(super) fn jvm(at: &At<'_>, options: &[String]) -> Passed {
+pub(super) fn jvm(at: &KeyPath<'_>, options: &[String]) -> Passed {
     at.within(options.len(), 0..=JVM_OPTIONS_MAX)?;
     let refused = |option: &&String| !is_jvm_option(option);
     options
@@ -108,7 +108,7 @@ fn is_jvm_option(option: &str) -> bool {
 
 /// Settings of a client of kdyno's own under Kafka's names, against the tables that scenarios are read by. Texts are
 /// looked at where they are by themselves.
-pub(super) fn of_client(at: &At<'_>, side: Side, named: &[(&'static str, String)]) -> Passed {
+pub(super) fn of_client(at: &KeyPath<'_>, side: ClientSide, named: &[(&'static str, String)]) -> Passed {
     named.iter().try_for_each(|(name, value)| {
         let setting = side.settings().iter().find(|setting| setting.name == *name);
         let fits = setting.is_some_and(|of| of.kind == SettingKind::Text || is_value(of, value));
@@ -117,9 +117,9 @@ pub(super) fn of_client(at: &At<'_>, side: Side, named: &[(&'static str, String)
 }
 
 /// Settings that are passed on to a Java client.
-pub(super) fn of_java(at: &At<'_>, side: Side, properties: &BTreeMap<String, String>) -> Passed {
+pub(super) fn of_java(at: &KeyPath<'_>, side: ClientSide, properties: &BTreeMap<String, String>) -> Passed {
     properties.iter().try_for_each(|(name, value)| {
-        let is_allowed = match find_java(side, &Typed::assumed(name, Place::default())) {
+        let is_allowed = match find_java(side, &Scalar::assumed(name, TextPosition::default())) {
             Ok(FoundJava::ActedOn(of)) => is_java_value(of, value),
             Ok(FoundJava::Known(row)) => match row.kind {
                 JavaType::List | JavaType::Class | JavaType::Password => false,
@@ -136,7 +136,7 @@ pub(super) fn of_java(at: &At<'_>, side: Side, properties: &BTreeMap<String, Str
 }
 
 /// Whether a scenario may give kdyno's own client this value.
-fn is_value(of: &Setting, value: &str) -> bool {
+fn is_value(of: &SupportedSetting, value: &str) -> bool {
     match of.kind {
         SettingKind::Bytes | SettingKind::Ms | SettingKind::Count => number(of, value).is_ok(),
         SettingKind::Level(levels) => level(levels, value).is_ok(),
@@ -146,7 +146,7 @@ fn is_value(of: &Setting, value: &str) -> bool {
 }
 
 /// Numbers of Java's may lie outside of what kdyno's own client takes, and of classes it has its own.
-fn is_java_value(of: &Setting, value: &str) -> bool {
+fn is_java_value(of: &SupportedSetting, value: &str) -> bool {
     match of.kind {
         SettingKind::Bytes => {
             kafka_number(value, Dimension::Bytes, 1.0).is_ok() || is_number_or_switch(value)

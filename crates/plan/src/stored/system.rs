@@ -1,6 +1,6 @@
 //! The system under test and its topics.
 
-use super::refusal::{At, Passed};
+use super::refusal::{KeyPath, Passed};
 use super::settings;
 use crate::kafka::Owner;
 use crate::null_broker::VALUE_BYTES_MAX;
@@ -17,7 +17,7 @@ use kdyno_scenario::input::quoted;
 use kdyno_scenario::is_topic_name;
 use std::path::Path;
 
-pub(super) fn system(at: &At<'_>, system: &SystemPlan) -> Passed {
+pub(super) fn system(at: &KeyPath<'_>, system: &SystemPlan) -> Passed {
     match system {
         SystemPlan::Local(of) => cluster(at, of),
         SystemPlan::NullBroker(NullBrokerPlan { tls, fetch_value_bytes, is_second: _ }) => {
@@ -30,7 +30,7 @@ pub(super) fn system(at: &At<'_>, system: &SystemPlan) -> Passed {
     }
 }
 
-fn cluster(at: &At<'_>, of: &ClusterPlan) -> Passed {
+fn cluster(at: &KeyPath<'_>, of: &ClusterPlan) -> Passed {
     let ClusterPlan {
         kafka,
         mode,
@@ -83,7 +83,7 @@ pub(super) fn is_release(text: &str) -> bool {
     Version::parse(text).is_ok_and(|version| version.text == text && !text.contains('-'))
 }
 
-fn release(at: &At<'_>, of: &KafkaSource) -> Passed {
+fn release(at: &KeyPath<'_>, of: &KafkaSource) -> Passed {
     match of {
         KafkaSource::Release(text) => at.named(text, is_release(text), "a release of Kafka"),
         KafkaSource::Home(dir) => Err(at.refused(format!("starts what the folder {} holds", shown(dir)))),
@@ -91,14 +91,14 @@ fn release(at: &At<'_>, of: &KafkaSource) -> Passed {
     }
 }
 
-fn listen(at: &At<'_>, of: &Listeners) -> Passed {
+fn listen(at: &KeyPath<'_>, of: &Listeners) -> Passed {
     let Listeners { clients, internal: _, authorizer: _ } = of;
     let ClientListener { protocol: _, mechanism: _, tls, client_certificates: _ } = clients;
     at.key("tls").within(tls.len(), 0..=TlsVersion::ALL.len())?;
     of.check().map_err(|why| at.refused(format!("has listeners that cannot be: {why}")))
 }
 
-fn zoned(at: &At<'_>, of: &ZonesPlan, of_cluster: u32) -> Passed {
+fn zoned(at: &KeyPath<'_>, of: &ZonesPlan, of_cluster: u32) -> Passed {
     let ZonesPlan { brokers, clients, link, between_brokers: _ } = of;
     let names = brokers.iter().chain(clients);
     names.into_iter().try_for_each(|name| at.named(name, zones::is_name(name), "the name of a zone"))?;
@@ -110,7 +110,7 @@ fn zoned(at: &At<'_>, of: &ZonesPlan, of_cluster: u32) -> Passed {
     at.key("bytes_per_s").may_be_within(*bytes_per_s, BYTES_PER_S_MIN..=BYTES_PER_S_MAX)
 }
 
-pub(super) fn topic(at: &At<'_>, name: &str, of: &TopicPlan) -> Passed {
+pub(super) fn topic(at: &KeyPath<'_>, name: &str, of: &TopicPlan) -> Passed {
     let TopicPlan { partitions, replicas, config } = of;
     at.named(name, is_topic_name(name), "the name of a topic")?;
     let at = at.key(name);

@@ -6,8 +6,8 @@
 //! of them are clear the case is done, of what differs also whether it matters; units of evidence that were lost are
 //! replaced, up to a bound.
 
-use super::trials::{Ground, Next, Pace, Upcoming, conditioning, next_id, trial_seed};
-use kdyno_analysis::comparison::{Progress, progress, verdicts};
+use super::trials::{ConditioningPace, Ground, Next, Upcoming, conditioning, next_id, trial_seed};
+use kdyno_analysis::comparison::{ComparisonProgress, progress, verdicts};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says};
@@ -57,7 +57,7 @@ pub(crate) fn up_to<'a>(
                 sides.push(b);
             }
             let is_duet = settings.design == PairDesign::Duet;
-            let pace = Pace::of(settings.design);
+            let pace = ConditioningPace::of(settings.design);
             let conditioned =
                 sides.into_iter().filter_map(move |side| ground.conditioning(side, start, pace));
             let conditioned = conditioned
@@ -99,7 +99,7 @@ struct Ran<'a> {
 
 impl<'a> Comparing<'a> {
     /// Whether the last look was reached, or one at which everything was clear, or too much was lost.
-    fn is_over(&self, trials: &[AnalysedTrial<'_>], progress: &Progress) -> bool {
+    fn is_over(&self, trials: &[AnalysedTrial<'_>], progress: &ComparisonProgress) -> bool {
         if progress.is_exhausted || self.half_pair().is_some() {
             return progress.is_exhausted;
         }

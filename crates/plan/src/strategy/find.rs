@@ -3,12 +3,14 @@
 //! `kdyno_analysis::search` decides which load comes next; here it becomes a trial: the item's rate or number of
 //! clients, the lengths of the phases, the workers' shares.
 
-use super::trials::{Ground, Next, Pace, Upcoming, conditioning, next_id, trial_seed};
+use super::trials::{ConditioningPace, Ground, Next, Upcoming, conditioning, next_id, trial_seed};
 use crate::choices::PlanError;
 use crate::load::{CLIENTS_MAX, workers};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settle_ns;
-use kdyno_analysis::search::{PointSoFar, RAMP_FACTOR, Settings, Step, judge, next_step, settings};
+use kdyno_analysis::search::{
+    PointSoFar, RAMP_FACTOR, SearchSettings, SearchStep, judge, next_step, settings,
+};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{Arrivals, CasePlan, FindPlan, PhasesPlan, Plan, Rate, RatePiece, Role, Vary};
 use kdyno_model::trial::{SearchStage, Trial, TrialReason};
@@ -27,7 +29,7 @@ pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], sess
         let said = outcomes.iter().filter(|outcome| outcome.trial.case == index);
         let points: Vec<PointSoFar> =
             said.filter_map(|outcome| Some(judge(find, AnalysedTrial::of(outcome))?.point)).collect();
-        let Step::Trial { stage, load_per_s } = next_step(&settings, &points) else { continue };
+        let SearchStep::Trial { stage, load_per_s } = next_step(&settings, &points) else { continue };
         let Some(effective) = loaded(case, find, stage, load_per_s) else { continue };
         if let Some(trial) = conditioning(plan, index, case, start, outcomes, session) {
             return Next::Trial(Box::new(trial));
@@ -73,7 +75,7 @@ pub(crate) fn trials<'a>(
     let mut before = 0;
     starts(ground).flat_map(move |(_, case, start)| {
         let is_fresh = std::mem::replace(&mut before, start) != start;
-        let first = is_fresh.then(|| ground.conditioning(case, start, Pace::Most)).flatten();
+        let first = is_fresh.then(|| ground.conditioning(case, start, ConditioningPace::Most)).flatten();
         let stages = match extent {
             Extent::Typical => typical(find),
             Extent::Longest => longest(find),
@@ -97,7 +99,7 @@ fn typical(find: &FindPlan) -> Vec<(SearchStage, f64)> {
     let mut found = Vec::new();
     let is_left = |found: &Vec<(SearchStage, f64)>, stage| {
         let stages = found.iter().map(|(stage, _)| *stage).chain([stage]);
-        Settings::counted(stages) <= settings.search_trials_max()
+        SearchSettings::counted(stages) <= settings.search_trials_max()
     };
     while let Some(load) = ramp.next().filter(|_| is_left(&found, SearchStage::Ramp)) {
         found.push((SearchStage::Ramp, load.min(find.to_per_s)));

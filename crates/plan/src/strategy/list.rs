@@ -4,7 +4,7 @@
 //! cluster is not rebuilt needlessly. With `isolation: cluster` each trial has a cluster of its own and all cases are
 //! shuffled alike.
 
-use super::trials::{Ground, Next, Pace, Upcoming, conditioning, next_id, trial_seed};
+use super::trials::{ConditioningPace, Ground, Next, Upcoming, conditioning, next_id, trial_seed};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{CasePlan, Isolation, ListedTrial, Plan};
 use kdyno_model::seed::mix;
@@ -40,7 +40,7 @@ pub(crate) fn listed<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl It
     let mut before = 0;
     starts(ground, list).flat_map(move |(case, start)| {
         let is_first = std::mem::replace(&mut before, start) != start;
-        let first = is_first.then(|| ground.conditioning(case, start, Pace::Most)).flatten();
+        let first = is_first.then(|| ground.conditioning(case, start, ConditioningPace::Most)).flatten();
         let case = Cow::Borrowed(case);
         first.into_iter().chain([Upcoming { case, start, is_conditioning: false, is_beside: false }])
     })

@@ -11,7 +11,7 @@ mod trials;
 pub(crate) use compare::up_to;
 pub(crate) use find::{Extent, loaded as searched_at, trials as searched};
 pub(crate) use list::{list, listed, seed_of};
-pub(crate) use trials::{Ground, Pace, conditioned_by};
+pub(crate) use trials::{ConditioningPace, Ground, conditioned_by};
 pub use trials::{Next, Upcoming};
 
 use crate::choices::PlanError;

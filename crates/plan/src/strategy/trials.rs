@@ -1,7 +1,7 @@
 //! What the strategies share: what one says, and the trials that condition a cluster.
 
 use crate::phases::warmup_records;
-use crate::planned::Planned;
+use crate::planned::PlannedCases;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
     CasePlan, Conditioning, Fill, Isolation, LoadSpan, PairDesign, PhasesPlan, Plan, Rate, RatePiece, Role,
@@ -54,8 +54,8 @@ impl<'a> Ground<'a> {
     }
 
     /// The trials of cases that have no strategy yet.
-    pub fn of(planned: &'a Planned) -> Self {
-        let Planned { cases, isolation, conditioning, .. } = planned;
+    pub fn of(planned: &'a PlannedCases) -> Self {
+        let PlannedCases { cases, isolation, conditioning, .. } = planned;
         Self { cases, isolation: *isolation, conditioning: *conditioning }
     }
 
@@ -77,7 +77,12 @@ impl<'a> Ground<'a> {
     }
 
     /// The trial that conditions a case's cluster on a start, if one does.
-    pub(super) fn conditioning(self, case: &CasePlan, start: u32, pace: Pace) -> Option<Upcoming<'a>> {
+    pub(super) fn conditioning(
+        self,
+        case: &CasePlan,
+        start: u32,
+        pace: ConditioningPace,
+    ) -> Option<Upcoming<'a>> {
         let case = Cow::Owned(conditioned_by(self.conditioning?, case, pace)?);
         Some(Upcoming { case, start, is_conditioning: true, is_beside: false })
     }
@@ -85,7 +90,7 @@ impl<'a> Ground<'a> {
 
 /// How fast a case's own load is when it conditions a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum ConditioningPace {
     /// As fast as it goes: what takes most CPU time is compiled soonest.
     Most,
     /// As planned. A duet's sides share the machine as they do in its pairs, and small batches at a given rate take another
@@ -93,7 +98,7 @@ pub(crate) enum Pace {
     Planned,
 }
 
-impl Pace {
+impl ConditioningPace {
     /// The trials of pairs of a design.
     pub(super) fn of(design: PairDesign) -> Self {
         match design {
@@ -134,7 +139,7 @@ pub(super) fn conditioning(
     outcomes: &[TrialOutcome],
     session: u32,
 ) -> Option<Trial> {
-    let conditioned = conditioned_by(plan.conditioning?, effective, Pace::of_plan(plan))?;
+    let conditioned = conditioned_by(plan.conditioning?, effective, ConditioningPace::of_plan(plan))?;
     let has_run = |outcome: &TrialOutcome| {
         let trial = &outcome.trial;
         let is_of_start = trial.start == start && outcome.session == session;
@@ -158,7 +163,7 @@ pub(super) fn conditioning(
 }
 
 /// What conditions a case's cluster: its own load until it has settled. `None`: the cluster is somebody's, or there is none.
-pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan, pace: Pace) -> Option<CasePlan> {
+pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan, pace: ConditioningPace) -> Option<CasePlan> {
     let Conditioning { least_ns, most_ns } = how;
     if !case.system.starts_brokers() {
         return None;
@@ -176,16 +181,16 @@ pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan, pace: Pace) -> 
         if let Role::Produce(produce) = &mut item.role {
             produce.records_max = None;
             match (&mut produce.rate, pace) {
-                (rate, Pace::Most) => *rate = Rate::Max { fill: Fill::InFlight },
-                (Rate::Open { pieces, .. }, Pace::Planned) => hold_highest(pieces),
-                (Rate::Max { .. }, Pace::Planned) => {}
+                (rate, ConditioningPace::Most) => *rate = Rate::Max { fill: Fill::InFlight },
+                (Rate::Open { pieces, .. }, ConditioningPace::Planned) => hold_highest(pieces),
+                (Rate::Max { .. }, ConditioningPace::Planned) => {}
             }
         }
     }
     let records_min = match pace {
         // As fast as it goes there are enough of them.
-        Pace::Most => 0,
-        Pace::Planned => warmup_records(&case.load, most_ns),
+        ConditioningPace::Most => 0,
+        ConditioningPace::Planned => warmup_records(&case.load, most_ns),
     };
     case.phases = PhasesPlan {
         warmup_ns: most_ns,

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 use kdyno_model::plan::{ComparePlan, KafkaSource, Plan, Strategy, SystemPlan};
-use kdyno_plan::{Ask, Change, Choices, CompareChoices, Note, SideChoices, plan, remarks};
+use kdyno_plan::{Choices, CompareChoices, PlanQuestion, Remark, SideChange, SideChoices, plan, remarks};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::{Target, TargetFile};
 
@@ -21,9 +21,9 @@ phases: {warmup: 5s, condition: 20s..50s, measure: 10s}
 ";
 pub const MINUTE_NS: u64 = 60_000_000_000;
 
-pub fn set(text: &str) -> Change {
+pub fn set(text: &str) -> SideChange {
     let (name, value) = text.split_once('=').unwrap();
-    Change::Set { name: name.to_owned(), value: value.to_owned() }
+    SideChange::Set { name: name.to_owned(), value: value.to_owned() }
 }
 
 pub fn side(changes: &[&str]) -> SideChoices {
@@ -35,7 +35,7 @@ pub fn comparing(a: &[&str], b: &[&str]) -> CompareChoices {
 }
 
 pub fn asking(ask: CompareChoices) -> Choices {
-    Choices { ask: Ask::Compare(ask), ..Choices::default() }
+    Choices { ask: PlanQuestion::Compare(ask), ..Choices::default() }
 }
 
 pub fn planned(text: &str, choices: &Choices) -> Result<Plan, String> {
@@ -55,8 +55,8 @@ pub fn facts(text: &str, choices: &Choices) -> (Vec<String>, Vec<String>) {
     let (mut facts, mut warnings) = (Vec::new(), Vec::new());
     for note in remarks(&scenario, choices, &plan).unwrap() {
         match note {
-            Note::Fact(text) => facts.push(text),
-            Note::Warning(text) => warnings.push(text),
+            Remark::Fact(text) => facts.push(text),
+            Remark::Warning(text) => warnings.push(text),
         }
     }
     (facts, warnings)

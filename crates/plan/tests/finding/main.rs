@@ -7,14 +7,14 @@ mod rising;
 
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settings_for;
-use kdyno_analysis::search::{CONFIRMED, HIGHEST, Reading, judge, result, stands_in_table};
+use kdyno_analysis::search::{CONFIRMED, HIGHEST, TrialAnswer, judge, result, stands_in_table};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult, Steadiness, SteadyState};
 use kdyno_model::finding::{Finding, Interval, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    Arrivals, Condition, Conditioning, Depth, FindPlan, Plan, Rate, Role, Strategy, Threshold, Vary,
+    Arrivals, Condition, Conditioning, Depth, FindPlan, LimitSide, Plan, Rate, Role, Strategy, Vary,
 };
 use kdyno_model::trial::{SearchStage, Trial, TrialReason};
 use kdyno_plan::{Choices, Next, bytes_to_write_of_trial, check_question, estimate, next, plan, upcoming};
@@ -44,8 +44,8 @@ fn conditions() -> Vec<Condition> {
         Condition { of, must_be, limit, text: text.to_owned() }
     };
     vec![
-        condition("writers.failed <= 0", Threshold::AtMost, 0.0),
-        condition("writers.response.p99 <= 20ms", Threshold::AtMost, 2e7),
+        condition("writers.failed <= 0", LimitSide::AtMost, 0.0),
+        condition("writers.response.p99 <= 20ms", LimitSide::AtMost, 2e7),
     ]
 }
 
@@ -338,7 +338,7 @@ fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
 fn passed_beside(is_met: bool, caveats: &[(Concern, Caveat)]) -> Option<bool> {
     let mut find = find(Depth::Quick);
     let of = Address::parse("writers.failed_share").unwrap();
-    find.conditions = vec![Condition { of, must_be: Threshold::AtMost, limit: 1e-3, text: String::new() }];
+    find.conditions = vec![Condition { of, must_be: LimitSide::AtMost, limit: 1e-3, text: String::new() }];
     let Next::Trial(trial) = next(&searched(find.clone()), &[], SESSION) else { panic!() };
     let scope = Scope::Trial(trial.id);
     let mut outcome = outcome(*trial, Value::Is(1e6));
@@ -393,7 +393,7 @@ fn only_what_the_generator_can_do_of_the_load_that_is_raised_ends_a_search() {
 }
 
 /// What a trial with one condition and one figure says.
-fn reading(must_be: Threshold, limit: f64, value: Value) -> Reading {
+fn reading(must_be: LimitSide, limit: f64, value: Value) -> TrialAnswer {
     let mut find = find(Depth::Quick);
     let of = Address::parse("writers.acked_per_s").unwrap();
     find.conditions = vec![Condition { of, must_be, limit, text: String::new() }];
@@ -405,8 +405,8 @@ fn reading(must_be: Threshold, limit: f64, value: Value) -> Reading {
 
 #[test]
 fn conditions_are_met_at_their_limit_and_measured_by_their_logarithm() {
-    use Threshold::{AtLeast, AtMost};
-    let complete = |passed, excess| Reading::Complete { passed, excess };
+    use LimitSide::{AtLeast, AtMost};
+    let complete = |passed, excess| TrialAnswer::Complete { passed, excess };
     let (best, worst) = (f64::NEG_INFINITY, f64::INFINITY);
     assert_eq!(reading(AtMost, 20.0, Value::Is(20.0)), complete(true, 0.0));
     assert_eq!(reading(AtMost, 20.0, Value::Is(40.0)), complete(false, 2f64.ln()));
@@ -417,7 +417,7 @@ fn conditions_are_met_at_their_limit_and_measured_by_their_logarithm() {
     assert_eq!(reading(AtLeast, 20.0, Value::Is(10.0)), complete(false, 2f64.ln()));
     assert_eq!(reading(AtLeast, 20.0, Value::AtLeast(40.0)), complete(true, -(2f64.ln())));
     assert_eq!(reading(AtLeast, 20.0, Value::Is(0.0)), complete(false, worst));
-    assert_eq!(reading(AtLeast, 20.0, Value::None), Reading::Nothing);
+    assert_eq!(reading(AtLeast, 20.0, Value::None), TrialAnswer::Nothing);
     assert_eq!(reading(AtMost, 20.0, Value::Is(f64::NAN)), complete(false, worst));
 }
 

@@ -1,6 +1,6 @@
 //! The errors of each bad scenario under `bad/`: file, line, column, the sentence and the hint.
 
-use kdyno_plan::{Choices, Files, FoundFile, plan};
+use kdyno_plan::{Choices, FileReader, FoundFile, plan};
 use kdyno_scenario::Scenario;
 use std::fmt::Write;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn each_bad_scenario_is_told_what_is_wrong_and_what_is_right() {
     let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut told = String::new();
-    let choices = Choices { files: Files(file), ..Choices::default() };
+    let choices = Choices { files: FileReader(file), ..Choices::default() };
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let bytes = std::fs::read(&path).unwrap();

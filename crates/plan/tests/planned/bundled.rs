@@ -3,8 +3,8 @@
 use kdyno_model::plan::{CasePlan, ParamValue, Plan, Rate, Role, SystemPlan};
 use kdyno_model::plan::{ClaimExpr, Depth, EvidenceUnit, Strategy, Vary};
 use kdyno_plan::{
-    Ask, Change, Choices, CompareChoices, Files, FoundFile, Note, SideChoices, check_stored, estimate, plan,
-    remarks,
+    Choices, CompareChoices, FileReader, FoundFile, PlanQuestion, Remark, SideChange, SideChoices,
+    check_stored, estimate, plan, remarks,
 };
 use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ fn payload(_scenario: &str, name: &str) -> Result<FoundFile, String> {
 }
 
 fn choices() -> Choices {
-    Choices { files: Files(payload), ..Choices::default() }
+    Choices { files: FileReader(payload), ..Choices::default() }
 }
 
 fn of(id: &str, profile: &str) -> Plan {
@@ -69,7 +69,7 @@ fn every_scenario_plans_in_every_profile() {
             let notes = remarks(&scenario, &choices, &plan).unwrap();
             // A small machine does not see every margin, and that is to be reported.
             let is_known = |text: &str| text.contains("is more than the margin");
-            let warned = notes.iter().any(|note| matches!(note, Note::Warning(text) if !is_known(text)));
+            let warned = notes.iter().any(|note| matches!(note, Remark::Warning(text) if !is_known(text)));
             assert!(!warned, "{}: {profile}: {notes:?}", scenario.id());
             let json = serde_json::to_string(&plan).unwrap();
             let back: Plan = serde_json::from_str(&json).unwrap();
@@ -249,12 +249,12 @@ fn the_reports_that_were_secured_are_secured_and_tell_the_price() {
     assert_eq!(listeners(&of("intel-sla", "security")), [both, open]);
     let side = |values: [&str; 2]| {
         let set =
-            |(name, value): (&str, &str)| Change::Set { name: name.to_owned(), value: value.to_owned() };
+            |(name, value): (&str, &str)| SideChange::Set { name: name.to_owned(), value: value.to_owned() };
         let changes = ["protocol", "internal"].into_iter().zip(values).map(set).collect();
         SideChoices { changes, ..SideChoices::default() }
     };
     let (a, b) = (side(["PLAINTEXT", "PLAINTEXT"]), side(["SSL", "SSL"]));
-    let ask = Ask::Compare(CompareChoices { a, b, ..CompareChoices::default() });
+    let ask = PlanQuestion::Compare(CompareChoices { a, b, ..CompareChoices::default() });
     let set = vec![("each".to_owned(), "20k/s".to_owned())];
     let path = bundled().into_iter().find(|path| path.ends_with("intel-sla.yaml")).unwrap();
     let intel = plan(&read(&path), &Choices { ask, set, ..choices() }).unwrap();
@@ -347,9 +347,9 @@ fn drivers_and_clients_are_set_side_by_side() {
     let (mut smallest, mut warned) = (String::new(), String::new());
     for note in remarks(&read(&path), &choices(), &check).unwrap() {
         match note {
-            Note::Fact(text) if text.contains("smallest differences") => smallest = text,
-            Note::Fact(_) => {}
-            Note::Warning(text) => warned.push_str(&text),
+            Remark::Fact(text) if text.contains("smallest differences") => smallest = text,
+            Remark::Fact(_) => {}
+            Remark::Warning(text) => warned.push_str(&text),
         }
     }
     assert!(smallest.ends_with("writers.client_allocated_bytes_per_record 0.3 %"), "{smallest}");

@@ -1,7 +1,7 @@
 //! What runs next to the cluster, from a scenario's text to the plan.
 
 use kdyno_model::plan::http_load::HttpLoad;
-use kdyno_model::plan::{ComponentKind, Plan, Ready, StopSignal, Strategy};
+use kdyno_model::plan::{ComponentKind, Plan, ReadyWhen, StopSignal, Strategy};
 use kdyno_plan::{Choices, check_stored, plan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -29,12 +29,12 @@ fn components_are_planned_in_their_order_with_all_that_was_not_typed() {
     let database = z.as_postgres().expect("a database");
     assert_eq!((z.name.as_str(), database.database.as_str(), database.version), ("z", "z", None));
     assert_eq!(database.settings["max_connections"], "3");
-    assert_eq!((&z.ready, z.stop_signal), (&Ready::Postgres, StopSignal::Int));
+    assert_eq!((&z.ready, z.stop_signal), (&ReadyWhen::Postgres, StopSignal::Int));
     assert_eq!(b.kind, ComponentKind::Command(vec!["./b".to_owned(), "3 k".to_owned()]));
-    assert_eq!((b.environment["N"].as_str(), &b.ready), ("3", &Ready::Http("/up".to_owned())));
+    assert_eq!((b.environment["N"].as_str(), &b.ready), ("3", &ReadyWhen::Http("/up".to_owned())));
     assert_eq!((b.stop_signal, b.stop_within_ns), (StopSignal::Quit, 0));
     assert_eq!(a.kind, ComponentKind::Command(["sh", "-c", "./a > $OUT"].map(str::to_owned).into()));
-    assert_eq!((&a.ready, a.ready_within_ns), (&Ready::Port, 5_000_000_000));
+    assert_eq!((&a.ready, a.ready_within_ns), (&ReadyWhen::Port, 5_000_000_000));
     assert_eq!((a.stop_signal, a.stop_within_ns), (StopSignal::Term, 10_000_000_000));
     let stored = check_stored(&plan).expect_err("a run file starts nothing");
     assert!(stored.message.starts_with("the stored plan starts a component: z: "), "{stored}");

@@ -1,7 +1,7 @@
 //! What a plan makes of load items that consume.
 
 use kdyno_model::plan::{ConsumePlan, LoadPlan, Partitioner, Role, WorkPlan};
-use kdyno_plan::{Choices, Next, Note, next, plan, remarks};
+use kdyno_plan::{Choices, Next, Remark, next, plan, remarks};
 use kdyno_scenario::Scenario;
 
 const MS: u64 = 1_000_000;
@@ -25,8 +25,8 @@ fn warning_of(text: &str, about: &str) -> Option<String> {
     let plan = plan(&scenario, &Choices::default()).unwrap();
     let notes = remarks(&scenario, &Choices::default(), &plan).unwrap();
     notes.into_iter().find_map(|note| match note {
-        Note::Warning(text) => text.contains(about).then_some(text),
-        Note::Fact(_) => None,
+        Remark::Warning(text) => text.contains(about).then_some(text),
+        Remark::Fact(_) => None,
     })
 }
 
@@ -83,7 +83,7 @@ fn applications_that_cannot_keep_up_are_told_before_the_run() {
         let notes = remarks(&scenario, &choices, &plan).unwrap();
         notes
             .into_iter()
-            .filter(|note| matches!(note, Note::Warning(text) if text.contains("lag grows")))
+            .filter(|note| matches!(note, Remark::Warning(text) if text.contains("lag grows")))
             .count()
     };
     assert_eq!(told("clients: 1, work: 2ms"), 1, "500 of 1,000 a second");
@@ -175,7 +175,7 @@ fn a_probe_has_a_topic_of_its_own_and_sends_to_every_leader() {
         let plan = plan(&scenario, &Choices::default()).map_err(|error| error.to_string())?;
         let told = remarks(&scenario, &Choices::default(), &plan).unwrap();
         let told = told.into_iter().map(|note| match note {
-            Note::Fact(text) | Note::Warning(text) => text,
+            Remark::Fact(text) | Remark::Warning(text) => text,
         });
         Ok::<_, String>((plan, told.collect::<Vec<_>>().join("\n")))
     };
@@ -215,7 +215,7 @@ fn items_without_end_to_end_latencies_are_told() {
         let plan = plan(&scenario, &Choices::default()).unwrap();
         let told = remarks(&scenario, &Choices::default(), &plan).unwrap();
         told.into_iter().find_map(|note| match note {
-            Note::Fact(text) | Note::Warning(text) => text.contains("end-to-end").then_some(text),
+            Remark::Fact(text) | Remark::Warning(text) => text.contains("end-to-end").then_some(text),
         })
     };
     assert_eq!(told("clients: 1", "unique"), None);

@@ -3,7 +3,7 @@
 use crate::common::{asking, compared, comparing, facts, planned};
 use kdyno_model::plan::{Driver, JavaClient, JavaDriver, LoadPlan, Partitioner, Role};
 use kdyno_model::version::NEWEST;
-use kdyno_plan::{Choices, Paths, estimate, plan};
+use kdyno_plan::{Choices, PathCheck, estimate, plan};
 use kdyno_scenario::Scenario;
 use std::path::PathBuf;
 
@@ -106,7 +106,7 @@ fn a_java_client_is_a_release_or_lies_somewhere_that_counts_from_the_scenario() 
 
 #[test]
 fn a_java_client_that_is_not_there_is_refused_where_it_is_named() {
-    let nothing = Choices { paths: Paths(|_| false), ..Choices::default() };
+    let nothing = Choices { paths: PathCheck(|_| false), ..Choices::default() };
     let told = |version: &str| {
         let writers = format!("client: {{driver: $driver, version: {version}}}");
         let scenario = Scenario::parse(&text(&writers, "clients: 1"), "of/s.yaml").unwrap();

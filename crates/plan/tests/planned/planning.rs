@@ -4,7 +4,9 @@ use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{Arrivals, Fill, Isolation, Payload, Plan, Rate, RatePiece, Role, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
-use kdyno_plan::{Choices, Next, Note, check_stored, estimate, next, plan, remarks, retarget, volume_bytes};
+use kdyno_plan::{
+    Choices, Next, Remark, check_stored, estimate, next, plan, remarks, retarget, volume_bytes,
+};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
 
@@ -382,10 +384,10 @@ fn told_with_target(text: &str, pairs: &[(&str, &str)]) -> (usize, String) {
     let choices = Choices { target: Some(target), ..set(pairs) };
     let plan = plan(&scenario, &choices).unwrap();
     let notes = remarks(&scenario, &choices, &plan).unwrap();
-    let facts = notes.iter().filter(|note| matches!(note, Note::Fact(_))).count();
+    let facts = notes.iter().filter(|note| matches!(note, Remark::Fact(_))).count();
     let warnings = notes.iter().filter_map(|note| match note {
-        Note::Warning(text) => Some(text.split('`').nth(1).unwrap()),
-        Note::Fact(_) => None,
+        Remark::Warning(text) => Some(text.split('`').nth(1).unwrap()),
+        Remark::Fact(_) => None,
     });
     (facts, warnings.collect::<Vec<_>>().join(" "))
 }

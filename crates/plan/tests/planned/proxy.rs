@@ -1,6 +1,6 @@
 //! The proxy between clients and brokers, from a scenario's text to the plan.
 
-use kdyno_model::plan::{ComponentKind, KROXYLICIOUS, Plan, ProxyPlan, Ready, StopSignal, Strategy};
+use kdyno_model::plan::{ComponentKind, KROXYLICIOUS, Plan, ProxyPlan, ReadyWhen, StopSignal, Strategy};
 use kdyno_plan::{Choices, bytes_to_write_of_trial, check_stored, plan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -36,7 +36,7 @@ fn a_param_makes_cases_with_and_without_one_on_the_same_cluster() {
     assert_eq!(plan.cases[0].system, plan.cases[1].system);
     let proxy = &plan.cases[1].components[0];
     assert_eq!(proxy.kind, ComponentKind::Proxy(ProxyPlan::Kroxylicious(KROXYLICIOUS.to_owned())));
-    assert_eq!((&proxy.ready, proxy.stop_signal), (&Ready::Port, StopSignal::Term));
+    assert_eq!((&proxy.ready, proxy.stop_signal), (&ReadyWhen::Port, StopSignal::Term));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn one_of_the_users_own_is_written_as_a_component_is() {
     let words = ["sh", "-c", "./p \"$KDYNO_PORT\""].map(str::to_owned);
     assert_eq!(proxy.kind, ComponentKind::Proxy(ProxyPlan::Command(words.into())));
     assert_eq!((proxy.name.as_str(), proxy.environment["P"].as_str()), ("proxy", "none"));
-    assert_eq!((&proxy.ready, proxy.stop_signal), (&Ready::Line("up".to_owned()), StopSignal::Int));
+    assert_eq!((&proxy.ready, proxy.stop_signal), (&ReadyWhen::Line("up".to_owned()), StopSignal::Int));
 }
 
 /// It writes nothing itself; and what a run file names is started where it is kdyno's own.

@@ -5,7 +5,9 @@ use kdyno_model::plan::{
     Better, ClaimExpr, ClaimOp, Conditioning, EvidenceUnit, Mode, Role, Strategy, SystemPlan, WarmupAuto,
 };
 use kdyno_model::version::NEWEST;
-use kdyno_plan::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, SideChoices, retarget};
+use kdyno_plan::{
+    CaseTarget, Choices, CompareChoices, FindChoices, PlanQuestion, SideChange, SideChoices, retarget,
+};
 use kdyno_scenario::target::Target;
 
 #[test]
@@ -55,7 +57,7 @@ fn sides_are_made_of_params_keys_of_the_system_and_paths() {
 
 #[test]
 fn a_patch_file_and_the_scenarios_own_sides_are_laid_over() {
-    let patch = |text: &str| Change::Patch { file: "p.yaml".to_owned(), text: text.to_owned() };
+    let patch = |text: &str| SideChange::Patch { file: "p.yaml".to_owned(), text: text.to_owned() };
     let with = |text: &str| {
         let b = SideChoices { changes: vec![patch(text)], ..SideChoices::default() };
         asking(CompareChoices { b, ..CompareChoices::default() })
@@ -225,11 +227,12 @@ fn a_scenario_may_compare_and_search() {
         "{BASE}vary: {{kafka: [3.7.2, 4.1.1]}}\nfind: {{highest: writers.rate, while: [writers.response.p99 <= 20ms]}}\n\
          compare:\n  A: {{}}\n  B: {{load: {{writers: {{value: 2KiB}}}}}}\n"
     );
-    let asked = |ask: Ask| planned(&both, &Choices { ask, ..Choices::default() }).unwrap().strategy;
-    assert!(matches!(asked(Ask::Scenario), Strategy::List(list) if list.len() == 2), "its cases");
-    let compare = asked(Ask::Compare(CompareChoices::default()));
+    let asked = |ask: PlanQuestion| planned(&both, &Choices { ask, ..Choices::default() }).unwrap().strategy;
+    assert!(matches!(asked(PlanQuestion::Scenario), Strategy::List(list) if list.len() == 2), "its cases");
+    let compare = asked(PlanQuestion::Compare(CompareChoices::default()));
     assert!(matches!(compare, Strategy::Compare(of) if of.changes == ["load.writers.value: 1KiB → 2KiB"]));
-    let find = asked(Ask::Find(FindChoices { side: Some("A".to_owned()), ..FindChoices::default() }));
+    let find =
+        asked(PlanQuestion::Find(FindChoices { side: Some("A".to_owned()), ..FindChoices::default() }));
     assert!(matches!(find, Strategy::Find(of) if of.item == "writers"));
     let (told, _) = facts(&both, &Choices::default());
     assert!(told.iter().any(|fact| fact.contains("here its cases are run")), "{told:?}");
@@ -353,7 +356,8 @@ fn claims_find_their_cases_or_are_not_tested() {
     assert_eq!((plan.claims.len(), case(&plan.claims[0].left)), (1, 1));
     assert_eq!(plan.claims[0].right, ClaimExpr::Number(40.0));
     // They say nothing about a comparison's trials.
-    let compare = Choices { ask: Ask::Compare(comparing(&[], &["mode=zookeeper"])), ..Choices::default() };
+    let compare =
+        Choices { ask: PlanQuestion::Compare(comparing(&[], &["mode=zookeeper"])), ..Choices::default() };
     assert!(planned(&text, &compare).unwrap().claims.is_empty());
     let (told, _) = facts(&text, &compare);
     assert!(told.iter().any(|fact| fact.contains("they are not judged here")), "{told:?}");

@@ -3,7 +3,9 @@
 use kdyno_model::plan::{
     AvroPlan, GivenFile, HeaderPlan, KeyLaw, KeyPlan, RecordPlan, Role, SamplePlan, ValuesPlan,
 };
-use kdyno_plan::{Choices, Files, FoundFile, Schemas, UnusableSchema, ValuesOfSchema, check_stored, plan};
+use kdyno_plan::{
+    Choices, FileReader, FoundFile, Schemas, UnusableSchema, ValuesOfSchema, check_stored, plan,
+};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
 
@@ -24,7 +26,7 @@ fn lines(scenario: &str, name: &str) -> Result<FoundFile, String> {
 
 /// The records of `writers` with this said of them, and the bytes of their values.
 fn records(said: &str) -> (RecordPlan, u32) {
-    let plan = plan(&scenario(said), &Choices { files: Files(lines), ..Choices::default() }).unwrap();
+    let plan = plan(&scenario(said), &Choices { files: FileReader(lines), ..Choices::default() }).unwrap();
     let Role::Produce(writers) = &plan.cases[0].load["writers"].role else { panic!("writers produce") };
     (writers.records.clone(), writers.value_bytes)
 }
@@ -77,7 +79,7 @@ fn values_are_made_by_a_schema() {
         }
     }
     let planned = |said: &str| {
-        let (files, schemas) = (Files(schema), Schemas(two));
+        let (files, schemas) = (FileReader(schema), Schemas(two));
         let planned = plan(&scenario(said), &Choices { files, schemas, ..Choices::default() });
         planned.map(|plan| {
             let writers = plan.cases[0].load["writers"].role.as_produce().unwrap();
@@ -144,12 +146,12 @@ phases: {warmup: 5s, measure: 10s}
 #[test]
 fn files_that_a_stored_plan_names_are_not_followed_but_for_bundled_ones() {
     let scenario = scenario("value: {file: lines.txt}");
-    let stored = plan(&scenario, &Choices { files: Files(lines), ..Choices::default() }).unwrap();
+    let stored = plan(&scenario, &Choices { files: FileReader(lines), ..Choices::default() }).unwrap();
     let told = check_stored(&stored).unwrap_err().to_string();
     assert!(told.contains("sends what the file `/here/lines.txt` holds"), "{told}");
     let bundled: fn(&str, &str) -> Result<FoundFile, String> =
         |_, _| Ok(FoundFile { path: "bundled:lines.txt".to_owned(), content: b"a\n".to_vec() });
-    let stored = plan(&scenario, &Choices { files: Files(bundled), ..Choices::default() }).unwrap();
+    let stored = plan(&scenario, &Choices { files: FileReader(bundled), ..Choices::default() }).unwrap();
     assert_eq!(check_stored(&stored), Ok(()));
 }
 

@@ -2,11 +2,11 @@
 
 use crate::common::{BASE, MINUTE_NS, planned, release, target};
 use kdyno_model::plan::{Arrivals, Depth, FindPlan, Plan, Rate, Role, Strategy, Vary};
-use kdyno_plan::{Ask, Choices, FindChoices, Note, estimate, remarks};
+use kdyno_plan::{Choices, FindChoices, PlanQuestion, Remark, estimate, remarks};
 use kdyno_scenario::Scenario;
 
 fn finding(find: FindChoices) -> Choices {
-    Choices { ask: Ask::Find(find), ..Choices::default() }
+    Choices { ask: PlanQuestion::Find(find), ..Choices::default() }
 }
 
 fn by_hand(highest: &str, conditions: &[&str]) -> FindChoices {
@@ -31,7 +31,7 @@ fn a_search_by_hand_needs_no_section() {
         limits,
         [("writers.response.p99".to_owned(), 20e6), ("writers.failed_share".to_owned(), 0.001)]
     );
-    assert!(search.conditions.iter().all(|it| it.must_be == kdyno_model::plan::Threshold::AtMost));
+    assert!(search.conditions.iter().all(|it| it.must_be == kdyno_model::plan::LimitSide::AtMost));
     assert_eq!((search.confirm_trials, plan.depth), (3, Depth::Verdict));
     let quick = Choices { depth: Depth::Quick, ..finding(ask.clone()) };
     let (plan, search) = found(BASE, &quick);
@@ -139,7 +139,7 @@ fn a_budget_makes_a_search_a_quick_look() {
     let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
     let told = remarks(&scenario, &with(12), &found(BASE, &with(12)).0).unwrap();
     assert!(
-        told.contains(&Note::Fact("the budget allows a quick look: short trials".to_owned())),
+        told.contains(&Remark::Fact("the budget allows a quick look: short trials".to_owned())),
         "{told:?}"
     );
     assert!(planned(BASE, &with(1)).unwrap_err().contains("too small for a search"));

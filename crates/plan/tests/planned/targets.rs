@@ -3,8 +3,8 @@
 use kdyno_model::plan::{ComparePlan, Depth, EvidenceUnit, Plan, Strategy, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_plan::{
-    Ask, CaseTarget, Choices, CompareChoices, FindChoices, Note, SideChoices, estimate, plan, remarks,
-    retarget, upcoming,
+    CaseTarget, Choices, CompareChoices, FindChoices, PlanQuestion, Remark, SideChoices, estimate, plan,
+    remarks, retarget, upcoming,
 };
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::{Target, TargetFile};
@@ -46,7 +46,7 @@ fn on(target: Target) -> Choices {
 fn comparing(a: Target, b: Target) -> Choices {
     let side = |target| SideChoices { target: Some(target), ..SideChoices::default() };
     let ask = CompareChoices { a: side(a), b: side(b), ..CompareChoices::default() };
-    Choices { ask: Ask::Compare(ask), ..Choices::default() }
+    Choices { ask: PlanQuestion::Compare(ask), ..Choices::default() }
 }
 
 /// How often the cost is among the columns of a plan's table, as its last one.
@@ -88,10 +88,10 @@ fn a_comparison_tells_costs_where_both_sides_have_a_price() {
     assert_eq!(costs_of(priced("a", "1", "USD"), target("b", "")), Ok(0), "a ratio needs both");
     assert!(costs_of(priced("a", "1", "USD"), priced("b", "2", "EUR")).is_err());
     let judged = Choices {
-        ask: Ask::Compare(CompareChoices {
+        ask: PlanQuestion::Compare(CompareChoices {
             judge: vec![format!("{COST}:5%")],
             ..match comparing(priced("a", "1", "USD"), priced("b", "2", "USD")).ask {
-                Ask::Compare(ask) => ask,
+                PlanQuestion::Compare(ask) => ask,
                 _ => unreachable!("it compares"),
             }
         }),
@@ -108,7 +108,7 @@ fn topics_that_are_there_take_nothing_of_the_cap_on_partitions_and_are_told() {
     let choices = on(target("there", &format!("topics: {{t: team-a.load, unused: x}}\n{guard}")));
     let plan = planned(BASE, &choices).unwrap();
     let notes = remarks(&Scenario::parse(BASE, "s.yaml").unwrap(), &choices, &plan).unwrap();
-    let told = |note: &&Note| matches!(note, Note::Fact(fact) if fact.contains("`t` is the existing topic `team-a.load` of target there"));
+    let told = |note: &&Remark| matches!(note, Remark::Fact(fact) if fact.contains("`t` is the existing topic `team-a.load` of target there"));
     assert_eq!(notes.iter().filter(told).count(), 1, "{notes:?}");
     assert!(!format!("{notes:?}").contains("unused"), "the scenario has no such topic: {notes:?}");
 }
@@ -121,7 +121,7 @@ fn topics_of_which_one_existing_topic_is_both_are_told() {
         let choices = on(target("there", &format!("topics: {topics}\n{guard}")));
         let plan = planned(&text, &choices).unwrap();
         let notes = remarks(&Scenario::parse(&text, "s.yaml").unwrap(), &choices, &plan).unwrap();
-        notes.contains(&Note::Warning(
+        notes.contains(&Remark::Warning(
             "target there has one topic, `team-a.load`, for `other`, `t`: their records mix".to_owned(),
         ))
     };
@@ -138,7 +138,7 @@ fn an_existing_topic_that_is_written_much_like_one_of_the_scenarios_is_told() {
         let plan = planned(&text, &choices).unwrap();
         remarks(&Scenario::parse(&text, "s.yaml").unwrap(), &choices, &plan).unwrap()
     };
-    let is_told = |note: &Note| matches!(note, Note::Warning(text) if text.contains("for `order`, which the scenario does not have: did you mean `orders`"));
+    let is_told = |note: &Remark| matches!(note, Remark::Warning(text) if text.contains("for `order`, which the scenario does not have: did you mean `orders`"));
     assert!(told("{order: team-a.load}").iter().any(is_told));
     for fine in ["{orders: team-a.load, order: x}", "{payments: x}"] {
         assert!(!told(fine).iter().any(|note| format!("{note:?}").contains("does not have")), "{fine}");
@@ -196,7 +196,10 @@ fn windows_on_targets_last_as_long_as_is_asked_for() {
     let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
     let choices = sustained(30, there());
     let told = remarks(&scenario, &choices, &planned(BASE, &choices).unwrap()).unwrap();
-    assert!(told.iter().any(|note| matches!(note, Note::Fact(text) if text.contains("30 min"))), "{told:?}");
+    assert!(
+        told.iter().any(|note| matches!(note, Remark::Fact(text) if text.contains("30 min"))),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -213,7 +216,7 @@ fn what_cannot_be_sustained_is_refused() {
 #[test]
 fn a_search_sustains_what_confirms_its_answer() {
     let guard = "guard: {allow: [find], abort_if: [offline_partitions > 0]}\n";
-    let ask = Ask::Find(FindChoices {
+    let ask = PlanQuestion::Find(FindChoices {
         highest: Some("writers.rate".to_owned()),
         conditions: vec!["writers.response.p99 <= 20ms".to_owned()],
         ..FindChoices::default()
@@ -247,7 +250,7 @@ fn on_several(count: [usize; 2], keys: [&str; 2]) -> Choices {
         b: side("b", count[1], keys[1]),
         ..CompareChoices::default()
     };
-    Choices { ask: Ask::Compare(ask), ..Choices::default() }
+    Choices { ask: PlanQuestion::Compare(ask), ..Choices::default() }
 }
 
 fn compared(choices: &Choices) -> (Plan, ComparePlan) {
@@ -296,7 +299,7 @@ fn fewer_clusters_speak_of_themselves() {
     assert_eq!([clusters(&plan, 0), clusters(&plan, 5)], [["a1", "b1"], ["a3", "b3"]]);
     let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
     let told = remarks(&scenario, &choices, &plan).unwrap();
-    let says = |note: &Note| matches!(note, Note::Fact(text) if text.contains("about these clusters"));
+    let says = |note: &Remark| matches!(note, Remark::Fact(text) if text.contains("about these clusters"));
     assert_eq!(told.iter().filter(|note| says(note)).count(), 1, "{told:?}");
 }
 
@@ -306,7 +309,7 @@ fn sides_have_as_many_clusters_each_of_its_own() {
     assert!(refused(&on_several([3, 2], ["", ""])).contains("side A has 3 targets, side B has 2"));
     assert!(refused(&on_several([3, 0], ["", ""])).contains("side B has 0"));
     let mut twice = on_several([2, 2], ["", ""]);
-    if let Ask::Compare(ask) = &mut twice.ask {
+    if let PlanQuestion::Compare(ask) = &mut twice.ask {
         ask.b.more_targets = vec![target("a1", "")];
     }
     assert!(refused(&twice).contains("targets `a1` and `a1` are the same cluster"), "{}", refused(&twice));
@@ -319,7 +322,7 @@ fn sides_have_as_many_clusters_each_of_its_own() {
     // Each target's caps hold, those of further ones too.
     let capped = "guard: {caps: {produce: 10KiB/s}}\n";
     let mut small = on_several([2, 2], ["", ""]);
-    if let Ask::Compare(ask) = &mut small.ask {
+    if let PlanQuestion::Compare(ask) = &mut small.ask {
         ask.b.more_targets = vec![target("b2", capped)];
     }
     assert!(refused(&small).contains("target `b2`: the load produces up to"));
@@ -330,8 +333,8 @@ fn the_shortest_cap_on_time_of_all_clusters_is_the_budget_and_is_told() {
     let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
     let told = |choices: &Choices| {
         let plan = planned(BASE, choices).unwrap();
-        let cut = |note: Note| match note {
-            Note::Fact(fact) if fact.contains(" allows ") => Some(fact),
+        let cut = |note: Remark| match note {
+            Remark::Fact(fact) if fact.contains(" allows ") => Some(fact),
             _ => None,
         };
         (compared(choices).1.looks, remarks(&scenario, choices, &plan).unwrap().into_iter().find_map(cut))
@@ -339,7 +342,7 @@ fn the_shortest_cap_on_time_of_all_clusters_is_the_budget_and_is_told() {
     // A pair takes 38 s.
     let mut capped = on_several([2, 2], ["", ""]);
     assert_eq!(told(&capped), (vec![8, 16, 24], None));
-    if let Ask::Compare(ask) = &mut capped.ask {
+    if let PlanQuestion::Compare(ask) = &mut capped.ask {
         ask.b.more_targets = vec![target("b2", "guard: {caps: {time: 12m}}\n")];
     }
     let cut = "the target's cap on `time` allows a look after 8, 16 units of evidence, not after 8, 16, 24";
@@ -353,7 +356,7 @@ fn the_shortest_cap_on_time_of_all_clusters_is_the_budget_and_is_told() {
     let capped = target("one", "guard: {caps: {time: 3m}}\n");
     let choices = Choices { budget_ns: Some(2 * MINUTE_NS), ..on(capped) };
     let told = remarks(&scenario, &choices, &plan(&scenario, &choices).unwrap()).unwrap();
-    assert!(told.contains(&Note::Fact("the budget allows 6 of 10 repeats".to_owned())), "{told:?}");
+    assert!(told.contains(&Remark::Fact("the budget allows 6 of 10 repeats".to_owned())), "{told:?}");
 }
 
 #[test]
@@ -363,8 +366,8 @@ fn a_quick_look_at_many_clusters_speaks_of_those_that_it_saw() {
         let choices = Choices { depth, budget_ns, ..on_several([clusters; 2], ["", ""]) };
         let plan = planned(BASE, &choices).unwrap();
         let notes = remarks(&Scenario::parse(BASE, "s.yaml").unwrap(), &choices, &plan).unwrap();
-        let of_clusters = |note: Note| match note {
-            Note::Fact(fact) if fact.contains("clusters of each side") => Some(fact),
+        let of_clusters = |note: Remark| match note {
+            Remark::Fact(fact) if fact.contains("clusters of each side") => Some(fact),
             _ => None,
         };
         notes.into_iter().filter_map(of_clusters).collect::<Vec<_>>()

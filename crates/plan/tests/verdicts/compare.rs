@@ -3,8 +3,8 @@
 
 use crate::lab::{Lab, MARGIN, comparing, quick_look};
 use crate::row::{allowed, count, percent, show};
-use crate::world::{Kind, WORLDS, World};
-use kdyno_analysis::statistics::{Spread, look_least, smallest_visible};
+use crate::world::{SimulatedHost, Variation, WORLDS};
+use kdyno_analysis::statistics::{UnitSpread, look_least, smallest_visible};
 use kdyno_model::conclusion::Says;
 use kdyno_model::plan::Plan;
 use std::f64::consts::SQRT_2;
@@ -24,7 +24,7 @@ const QUICK_RUN_SD: f64 = 0.03;
 
 /// What a user asks for.
 #[derive(Clone, Copy)]
-enum Asked {
+enum TestedPlan {
     /// A quick look of so many pairs, each side with a cluster of its own.
     Quick(u32),
     /// Differences of sides that share one.
@@ -33,10 +33,10 @@ enum Asked {
     Verdict(&'static [u32]),
 }
 
-use Asked::{Quick, Shared, Verdict};
+use TestedPlan::{Quick, Shared, Verdict};
 
 /// With the name of each group.
-const PLANS: [(&str, &[Asked]); 3] = [
+const PLANS: [(&str, &[TestedPlan]); 3] = [
     ("quick looks of 3, 4, 5, 6, 8 pairs", &[Quick(3), Quick(4), Quick(5), Quick(6), Quick(8)]),
     (
         "quick looks at one cluster of 3, 4, 5, 6, 8 pairs",
@@ -48,8 +48,8 @@ const PLANS: [(&str, &[Asked]); 3] = [
     ),
 ];
 
-impl Asked {
-    fn plan(self, kind: Kind) -> Plan {
+impl TestedPlan {
+    fn plan(self, kind: Variation) -> Plan {
         match self {
             Quick(pairs) => quick_look(pairs, false),
             Shared(pairs) => quick_look(pairs, true),
@@ -62,19 +62,25 @@ impl Asked {
     }
 
     /// Worlds that it is held to: few pairs would believe an order of ten spreads, and what a start of both sides has is in both.
-    fn worlds(self) -> impl Iterator<Item = Kind> {
-        let worlds = WORLDS.into_iter().chain([Kind::Order(10.0)]);
+    fn worlds(self) -> impl Iterator<Item = Variation> {
+        let worlds = WORLDS.into_iter().chain([Variation::Order(10.0)]);
         worlds.filter(move |kind| match self {
             Quick(_) => true,
-            Shared(_) => *kind != Kind::Starts,
-            Verdict(_) => *kind != Kind::Order(10.0),
+            Shared(_) => *kind != Variation::Starts,
+            Verdict(_) => *kind != Variation::Order(10.0),
         })
     }
 
     /// Percent of comparisons about which something is said.
-    fn share(self, kind: Kind, effects: [f64; 3], stream: u64, is_said: impl Fn(&[Says]) -> bool) -> f64 {
+    fn share(
+        self,
+        kind: Variation,
+        effects: [f64; 3],
+        stream: u64,
+        is_said: impl Fn(&[Says]) -> bool,
+    ) -> f64 {
         let comparisons = comparisons();
-        let mut world = World::new(kind, self.run_sd(), stream, effects);
+        let mut world = SimulatedHost::new(kind, self.run_sd(), stream, effects);
         let mut plan = self.plan(kind);
         let said = |seed: u32| {
             plan.seed = u64::from(seed);
@@ -104,7 +110,7 @@ fn listed(shares: &[f64]) -> String {
 fn sides_that_are_alike_are_rarely_called_different() {
     for (stream, (name, plans)) in (1_000..).step_by(1_000).zip(PLANS) {
         for (kind, stream) in plans[0].worlds().zip((stream..).step_by(10)) {
-            let found = |(asked, stream): (&Asked, u64)| {
+            let found = |(asked, stream): (&TestedPlan, u64)| {
                 asked.share(kind, [0.0; 3], stream, |said| said.iter().any(differs))
             };
             let found: Vec<f64> = plans.iter().zip(stream..).map(found).collect();
@@ -136,7 +142,7 @@ fn sides_a_margin_apart_are_rarely_called_equivalent() {
 #[test]
 fn the_smallest_difference_that_is_told_is_found_in_four_comparisons_of_five() {
     for (stream, (name, plans)) in (8_000..).step_by(1_000).zip(PLANS) {
-        let told = |asked: &Asked| -> Option<f64> {
+        let told = |asked: &TestedPlan| -> Option<f64> {
             let sd = SQRT_2 * asked.run_sd();
             let (looks, starts_sd): (&[u32], f64) = match asked {
                 Quick(pairs) => (std::slice::from_ref(pairs), sd),
@@ -145,10 +151,10 @@ fn the_smallest_difference_that_is_told_is_found_in_four_comparisons_of_five() {
                 Verdict(looks) if looks[0] < look_least(looks.len(), 3) => return None,
                 Verdict(looks) => (looks, 0.0),
             };
-            smallest_visible(looks, &[Spread { sd, starts_sd, margin: MARGIN }; 3])[0]
+            smallest_visible(looks, &[UnitSpread { sd, starts_sd, margin: MARGIN }; 3])[0]
         };
-        let found = |((asked, told), stream): ((&Asked, &Option<f64>), u64)| {
-            let kind = if matches!(asked, Quick(_)) { Kind::Starts } else { Kind::Normal };
+        let found = |((asked, told), stream): ((&TestedPlan, &Option<f64>), u64)| {
+            let kind = if matches!(asked, Quick(_)) { Variation::Starts } else { Variation::Normal };
             let effects = [told.unwrap_or(3.0).ln_1p(), 0.0, 0.0];
             asked.share(kind, effects, stream, |said| differs(&said[0]))
         };

@@ -1,6 +1,6 @@
 //! Comparisons run to their end as a lab runs them: the plan's strategy names the trials, a world gives their figures.
 
-use crate::world::World;
+use crate::world::SimulatedHost;
 use kdyno_analysis::comparison::verdicts;
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says};
@@ -73,7 +73,7 @@ pub struct Lab<'a> {
 
 impl Lab<'_> {
     /// Runs it to its end: what is said of each judged metric.
-    pub fn run(plan: &Plan, world: &mut World) -> Vec<Says> {
+    pub fn run(plan: &Plan, world: &mut SimulatedHost) -> Vec<Says> {
         world.rest();
         let mut lab = Lab { plan, outcomes: Vec::new() };
         loop {
@@ -85,7 +85,7 @@ impl Lab<'_> {
         }
     }
 
-    fn end(&mut self, trial: Trial, world: &mut World) {
+    fn end(&mut self, trial: Trial, world: &mut SimulatedHost) {
         let figures = world.figures(&trial);
         let finding = |(of, figure)| Finding {
             scope: Scope::Trial(trial.id),

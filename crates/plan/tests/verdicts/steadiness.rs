@@ -2,7 +2,7 @@
 //! or to drift.
 
 use crate::row::{allowed, count, percent, random, show};
-use kdyno_analysis::steady::{Figure, Penalties, Shape, course};
+use kdyno_analysis::steady::{FigureKind, Penalties, SeriesShape, course};
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
@@ -43,8 +43,8 @@ fn a_window_with_a_stall_is_marked_no_more_often_than_an_even_one() {
             let mut random = random(stream);
             for n in [30, 60] {
                 let is_marked = |points: &[f64]| {
-                    let shape = course(points, Figure::Latency, Penalties::MARK).unwrap().shape;
-                    matches!(shape, Shape::SeveralLevels(_) | Shape::Drifting { .. })
+                    let shape = course(points, FigureKind::Latency, Penalties::MARK).unwrap().shape;
+                    matches!(shape, SeriesShape::SeveralLevels(_) | SeriesShape::Drifting { .. })
                 };
                 let noise = (correlation, sd);
                 let marked =

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 
 /// What makes runs differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum Variation {
     /// Each run by itself, each metric by itself.
     Normal,
     /// The machine gets slower by a tenth of a spread with each run, and wanders by three tenths.
@@ -25,24 +25,24 @@ pub enum Kind {
 }
 
 /// The rates that comparisons must keep.
-pub const WORLDS: [Kind; 7] = [
-    Kind::Normal,
-    Kind::Drift,
-    Kind::HeavyTails,
-    Kind::Autocorrelated,
-    Kind::Order(3.0),
-    Kind::Starts,
-    Kind::Correlated,
+pub const WORLDS: [Variation; 7] = [
+    Variation::Normal,
+    Variation::Drift,
+    Variation::HeavyTails,
+    Variation::Autocorrelated,
+    Variation::Order(3.0),
+    Variation::Starts,
+    Variation::Correlated,
 ];
 
-impl Kind {
+impl Variation {
     /// Pairs on one start of the clusters: more than one where starts differ.
     pub fn pairs_per_start(self) -> u32 {
         if self == Self::Starts { 2 } else { 1 }
     }
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for Variation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Normal => f.write_str("normal noise"),
@@ -57,8 +57,8 @@ impl std::fmt::Display for Kind {
 }
 
 /// A machine on which comparisons run, one after the other.
-pub struct World {
-    kind: Kind,
+pub struct SimulatedHost {
+    kind: Variation,
     /// Spread of one run's figure, in logarithms.
     run_sd: f64,
     /// ln(B ÷ A) of each metric.
@@ -70,8 +70,8 @@ pub struct World {
     start: (u32, [[f64; 3]; 2]),
 }
 
-impl World {
-    pub fn new(kind: Kind, run_sd: f64, stream: u64, effects: [f64; 3]) -> Self {
+impl SimulatedHost {
+    pub fn new(kind: Variation, run_sd: f64, stream: u64, effects: [f64; 3]) -> Self {
         let start = (0, [[0.0; 3]; 2]);
         Self { kind, run_sd, effects, random: row::random(stream), state: [0.0; 3], start }
     }
@@ -109,25 +109,25 @@ impl World {
     fn spreads(&mut self, side: usize, is_second: bool) -> [f64; 3] {
         let own = self.normals();
         match self.kind {
-            Kind::Normal => own,
-            Kind::Drift => {
+            Variation::Normal => own,
+            Variation::Drift => {
                 let wander = self.normal();
                 self.state = self.state.map(|state| state + 0.1 + 0.3 * wander);
                 std::array::from_fn(|at| self.state[at] + own[at])
             }
-            Kind::HeavyTails => {
+            Variation::HeavyTails => {
                 let disturbed = self.random.random::<f64>() < 0.1;
                 let disturbance = if disturbed { 5.0 + 10.0 * self.random.random::<f64>() } else { 0.0 };
                 own.map(|own| own + disturbance)
             }
-            Kind::Autocorrelated => {
+            Variation::Autocorrelated => {
                 let new = (1.0_f64 - 0.9 * 0.9).sqrt();
                 self.state = std::array::from_fn(|at| 0.9 * self.state[at] + new * own[at]);
                 self.state
             }
-            Kind::Order(spreads) => own.map(|own| if is_second { own - spreads } else { own }),
-            Kind::Starts => std::array::from_fn(|at| own[at] + self.start.1[side][at]),
-            Kind::Correlated => {
+            Variation::Order(spreads) => own.map(|own| if is_second { own - spreads } else { own }),
+            Variation::Starts => std::array::from_fn(|at| own[at] + self.start.1[side][at]),
+            Variation::Correlated => {
                 let shared = self.normal();
                 own.map(|own| 0.9_f64.sqrt() * shared + 0.1_f64.sqrt() * own)
             }

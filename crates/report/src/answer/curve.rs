@@ -8,7 +8,7 @@ use crate::units;
 use kdyno_model::conclusion::{SearchOutcome, SearchResult};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::metric::Unit;
-use kdyno_model::plan::{FindPlan, Threshold};
+use kdyno_model::plan::{FindPlan, LimitSide};
 use std::collections::BTreeSet;
 
 /// Columns of the bars of the text form.
@@ -24,7 +24,7 @@ pub struct Curve {
     /// The limit that it must keep, in that unit.
     pub limit: f64,
     /// Which side of the limit is met.
-    pub must_be: Threshold,
+    pub must_be: LimitSide,
     /// One point per trial, the lowest load first.
     pub points: Vec<CurvePoint>,
     /// The load that the search ended with, records/s, and what it is.
@@ -98,7 +98,7 @@ impl Curve {
     /// One row per trial: load, value, its place on a logarithmic axis with the limit as a line, whether it passed.
     pub fn text(&self, options: &TextOptions) -> String {
         let column = |cell: &dyn Fn(&CurvePoint) -> String| self.points.iter().map(cell).collect::<Vec<_>>();
-        let axis = Axis::of(self);
+        let axis = BarScale::of(self);
         let limit = units::number(self.limit, self.unit);
         let scale = if axis.logarithmic { "log axis" } else { "from 0" };
         let is_at_least = |point: &CurvePoint| matches!(point.value, Value::AtLeast(_));
@@ -142,14 +142,14 @@ fn passed(passed: Option<bool>) -> &'static str {
 }
 
 /// Where the bars have numbers.
-struct Axis {
+struct BarScale {
     low: f64,
     high: f64,
     limit: f64,
     logarithmic: bool,
 }
 
-impl Axis {
+impl BarScale {
     fn of(curve: &Curve) -> Self {
         let known = || curve.points.iter().filter_map(|point| number(point.value)).chain([curve.limit]);
         let logarithmic = curve.unit == Unit::Ns && known().all(|value| value > 0.0);

@@ -9,14 +9,15 @@ use kdyno_model::conclusion::{MetricRole, Ratio, Says, Verdict};
 use kdyno_model::plan::Depth;
 
 /// A verdict, the ratio that it rests on, and the ends of its interval.
-type Told<'a> = (&'a Verdict, Ratio, (f64, f64));
+type VerdictRatio<'a> = (&'a Verdict, Ratio, (f64, f64));
 
 /// The sentence; `None` of fewer than two metrics that have an interval. What was imported has no better side and is left out.
 pub(super) fn sentence(verdicts: &[&Verdict]) -> Option<Sentence> {
     let own = verdicts.iter().filter(|one| one.role != MetricRole::Imported);
-    let told: Vec<Told<'_>> = own.filter_map(|one| told(one)).collect();
+    let told: Vec<VerdictRatio<'_>> = own.filter_map(|one| told(one)).collect();
     let depth = told.first().filter(|_| told.len() > 1)?.0.depth;
-    let (different, rest): (Vec<Told<'_>>, Vec<Told<'_>>) = told.into_iter().partition(is_different);
+    let (different, rest): (Vec<VerdictRatio<'_>>, Vec<VerdictRatio<'_>>) =
+        told.into_iter().partition(is_different);
     let largest = different.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
     let named = match largest {
         Some(one) => format!(
@@ -36,21 +37,21 @@ pub(super) fn sentence(verdicts: &[&Verdict]) -> Option<Sentence> {
     Some(Sentence::new(Tone::Plain, format!("{quick}{named}{within}.")))
 }
 
-fn told(one: &Verdict) -> Option<Told<'_>> {
+fn told(one: &Verdict) -> Option<VerdictRatio<'_>> {
     let ratio = one.judged_by().filter(|ratio| ratio.estimate.is_finite() && ratio.estimate > 0.0)?;
     let (low, high, _) = words::bounds(&ratio)?;
     Some((one, ratio, (low, high)))
 }
 
-fn size((_, ratio, _): &Told<'_>) -> f64 {
+fn size((_, ratio, _): &VerdictRatio<'_>) -> f64 {
     ratio.estimate.ln().abs()
 }
 
-fn is_different((one, ..): &Told<'_>) -> bool {
+fn is_different((one, ..): &VerdictRatio<'_>) -> bool {
     matches!(one.says, Says::Different { material: true, .. })
 }
 
-fn largest_text((one, ratio, _): &Told<'_>) -> String {
+fn largest_text((one, ratio, _): &VerdictRatio<'_>) -> String {
     let aside = if one.role == MetricRole::Judged { "" } else { ", which was not named beforehand" };
     let between = words::between(ratio, one.margin);
     format!("that of {}{aside}: {} ({between})", words::metric(&one.of), words::change(ratio))
@@ -65,7 +66,7 @@ fn more(others: usize) -> String {
 }
 
 /// How far the intervals reach from ×1, in percent, rounded up.
-fn reach(rest: &[Told<'_>]) -> Option<String> {
+fn reach(rest: &[VerdictRatio<'_>]) -> Option<String> {
     let ends = rest.iter().flat_map(|(.., (low, high))| [low, high]);
     let percent = ends.map(|end| 100.0 * (end - 1.0).abs()).reduce(f64::max)?;
     let step = if percent >= 1.0 { 1.0 } else { 0.1 };

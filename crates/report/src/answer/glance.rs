@@ -9,7 +9,7 @@ use crate::command_line::verdict_again;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::units;
-use kdyno_model::caveat::{CaveatKind, Group, Severity};
+use kdyno_model::caveat::{CaveatGroup, CaveatKind, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
 use kdyno_model::finding::{Mark, Scope};
 use kdyno_model::plan::{Depth, Strategy};
@@ -186,7 +186,7 @@ fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     let all: Vec<&Worded> = worded.iter().filter(is_told).collect();
     let mut heavy: Vec<&Worded> = all.iter().copied().filter(|one| one.severity > Severity::Note).collect();
     heavy.sort_by_key(rank);
-    let mut groups: BTreeSet<(Severity, Group)> = BTreeSet::new();
+    let mut groups: BTreeSet<(Severity, CaveatGroup)> = BTreeSet::new();
     let (first, more): (Vec<&Worded>, Vec<&Worded>) = heavy.into_iter().partition(|one| {
         // Each reason for which figures are invalid comes before any that is none.
         groups.insert((one.severity, one.kind.row().group)) || one.severity == Severity::Invalid
@@ -205,7 +205,7 @@ fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
 }
 
 /// Invalid figures first, then that there was no Kafka at all.
-fn rank(one: &&Worded) -> (Reverse<Severity>, bool, Group) {
+fn rank(one: &&Worded) -> (Reverse<Severity>, bool, CaveatGroup) {
     (Reverse(one.severity), one.kind != CaveatKind::NullBroker, one.kind.row().group)
 }
 

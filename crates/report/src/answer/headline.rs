@@ -2,9 +2,9 @@
 
 use super::form::Sentence;
 use super::{claims, search, verdict, words};
-use crate::case_table::{CaseTable, Ours, Row, ShownMetric};
+use crate::case_table::{CaseRow, CaseTable, OurFigure, ShownMetric};
 use crate::digits;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks::{self, Signs};
@@ -43,7 +43,8 @@ pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
     if !sentences.is_empty() {
         return Headline { sentences, legend: None };
     }
-    let Headline { mut sentences, legend } = of_table(table, &Figures::new(input.findings, input.caveats));
+    let Headline { mut sentences, legend } =
+        of_table(table, &FindingIndex::new(input.findings, input.caveats));
     sentences.extend(of_contrasts(input, table));
     Headline { sentences, legend }
 }
@@ -112,7 +113,7 @@ fn judged(input: &ReportInput<'_>) -> Vec<Sentence> {
 }
 
 /// A figure of the table: the finding and what its row is called.
-type Figure<'a> = (Ours<'a>, &'a Finding, &'a str);
+type HeadlineFigure<'a> = (OurFigure<'a>, &'a Finding, &'a str);
 
 /// The column in which the cases differ most, of what came out of the system; of those alike the first.
 pub fn telling(table: &CaseTable<'_>) -> Option<usize> {
@@ -125,8 +126,8 @@ pub fn telling(table: &CaseTable<'_>) -> Option<usize> {
 }
 
 /// The figures of a column that are known.
-fn figures<'a>(table: &CaseTable<'a>, index: usize) -> Vec<Figure<'a>> {
-    let of_row = |row: &Row<'a>| {
+fn figures<'a>(table: &CaseTable<'a>, index: usize) -> Vec<HeadlineFigure<'a>> {
+    let of_row = |row: &CaseRow<'a>| {
         let ours = row.entries.get(index)?.ours?;
         let finding = ours.finding.filter(|one| one.estimate != Value::None)?;
         Some((ours, finding, row.label))
@@ -134,11 +135,11 @@ fn figures<'a>(table: &CaseTable<'a>, index: usize) -> Vec<Figure<'a>> {
     table.rows.iter().filter_map(of_row).collect()
 }
 
-fn of_table(table: &CaseTable<'_>, own: &Figures<'_>) -> Headline {
+fn of_table(table: &CaseTable<'_>, own: &FindingIndex<'_>) -> Headline {
     let columns = table.metrics.iter().enumerate();
-    let known: Vec<(&ShownMetric, Vec<Figure<'_>>)> =
+    let known: Vec<(&ShownMetric, Vec<HeadlineFigure<'_>>)> =
         columns.map(|(index, column)| (column, figures(table, index))).collect();
-    let told: Vec<(&ShownMetric, Vec<Figure<'_>>)> = match table.rows.len() {
+    let told: Vec<(&ShownMetric, Vec<HeadlineFigure<'_>>)> = match table.rows.len() {
         0 | 1 => {
             known.into_iter().filter(|(column, figures)| is_answer(column) && !figures.is_empty()).collect()
         }
@@ -193,18 +194,18 @@ fn chosen<T>(told: Vec<(&ShownMetric, T)>, others_max: usize) -> Vec<(&ShownMetr
 }
 
 /// Columns in which the cases differ most come first.
-fn by_spread<'a, T>(mut told: Vec<(T, Vec<Figure<'a>>)>) -> Vec<(T, Vec<Figure<'a>>)> {
+fn by_spread<'a, T>(mut told: Vec<(T, Vec<HeadlineFigure<'a>>)>) -> Vec<(T, Vec<HeadlineFigure<'a>>)> {
     told.sort_by(|(_, a), (_, b)| spread(b).total_cmp(&spread(a)));
     told
 }
 
 /// Whether a column says something about the cases: it differs by more than its last printed digits.
-fn differ(figures: &[Figure<'_>]) -> bool {
+fn differ(figures: &[HeadlineFigure<'_>]) -> bool {
     spread(figures) > ALIKE_MAX
 }
 
 /// The highest figure of a column ÷ its lowest; 1 where fewer than two are known.
-fn spread(figures: &[Figure<'_>]) -> f64 {
+fn spread(figures: &[HeadlineFigure<'_>]) -> f64 {
     let numbers = figures.iter().filter_map(|(_, one, _)| match one.estimate {
         Value::Is(number) | Value::AtLeast(number) => Some(number),
         Value::None => None,
@@ -222,10 +223,10 @@ fn spread(figures: &[Figure<'_>]) -> f64 {
     }
 }
 
-fn part(column: &ShownMetric, figures: &[Figure<'_>], own: &Figures<'_>) -> String {
+fn part(column: &ShownMetric, figures: &[HeadlineFigure<'_>], own: &FindingIndex<'_>) -> String {
     let what = words::metric(&column.of);
     // Missing repeats that the figure does not lack are reported with it.
-    let told = |(ours, one, case): &Figure<'_>| {
+    let told = |(ours, one, case): &HeadlineFigure<'_>| {
         let figure = marks::marked(&one.marks, digits::with_spread(one));
         let figure = figure + &without_generator::clause(own, one.scope, &one.of);
         let figure = match ours.missing() {
@@ -234,7 +235,7 @@ fn part(column: &ShownMetric, figures: &[Figure<'_>], own: &Figures<'_>) -> Stri
         };
         if case.is_empty() { figure } else { format!("{figure} with {case}") }
     };
-    let number = |(_, one, _): &&Figure<'_>| match one.estimate {
+    let number = |(_, one, _): &&HeadlineFigure<'_>| match one.estimate {
         Value::Is(number) | Value::AtLeast(number) => number,
         Value::None => f64::NAN,
     };

@@ -9,7 +9,7 @@ use crate::units;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::EventKind;
 use kdyno_model::finding::Scope;
-use kdyno_model::health::{Health, HealthCheck, HealthRule, RuleText, Threshold};
+use kdyno_model::health::{Health, HealthCheck, HealthRule, HealthThreshold, RuleText};
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::Strategy;
 use kdyno_model::run::TrialStart;
@@ -27,7 +27,7 @@ const ELSEWHERE: &str = "Drives, memory and network are those of the host that k
     elsewhere, were not probed.";
 
 /// Trials that are judged together: those of one case, or of its side, or at the load that a search answers with.
-struct Group<'a> {
+struct HealthGroup<'a> {
     /// What they have in common; empty: there is one group.
     name: String,
     trials: Vec<&'a Health>,
@@ -56,10 +56,10 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     })
 }
 
-fn judged_groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
+fn judged_groups<'a>(input: &ReportInput<'a>) -> Vec<HealthGroup<'a>> {
     let of_trials = |(name, trials): (String, Vec<TrialId>)| {
         let trials = of_group(input.conclusions, &trials, of_trial);
-        Group { name, trials }
+        HealthGroup { name, trials }
     };
     groups(input).into_iter().map(of_trials).collect()
 }
@@ -179,7 +179,7 @@ fn of_trial(one: &Conclusion) -> Option<(Scope, &Health)> {
 
 /// Every rule that was asked in a group's trials, of things that each trial asks it of apart from each other; in the order of the
 /// rules.
-fn checks<'a>(group: &'a Group<'a>) -> Vec<Check<'a>> {
+fn checks<'a>(group: &'a HealthGroup<'a>) -> Vec<Check<'a>> {
     let mut checks: Vec<Check<'a>> = Vec::new();
     for one in group.trials.iter().flat_map(|health| &health.checks) {
         // The worst of several may be another in each trial.
@@ -259,8 +259,8 @@ fn sentence(rule: HealthRule, checks: &[Check<'_>]) -> Option<Sentence> {
 /// `92 %, above 80 %`.
 fn beside_threshold(text: &RuleText, figures: &str) -> String {
     let (direction, limit) = match text.threshold {
-        Threshold::Above(limit) => ("above", limit),
-        Threshold::Below(limit) => ("below", limit),
+        HealthThreshold::Above(limit) => ("above", limit),
+        HealthThreshold::Below(limit) => ("below", limit),
     };
     format!("{figures}, {direction} {}", figure(limit, text.unit))
 }
@@ -280,8 +280,8 @@ fn table(checks: &[Check<'_>]) -> Table {
     let rows = checks.iter().map(|check| {
         let text = check.rule.text();
         let (sign, limit) = match text.threshold {
-            Threshold::Above(limit) => ("at most", limit),
-            Threshold::Below(limit) => ("at least", limit),
+            HealthThreshold::Above(limit) => ("at most", limit),
+            HealthThreshold::Below(limit) => ("at least", limit),
         };
         let holds = match check.broken() {
             0 => "yes".to_owned(),

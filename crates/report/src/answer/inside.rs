@@ -2,7 +2,7 @@
 //! carried them.
 
 use super::form::Answer;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
@@ -29,7 +29,7 @@ const OF_JAVA: &str = "Of a Java client the stages of the service are not seen: 
 
 /// The table: a row for each stage, a column for each case and side; `None`: no broker reported its split.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let find = |scope: Scope, subject: &str, metric: &str| -> Option<&Finding> {
         let of = Address { subject: subject.to_owned(), metric: metric.to_owned() };
         figures.get(scope, Quantity::Value, &of).filter(|found| found.estimate != Value::None)

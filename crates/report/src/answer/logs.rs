@@ -3,7 +3,7 @@
 use super::form::Answer;
 use super::inside;
 use crate::digits;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
@@ -58,7 +58,7 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
 /// Where logs grew by less than clients wrote, times the replicas of their topics: retention deleted meanwhile, or less was stored
 /// than was sent, so that growth is not what was written.
 fn deleted(input: &ReportInput<'_>) -> Option<String> {
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let of_brokers = |scope: Scope, metric: &str| {
         let of = Address { subject: BROKERS.to_owned(), metric: metric.to_owned() };
         match figures.get(scope, Quantity::Value, &of)?.estimate {
@@ -122,7 +122,7 @@ pub(super) fn table(
     (head, is_one): (&str, &dyn Fn(&str) -> bool),
     columns: &[(&str, &str)],
 ) -> Option<Table> {
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let find = |scope: Scope, subject: &str, metric: &str| -> Option<&Finding> {
         let of = Address { subject: subject.to_owned(), metric: metric.to_owned() };
         figures.get(scope, Quantity::Value, &of)

@@ -1,6 +1,6 @@
 //! The members of groups, one by one: a table next to the figures of every trial.
 
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
@@ -29,7 +29,7 @@ pub struct MembersTable {
 }
 
 /// A row for each member of each group of each trial that is reported; `None`: there are none.
-pub fn table(input: &ReportInput<'_>, figures: &Figures<'_>) -> Option<MembersTable> {
+pub fn table(input: &ReportInput<'_>, figures: &FindingIndex<'_>) -> Option<MembersTable> {
     let found = input.reported().filter(|trial| figures.has(trial.id)).flat_map(|trial| {
         let of_trial = all(input.conclusions).filter(move |one| one.scope == Scope::Trial(trial.id));
         of_trial.map(move |one| (trial, one))

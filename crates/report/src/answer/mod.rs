@@ -31,7 +31,7 @@ mod waited;
 pub(crate) mod words;
 
 use crate::case_table::case_table;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::{digits, units};
 pub use form::Answer;
@@ -83,7 +83,7 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
         Conclusion::Search(of) => search::sentence(of, input).text,
         Conclusion::Claim(of) => claims::sentence(of, input).text,
         Conclusion::ToldApart(of) => {
-            let figures = Figures::new(input.findings, input.caveats);
+            let figures = FindingIndex::new(input.findings, input.caveats);
             let table = case_table(input, &figures);
             notes::told_apart(&[of], &|cases| notes::by_row(&table, cases))
         }

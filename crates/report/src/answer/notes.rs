@@ -3,14 +3,14 @@
 use super::{prices, steadiness, words};
 use crate::case_table::CaseTable;
 use crate::input::ReportInput;
-use kdyno_model::conclusion::{Conclusion, Limit, LimitKind, ToldApart};
+use kdyno_model::conclusion::{Conclusion, DistinctRows, Limit, LimitKind};
 use kdyno_model::finding::Scope;
 use kdyno_model::plan::Strategy;
 use kdyno_model::trial::TrialId;
 use std::collections::BTreeSet;
 
 /// All of them, a whole sentence each.
-pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> Vec<String> {
+pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &CaseNames<'_>) -> Vec<String> {
     let mut notes = columns(input, table, name);
     notes.extend(of_shared_groups(input, table));
     notes.extend(limits(input));
@@ -36,7 +36,7 @@ fn of_shared_groups(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<St
 }
 
 /// How many of some cases are in the table, and what they are called: `rows 2 and 3`, or by their labels.
-pub type Names<'a> = dyn Fn(&[u32]) -> (usize, String) + 'a;
+pub type CaseNames<'a> = dyn Fn(&[u32]) -> (usize, String) + 'a;
 
 /// Cases by the numbers of their rows.
 pub fn by_row(table: &CaseTable<'_>, cases: &[u32]) -> (usize, String) {
@@ -52,14 +52,14 @@ const JUDGED_TOGETHER: &str = "All comparisons of a figure are judged together (
     interval that leaves out ×1.";
 
 /// Which rows differ in the figures; once for all figures that say the same.
-fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &Names<'_>) -> Vec<String> {
+fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &CaseNames<'_>) -> Vec<String> {
     let told = input.conclusions.iter().filter_map(|one| match one {
         Conclusion::ToldApart(of) if table.rows.len() > 1 => Some(of),
         _ => None,
     });
-    let mut alike: Vec<Vec<&ToldApart>> = Vec::new();
+    let mut alike: Vec<Vec<&DistinctRows>> = Vec::new();
     for one in told {
-        let says_it = |group: &&mut Vec<&ToldApart>| {
+        let says_it = |group: &&mut Vec<&DistinctRows>| {
             group.first().is_some_and(|first| {
                 (first.base, &first.differ, &first.same, &first.why_not)
                     == (one.base, &one.differ, &one.same, &one.why_not)
@@ -89,7 +89,7 @@ fn are(cases: usize) -> &'static str {
 }
 
 /// What some figures say that say the same: `writers.acked_per_s: rows 2 and 3 differ from row 1; row 4 is not shown to.`
-pub fn told_apart(group: &[&ToldApart], name: &Names<'_>) -> String {
+pub fn told_apart(group: &[&DistinctRows], name: &CaseNames<'_>) -> String {
     let Some(of) = group.first() else { return String::new() };
     let by: Vec<String> = group.iter().map(|one| one.of.to_string()).collect();
     let by = words::list(&by);
@@ -111,14 +111,14 @@ pub fn told_apart(group: &[&ToldApart], name: &Names<'_>) -> String {
 }
 
 /// Case, side of a comparison and load item that a limit is of.
-type Whose<'a> = (u32, Option<&'a str>, &'a str);
+type LimitSubject<'a> = (u32, Option<&'a str>, &'a str);
 
 /// One line per case, side and load item. A search names its limit where it was reached.
 pub(super) fn limits(input: &ReportInput<'_>) -> Vec<String> {
     if matches!(input.plan().strategy, Strategy::Find(_)) {
         return Vec::new();
     }
-    let mut groups: Vec<(Whose<'_>, Vec<&Limit>)> = Vec::new();
+    let mut groups: Vec<(LimitSubject<'_>, Vec<&Limit>)> = Vec::new();
     for trial in input.reported() {
         for limit in of_trial(input, trial.id) {
             let key = (trial.case, trial.variant.as_deref(), limit.item.as_str());

@@ -24,7 +24,7 @@ const NOTE: &str = "In the measured window; of several trials smallest to larges
     change per minute, in brackets its interval of 95 % confidence.";
 
 /// A process in the trials of a group.
-struct Row<'a> {
+struct ProcessRow<'a> {
     group: &'a str,
     of: &'a Subject,
     trials: Vec<&'a ProcessUse>,
@@ -37,7 +37,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         .iter()
         .map(|(name, trials)| (name.as_str(), of_group(input.conclusions, trials, of_trial)))
         .collect();
-    let rows: Vec<Row<'_>> = found.iter().flat_map(|(group, trials)| rows(group, trials)).collect();
+    let rows: Vec<ProcessRow<'_>> = found.iter().flat_map(|(group, trials)| rows(group, trials)).collect();
     if rows.is_empty() {
         return None;
     }
@@ -66,19 +66,19 @@ fn of_trial(one: &Conclusion) -> Option<(Scope, &Processes)> {
     }
 }
 
-fn rows<'a>(group: &'a str, trials: &[&'a Processes]) -> Vec<Row<'a>> {
-    let mut rows: Vec<Row<'a>> = Vec::new();
+fn rows<'a>(group: &'a str, trials: &[&'a Processes]) -> Vec<ProcessRow<'a>> {
+    let mut rows: Vec<ProcessRow<'a>> = Vec::new();
     for one in trials.iter().flat_map(|trial| &trial.processes) {
         match rows.iter_mut().find(|row| *row.of == one.of) {
             Some(row) => row.trials.push(one),
-            None => rows.push(Row { group, of: &one.of, trials: vec![one] }),
+            None => rows.push(ProcessRow { group, of: &one.of, trials: vec![one] }),
         }
     }
     rows.sort_by_key(|row| row.of);
     rows
 }
 
-impl<'a> Row<'a> {
+impl<'a> ProcessRow<'a> {
     fn range(&self, of: impl Fn(&ProcessUse) -> Option<f64>, print: impl Fn(f64) -> String) -> String {
         let values = self.trials.iter().filter_map(|one| of(one));
         words::range(values, print).unwrap_or_else(|| units::NOTHING.to_owned())
@@ -101,7 +101,7 @@ impl<'a> Row<'a> {
 }
 
 /// Which processes grow.
-fn growing(rows: &[Row<'_>]) -> Option<Sentence> {
+fn growing(rows: &[ProcessRow<'_>]) -> Option<Sentence> {
     let told: Vec<String> = rows
         .iter()
         .filter_map(|row| {
@@ -126,8 +126,8 @@ fn growing(rows: &[Row<'_>]) -> Option<Sentence> {
 }
 
 /// The sentence that windows are too short to determine it.
-fn untold(rows: &[Row<'_>]) -> Option<Sentence> {
-    let needed = rows.iter().flat_map(Row::memory).filter_map(|one| match one.says {
+fn untold(rows: &[ProcessRow<'_>]) -> Option<Sentence> {
+    let needed = rows.iter().flat_map(ProcessRow::memory).filter_map(|one| match one.says {
         MemorySays::CannotTell(MemoryUntold::WindowTooShort { needed_s }) => Some(needed_s),
         _ => None,
     });
@@ -177,7 +177,7 @@ fn all_say(courses: &[&MemoryCourse]) -> String {
 }
 
 /// The first column has the name alone: a narrow terminal repeats that one.
-fn table(rows: &[Row<'_>]) -> Table {
+fn table(rows: &[ProcessRow<'_>]) -> Table {
     let columns = [
         ("process", false),
         ("user CPU %", true),
@@ -194,7 +194,7 @@ fn table(rows: &[Row<'_>]) -> Table {
     Table::new(&columns, cells.map(|row| row.map(Cell::from).to_vec()).collect())
 }
 
-fn used(row: &Row<'_>) -> [String; 10] {
+fn used(row: &ProcessRow<'_>) -> [String; 10] {
     let memory = row.memory();
     [
         row.whose(),
@@ -211,7 +211,7 @@ fn used(row: &Row<'_>) -> [String; 10] {
 }
 
 /// What a broker's heap came to, below its other memory.
-fn heap(row: &Row<'_>) -> Option<[String; 10]> {
+fn heap(row: &ProcessRow<'_>) -> Option<[String; 10]> {
     let heap = row.heap();
     let mut cells = std::array::from_fn(|_| String::new());
     cells[0] = format!("{}, heap after GC", row.whose());

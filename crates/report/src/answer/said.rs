@@ -25,7 +25,7 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     let rests = words::units_of_evidence(verdict.n, verdict.unit_of_evidence);
     let figures = if between.is_empty() { rests.clone() } else { format!("{between}, {rests}") };
     let (metric, margin) = (words::metric(&verdict.of), words::margin(verdict.margin));
-    let said = Said { verdict, a, b, metric, margin, change, between, rests, figures };
+    let said = VerdictWording { verdict, a, b, metric, margin, change, between, rests, figures };
     let (tone, text) = said.is_imported().or_else(|| said.open()).unwrap_or_else(|| said.clear());
     let marked = marked(verdict);
     let text = match verdict.depth {
@@ -36,7 +36,7 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
 }
 
 /// A verdict, and what its sentence is made of.
-struct Said<'a> {
+struct VerdictWording<'a> {
     verdict: &'a Verdict,
     a: &'a str,
     b: &'a str,
@@ -52,7 +52,7 @@ struct Said<'a> {
     figures: String,
 }
 
-impl Said<'_> {
+impl VerdictWording<'_> {
     /// Which direction of what was imported is better is not stated.
     fn is_imported(&self) -> Option<(Tone, String)> {
         let Self { verdict, a, b, metric, change, figures, .. } = self;

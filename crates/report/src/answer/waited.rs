@@ -10,7 +10,7 @@ use kdyno_model::finding::Scope;
 use kdyno_model::plan::ComparePlan;
 
 /// Shares of a side's trials, and whether they are of the time in which brokers ran or were ready.
-type Shares = Vec<(f64, bool)>;
+type WaitShares = Vec<(f64, bool)>;
 
 /// What is said of one compared case; `None`: no brokers waited, or it is reported of each trial.
 pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2]) -> Option<Sentence> {
@@ -42,7 +42,7 @@ pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2])
     Some(Sentence::new(Tone::Warn, format!("{waited}; {means} ({remedy}).")))
 }
 
-fn of_side(input: &ReportInput<'_>, case: u32, side: &str) -> Shares {
+fn of_side(input: &ReportInput<'_>, case: u32, side: &str) -> WaitShares {
     let of_trial = input.caveats.iter().filter(|one| is_told_with_verdicts(input, one)).filter(|one| {
         let Scope::Trial(id) = one.scope else { return false };
         let trial = input.reported().find(|trial| trial.id == id);

@@ -1,7 +1,7 @@
 //! Caveats in words: what happened and what it means for the figures, in which trials, and what to do about it.
 //!
 //! A caveat of many trials is reported once, with the range of its figures and the trials it concerns; so is that of
-//! many load items or topics, whose names are listed. The words are those of its row ([`kdyno_model::caveat::Row`]);
+//! many load items or topics, whose names are listed. The words are those of its row ([`kdyno_model::caveat::CaveatRow`]);
 //! its name is the run file's.
 
 mod reach;
@@ -10,7 +10,7 @@ mod words;
 
 use crate::figures::covers;
 use crate::input::{ReportInput, trial_name};
-use kdyno_model::caveat::{Caveat, CaveatKind, Group, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, CaveatGroup, CaveatKind, ScopedCaveat, Severity};
 use kdyno_model::finding::Scope;
 use kdyno_model::trial::Trial;
 pub(crate) use reach::{elsewhere, is_told_with_verdicts, waited};
@@ -57,7 +57,7 @@ pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
         let (sentence, remedy) = said(&caveats);
         let concerns = concerns(input, &told.scopes());
         let (severity, is_elsewhere, is_loss) =
-            (told.severity, told.is_elsewhere, kind.row().group == Group::Loss);
+            (told.severity, told.is_elsewhere, kind.row().group == CaveatGroup::Loss);
         let short = short(&caveats);
         worded.push(Worded { severity, is_loss, is_elsewhere, kind, short, sentence, remedy, concerns });
     }
@@ -67,7 +67,7 @@ pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
 
 /// A caveat of a trial that has just ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfTrial {
+pub struct TrialCaveat {
     /// Whether the figures may be used.
     pub severity: Severity,
     /// Which kind it is.
@@ -77,11 +77,11 @@ pub struct OfTrial {
 }
 
 /// The caveats of one trial; those that differ in the name of a load item, or topic, alone are one.
-pub fn of_trial<'a>(caveats: impl Iterator<Item = &'a ScopedCaveat>) -> Vec<OfTrial> {
+pub fn of_trial<'a>(caveats: impl Iterator<Item = &'a ScopedCaveat>) -> Vec<TrialCaveat> {
     let together = together(caveats.map(|one| (false, one)));
-    let of_told = |told: &together::Told<'_>| {
+    let of_told = |told: &together::MergedCaveats<'_>| {
         let kind = told.kind;
-        OfTrial { severity: told.severity, kind, short: short(&told.caveats()) }
+        TrialCaveat { severity: told.severity, kind, short: short(&told.caveats()) }
     };
     together.iter().map(of_told).collect()
 }

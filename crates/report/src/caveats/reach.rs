@@ -45,7 +45,7 @@ fn verdicts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a Verdict> + 
 
 /// One line on the caveats that speak only of figures that no verdict is about; `None`: there is none.
 pub(crate) fn elsewhere(input: &ReportInput<'_>) -> Option<String> {
-    let mut kinds: BTreeMap<&str, Kind<'_>> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, KindReach<'_>> = BTreeMap::new();
     for one in input.caveats.iter().filter(|one| is_elsewhere(input, one)) {
         let Some((item, part)) = part(one) else { continue };
         let kind = kinds.entry(what(&one.caveat)).or_default();
@@ -63,18 +63,18 @@ pub(crate) fn elsewhere(input: &ReportInput<'_>) -> Option<String> {
 
 /// The caveats of one kind.
 #[derive(Default)]
-struct Kind<'a> {
+struct KindReach<'a> {
     is_invalid: bool,
     /// For each load item the lowest quantile or what else they speak of, and its mean.
-    parts: BTreeMap<(&'a str, bool), Part<'a>>,
+    parts: BTreeMap<(&'a str, bool), AffectedFigures<'a>>,
 }
 
-impl Kind<'_> {
+impl KindReach<'_> {
     fn text(&self, what: &str) -> String {
         let parts = self.parts.iter().map(|((item, _), part)| match part {
-            Part::From(quantile) => format!("{item} from {quantile} on"),
-            Part::Mean => format!("the mean of {item}"),
-            Part::All(what) => format!("{what} of {item}"),
+            AffectedFigures::From(quantile) => format!("{item} from {quantile} on"),
+            AffectedFigures::Mean => format!("the mean of {item}"),
+            AffectedFigures::All(what) => format!("{what} of {item}"),
         });
         let parts: Vec<String> = parts.collect();
         let invalid = if self.is_invalid { ", in some trials so that they are invalid" } else { "" };
@@ -84,13 +84,13 @@ impl Kind<'_> {
 
 /// Which figures of a load item a caveat speaks of.
 #[derive(Debug, Clone, Copy)]
-enum Part<'a> {
+enum AffectedFigures<'a> {
     From(&'a str),
     Mean,
     All(&'static str),
 }
 
-impl Part<'_> {
+impl AffectedFigures<'_> {
     fn is_mean(self) -> bool {
         matches!(self, Self::Mean)
     }
@@ -104,16 +104,16 @@ impl Part<'_> {
 }
 
 /// The load item and which of its figures; `None`: of all figures.
-fn part(caveat: &ScopedCaveat) -> Option<(&str, Part<'_>)> {
+fn part(caveat: &ScopedCaveat) -> Option<(&str, AffectedFigures<'_>)> {
     match (&caveat.caveat, &caveat.concerns) {
         (Caveat::FewRecords { item, quantile, .. }, _)
         | (_, Concern::LatenciesFrom { item, quantile } | Concern::ServiceFrom { item, quantile }) => {
-            Some((item.as_str(), Part::From(quantile.as_str())))
+            Some((item.as_str(), AffectedFigures::From(quantile.as_str())))
         }
-        (_, Concern::Latencies { item }) => Some((item.as_str(), Part::All("latencies"))),
-        (_, Concern::Rates { item }) => Some((item.as_str(), Part::All("rates"))),
-        (_, Concern::Command { item, .. }) => Some((item.as_str(), Part::All("figures"))),
-        (_, Concern::Mean { item }) => Some((item.as_str(), Part::Mean)),
+        (_, Concern::Latencies { item }) => Some((item.as_str(), AffectedFigures::All("latencies"))),
+        (_, Concern::Rates { item }) => Some((item.as_str(), AffectedFigures::All("rates"))),
+        (_, Concern::Command { item, .. }) => Some((item.as_str(), AffectedFigures::All("figures"))),
+        (_, Concern::Mean { item }) => Some((item.as_str(), AffectedFigures::Mean)),
         (_, Concern::Everything) => None,
     }
 }

@@ -1,9 +1,9 @@
 //! Every kind in words.
 
-use super::words::{Values, filled, whom};
+use super::words::{CaveatValues, filled, whom};
 use super::*;
 use kdyno_model::caveat::{
-    Concern, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Row, Stalled, StoodStill,
+    CaveatRow, Concern, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill,
 };
 use kdyno_model::event::Subject;
 
@@ -410,12 +410,12 @@ fn printed(caveats: &[Caveat]) -> String {
 #[test]
 fn the_words_of_every_row_have_their_values() {
     let all: Vec<Caveat> = others().into_iter().chain(further_words()).collect();
-    for row in Row::all().map(|row| row.kind.row()) {
+    for row in CaveatRow::all().map(|row| row.kind.row()) {
         for words in row.words {
             let are_its = |one: &&Caveat| std::ptr::eq(one.row().words_of(&[one]), words);
             let sample = all.iter().filter(|one| one.row().kind == row.kind).find(are_its);
             let sample = sample.unwrap_or_else(|| panic!("no test words {}: {}", row.kind, words.sentence));
-            let values = [Values::of(sample)];
+            let values = [CaveatValues::of(sample)];
             for text in [words.sentence, words.of, row.short] {
                 assert!(filled(text, &values).is_some(), "{text} has a value that {sample:?} has not");
             }

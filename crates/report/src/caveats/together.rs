@@ -8,7 +8,7 @@ use kdyno_model::finding::Scope;
 const ANY: &str = "";
 
 /// Caveats that are printed as one.
-pub(super) struct Told<'a> {
+pub(super) struct MergedCaveats<'a> {
     /// Whether they speak only of figures that no verdict is about.
     pub(super) is_elsewhere: bool,
     pub(super) severity: Severity,
@@ -16,7 +16,7 @@ pub(super) struct Told<'a> {
     pub(super) caveats: Vec<&'a ScopedCaveat>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> MergedCaveats<'a> {
     fn new(is_elsewhere: bool, caveat: &'a ScopedCaveat) -> Self {
         let kind = CaveatKind::from(&caveat.caveat);
         Self { is_elsewhere, severity: caveat.severity, kind, caveats: vec![caveat] }
@@ -49,8 +49,11 @@ impl<'a> Told<'a> {
 
 /// Puts together what is said alike of several trials, then what differs in the name of a load item, or topic, alone. Each caveat
 /// comes with whether it speaks only of figures that no verdict is about.
-pub(super) fn together<'a>(caveats: impl Iterator<Item = (bool, &'a ScopedCaveat)>) -> Vec<Told<'a>> {
-    let each = caveats.map(|(is_elsewhere, one)| (Told::new(is_elsewhere, one), whom(&one.caveat, None).0));
+pub(super) fn together<'a>(
+    caveats: impl Iterator<Item = (bool, &'a ScopedCaveat)>,
+) -> Vec<MergedCaveats<'a>> {
+    let each =
+        caveats.map(|(is_elsewhere, one)| (MergedCaveats::new(is_elsewhere, one), whom(&one.caveat, None).0));
     let of_trials = merged(each, |a, b| a == b);
     let keyed = of_trials.into_iter().map(|told| {
         let key = told.but_for_names();
@@ -60,8 +63,11 @@ pub(super) fn together<'a>(caveats: impl Iterator<Item = (bool, &'a ScopedCaveat
 }
 
 /// Puts together what is alike, in the order of the first of each.
-fn merged<'a, K>(each: impl Iterator<Item = (Told<'a>, K)>, is_same: fn(&K, &K) -> bool) -> Vec<Told<'a>> {
-    let mut merged: Vec<(Told<'a>, K)> = Vec::new();
+fn merged<'a, K>(
+    each: impl Iterator<Item = (MergedCaveats<'a>, K)>,
+    is_same: fn(&K, &K) -> bool,
+) -> Vec<MergedCaveats<'a>> {
+    let mut merged: Vec<(MergedCaveats<'a>, K)> = Vec::new();
     for (told, key) in each {
         match merged.iter_mut().find(|(known, own)| known.is_like(&told) && is_same(own, &key)) {
             Some((known, _)) => known.caveats.extend(told.caveats),

@@ -1,7 +1,7 @@
 //! The words of a caveat's row, with its values in the places of their names.
 
 use crate::{digits, units};
-use kdyno_model::caveat::{Caveat, Row};
+use kdyno_model::caveat::{Caveat, CaveatRow};
 use kdyno_model::concern::rank;
 use kdyno_model::event::Subject;
 use kdyno_model::metric::Unit;
@@ -26,9 +26,9 @@ pub(super) fn short(caveats: &[&Caveat]) -> String {
 }
 
 /// The row of some caveats of one kind and the values of each, all of them with the names of all.
-fn together(caveats: &[&Caveat]) -> Option<(&'static Row, Vec<Values>)> {
+fn together(caveats: &[&Caveat]) -> Option<(&'static CaveatRow, Vec<CaveatValues>)> {
     let row = caveats.first()?.row();
-    let mut values: Vec<Values> = caveats.iter().map(|one| Values::of(one)).collect();
+    let mut values: Vec<CaveatValues> = caveats.iter().map(|one| CaveatValues::of(one)).collect();
     let mut names: Vec<String> = Vec::new();
     for name in values.iter().filter_map(|one| one.text(row.name)) {
         if !names.contains(&name) {
@@ -42,7 +42,7 @@ fn together(caveats: &[&Caveat]) -> Option<(&'static Row, Vec<Values>)> {
 
 /// Whom a caveat is of, with a name in the place of its load item's or topic's, and what to do about it.
 pub(super) fn whom(caveat: &Caveat, name: Option<&str>) -> (String, &'static str) {
-    let (row, mut values) = (caveat.row(), Values::of(caveat));
+    let (row, mut values) = (caveat.row(), CaveatValues::of(caveat));
     if let Some(name) = name {
         values.rename(row.name, name);
     }
@@ -60,9 +60,9 @@ fn list(names: &[String]) -> String {
 }
 
 /// What a caveat holds, by the names that run files have for it.
-pub(super) struct Values(Map<String, Value>);
+pub(super) struct CaveatValues(Map<String, Value>);
 
-impl Values {
+impl CaveatValues {
     pub(super) fn of(caveat: &Caveat) -> Self {
         match serde_json::to_value(caveat) {
             Ok(Value::Object(values)) => Self(values),
@@ -97,7 +97,7 @@ impl Values {
 }
 
 /// A text with the values of these caveats in the places of their names; `None`: one is not there, or in a form that is not known.
-pub(super) fn filled(text: &str, of: &[Values]) -> Option<String> {
+pub(super) fn filled(text: &str, of: &[CaveatValues]) -> Option<String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, place)) = rest.split_once('{') {
@@ -110,7 +110,7 @@ pub(super) fn filled(text: &str, of: &[Values]) -> Option<String> {
 }
 
 /// A value's placeholder: `name`, or `name:form`, or for its highest `name:form_most`.
-fn value(place: &str, of: &[Values]) -> Option<String> {
+fn value(place: &str, of: &[CaveatValues]) -> Option<String> {
     let (name, form) = place.split_once(':').unwrap_or((place, "text"));
     let first = || of.first()?.text(name);
     match form {
@@ -156,7 +156,7 @@ fn print(form: &str) -> Option<fn(f64) -> String> {
 }
 
 /// Smallest and largest of a number over several caveats.
-fn range(name: &str, of: &[Values]) -> Option<(f64, f64)> {
+fn range(name: &str, of: &[CaveatValues]) -> Option<(f64, f64)> {
     let each = of.iter().filter_map(|one| one.number(name));
     each.map(|one| (one, one)).reduce(|(low, high), (one, _)| (low.min(one), high.max(one)))
 }

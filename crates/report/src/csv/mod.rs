@@ -17,33 +17,33 @@ pub use reference::reference;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A column: its name and what it holds.
-type Column = (&'static str, &'static str);
+type CsvColumn = (&'static str, &'static str);
 
-const RUN_ID: Column = ("run_id", "the run, 16 hexadecimal digits");
-const TRIAL: Column = ("trial", "number of the trial, from 1 in the order in which the trials ran");
-const CASE: Column = ("case", "place of the case in the plan, from 0");
-const SIDE: Column = (
+const RUN_ID: CsvColumn = ("run_id", "the run, 16 hexadecimal digits");
+const TRIAL: CsvColumn = ("trial", "number of the trial, from 1 in the order in which the trials ran");
+const CASE: CsvColumn = ("case", "place of the case in the plan, from 0");
+const SIDE: CsvColumn = (
     "side",
     "of a comparison which side: `A` or `B`; empty where the row speaks of both, and outside of comparisons",
 );
-const REPEAT: Column = ("repeat", "which repeat of the case, from 1");
-const LABEL: Column = (
+const REPEAT: CsvColumn = ("repeat", "which repeat of the case, from 1");
+const LABEL: CsvColumn = (
     "label",
     "in words, as in tables: the case's label, of a comparison what the side is called, and of a trial of several repeats \
      `#` and which; empty when the plan has one trial",
 );
 /// Means one column per parameter of the plan.
-const PARAMS: Column =
+const PARAMS: CsvColumn =
     ("param.NAME", "one column for each parameter of the plan: its value in the trial or case");
-const VALUE: Column =
+const VALUE: CsvColumn =
     ("value", "the figure, a decimal number with a point and no unit; empty where there is none");
-const AT_LEAST: Column = (
+const AT_LEAST: CsvColumn = (
     "at_least",
     "`true`: the true figure is the value or more, because a quantile fell among records that were never acknowledged, or \
      the load queued; else `false`",
 );
 
-const FINDINGS_BEFORE: [Column; 8] = [
+const FINDINGS_BEFORE: [CsvColumn; 8] = [
     RUN_ID,
     (
         "scope",
@@ -59,7 +59,7 @@ const FINDINGS_BEFORE: [Column; 8] = [
     LABEL,
 ];
 
-const FINDINGS_AFTER: [Column; 22] = [
+const FINDINGS_AFTER: [CsvColumn; 22] = [
     (
         "subject",
         "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `system`, `workers`, \
@@ -123,9 +123,9 @@ const FINDINGS_AFTER: [Column; 22] = [
     ),
 ];
 
-const SERIES_BEFORE: [Column; 6] = [RUN_ID, TRIAL, CASE, SIDE, REPEAT, LABEL];
+const SERIES_BEFORE: [CsvColumn; 6] = [RUN_ID, TRIAL, CASE, SIDE, REPEAT, LABEL];
 
-const SERIES_AFTER: [Column; 6] = [
+const SERIES_AFTER: [CsvColumn; 6] = [
     (
         "subject",
         "whose figure: a load item by its name, a process (`broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, \
@@ -158,9 +158,9 @@ const COUNTS: [Count; 5] = [
 ];
 
 /// What else is shown of a second of a load item, if it has it.
-type Figure = (&'static str, &'static str, fn(&SecondPoint) -> Value);
+type SecondFigure = (&'static str, &'static str, fn(&SecondPoint) -> Value);
 
-const FIGURES: [Figure; 9] = [
+const FIGURES: [SecondFigure; 9] = [
     (
         "open_records",
         "records that were due and had no outcome at the second's end; of an item that produces",
@@ -186,7 +186,7 @@ const FIGURES: [Figure; 9] = [
     ("end_to_end_ns_max", "largest of the same, ns", |point| point.end_to_end_ns_max),
 ];
 
-const CPU: Column = (
+const CPU: CsvColumn = (
     "cpu_percent_of_core",
     "CPU time of a process, user and system; of the host everything but idle and iowait; percent of one core",
 );
@@ -201,7 +201,7 @@ pub fn findings(input: &ReportInput<'_>) -> String {
     let params = params(input);
     let mut out = head(&FINDINGS_BEFORE, &params, &FINDINGS_AFTER);
     for finding in input.findings {
-        let whose = Whose::of(finding.scope, input);
+        let whose = RowSubject::of(finding.scope, input);
         let scope = ScopeParts::of(finding.scope, input);
         let before = [run_id(input), scope.kind].into_iter().chain(whose.place());
         let before = before.chain([text(scope.published_row)]);
@@ -221,11 +221,11 @@ pub fn series(input: &ReportInput<'_>) -> String {
     let params = params(input);
     let mut out = head(&SERIES_BEFORE, &params, &SERIES_AFTER);
     for series in input.series {
-        let whose = Whose::of(Scope::Trial(series.trial), input);
+        let whose = RowSubject::of(Scope::Trial(series.trial), input);
         let before = std::iter::once(run_id(input)).chain(whose.place());
         let before: Vec<String> = before.chain(whose.labelled(&params)).collect();
         points(series, &mut |point| {
-            let Point { subject, series, phase, at_s, value, at_least } = point;
+            let CsvPoint { subject, series, phase, at_s, value, at_least } = point;
             let [at_s, value, at_least] = [at_s.to_string(), text(value), at_least.to_string()];
             let after = [subject, series, phase, &at_s, &value, &at_least].map(str::to_owned);
             out.push_str(&row(before.iter().cloned().chain(after)));
@@ -236,7 +236,7 @@ pub fn series(input: &ReportInput<'_>) -> String {
 
 /// One value of one series.
 #[derive(Debug)]
-pub struct Point<'a> {
+pub struct CsvPoint<'a> {
     /// Whose figure.
     pub subject: &'a str,
     /// Which figure, with its unit.
@@ -253,7 +253,7 @@ pub struct Point<'a> {
 
 /// What the rows of all points of a trial begin with.
 #[derive(Debug)]
-pub struct OfTrial {
+pub struct TrialCells {
     /// The run, 16 hexadecimal digits.
     pub run_id: String,
     /// Its number.
@@ -268,21 +268,21 @@ pub struct OfTrial {
     pub labelled: Vec<String>,
 }
 
-impl OfTrial {
+impl TrialCells {
     /// Values of a trial, with the [`params`] of the plan.
     pub fn new(id: TrialId, input: &ReportInput<'_>, params: &[String]) -> Self {
-        let whose = Whose::of(Scope::Trial(id), input);
+        let whose = RowSubject::of(Scope::Trial(id), input);
         let labelled = whose.labelled(params);
-        let Whose { trial, case, side, repeat, .. } = whose;
+        let RowSubject { trial, case, side, repeat, .. } = whose;
         Self { run_id: run_id(input), trial: trial.map(|id| id.0), case, side, repeat, labelled }
     }
 }
 
 /// Hands every point of a trial to `each`, streams first.
-pub fn points(series: &TrialSeries, each: &mut dyn FnMut(Point<'_>)) {
+pub fn points(series: &TrialSeries, each: &mut dyn FnMut(CsvPoint<'_>)) {
     let mut push = |subject: &str, series: &str, phase: &str, at_s: f64, value: Value| {
         let (value, at_least) = bounded(value);
-        each(Point { subject, series, phase, at_s, value, at_least });
+        each(CsvPoint { subject, series, phase, at_s, value, at_least });
     };
     for stream in &series.streams {
         for point in &stream.seconds {
@@ -316,7 +316,7 @@ pub fn points(series: &TrialSeries, each: &mut dyn FnMut(Point<'_>)) {
 
 /// The trial, case or published row that a row of the file speaks of.
 #[derive(Default)]
-struct Whose<'a> {
+struct RowSubject<'a> {
     trial: Option<TrialId>,
     case: Option<u32>,
     side: Option<String>,
@@ -327,7 +327,7 @@ struct Whose<'a> {
     cases: Vec<&'a CasePlan>,
 }
 
-impl<'a> Whose<'a> {
+impl<'a> RowSubject<'a> {
     fn of(scope: Scope, input: &ReportInput<'a>) -> Self {
         let ScopeParts { trial, case, side, published_row, .. } = ScopeParts::of(scope, input);
         let plan: &'a Plan = input.plan();
@@ -457,8 +457,9 @@ pub fn params(input: &ReportInput<'_>) -> Vec<String> {
     names.into_iter().cloned().collect()
 }
 
-fn head(before: &[Column], params: &[String], after: &[Column]) -> String {
-    let names = |columns: &[Column]| columns.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+fn head(before: &[CsvColumn], params: &[String], after: &[CsvColumn]) -> String {
+    let names =
+        |columns: &[CsvColumn]| columns.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
     let params = params.iter().map(|name| format!("param.{name}"));
     row(names(before).into_iter().chain(params).chain(names(after)))
 }

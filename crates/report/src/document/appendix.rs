@@ -16,15 +16,18 @@ use std::collections::BTreeMap;
 const PRINTED: TextOptions = TextOptions { width: 120, colour: false };
 
 /// A part of the appendix: a heading, and a text that is printed as it is.
-pub(super) struct Part {
+pub(super) struct AppendixSection {
     pub(super) title: String,
     pub(super) text: String,
 }
 
 /// The parts of one run: what was typed, on what host, the command that repeats it, what was declared, what ran where,
 /// the systems with their command lines, the settings in force, what was requested, the scenario.
-pub(super) fn parts(input: &ReportInput<'_>) -> Vec<Part> {
-    let part = |title: &str, text: String| Part { title: title.to_owned(), text: text.trim_end().to_owned() };
+pub(super) fn parts(input: &ReportInput<'_>) -> Vec<AppendixSection> {
+    let part = |title: &str, text: String| AppendixSection {
+        title: title.to_owned(),
+        text: text.trim_end().to_owned(),
+    };
     let mut parts = Vec::new();
     for (session, _) in input.sessions {
         let title = format!("Command line and host, {}", units::instant(session.started_unix_ns));

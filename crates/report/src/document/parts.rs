@@ -4,7 +4,7 @@ use super::front::Front;
 use crate::answer::words::capital;
 use crate::answer::{headline, verdict};
 use crate::case_table::case_table;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::units;
 
@@ -40,7 +40,7 @@ impl DocumentRun<'_> {
     /// each comparison come to together.
     pub(super) fn summary(&self) -> Vec<String> {
         let input = &self.input;
-        let figures = Figures::new(input.findings, input.caveats);
+        let figures = FindingIndex::new(input.findings, input.caveats);
         let outcome = input.outcome(&figures).map(|outcome| format!("{}.", capital(&outcome)));
         let answer = headline::whole(input, &case_table(input, &figures)).sentences;
         let in_short = verdict::compared_scopes(input.conclusions).into_iter().filter_map(|scope| {

@@ -1,7 +1,7 @@
 //! The register: every trial of every run with how it ended, failed ones and those that only conditioned a cluster too.
 
 use super::parts::DocumentRun;
-use crate::figures::{Figures, covers};
+use crate::figures::{FindingIndex, covers};
 use crate::input::{ReportInput, is_cut_short};
 use crate::table::Table;
 use crate::units;
@@ -22,7 +22,7 @@ pub(super) fn table(runs: &[DocumentRun<'_>]) -> Table {
     ];
     let rows = runs.iter().enumerate().flat_map(|(index, run)| {
         let input = run.input;
-        let figures = Figures::new(input.findings, input.caveats);
+        let figures = FindingIndex::new(input.findings, input.caveats);
         let row = move |start: &TrialStart| {
             let plan = input.plan();
             vec![
@@ -48,7 +48,7 @@ fn label(trial: &Trial) -> String {
 }
 
 /// How a trial ended.
-fn status(input: &ReportInput<'_>, trial: &Trial, figures: &Figures<'_>) -> String {
+fn status(input: &ReportInput<'_>, trial: &Trial, figures: &FindingIndex<'_>) -> String {
     if trial.is_conditioning() {
         return "conditioned the cluster, not reported".to_owned();
     }

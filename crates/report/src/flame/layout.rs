@@ -26,22 +26,22 @@ pub(super) struct Placed<'s> {
 
 /// A frame with everything that was called from it.
 #[derive(Default)]
-struct Node<'s> {
+struct FrameNode<'s> {
     counts: Vec<u64>,
     /// By name: the order from left to right, which is the same in every graph.
     callees: BTreeMap<&'s str, usize>,
 }
 
-struct Tree<'s> {
-    nodes: Vec<Node<'s>>,
+struct FrameTree<'s> {
+    nodes: Vec<FrameNode<'s>>,
     /// Shares of each side.
     totals: Vec<u64>,
 }
 
-impl<'s> Tree<'s> {
+impl<'s> FrameTree<'s> {
     fn of(graph: &'s Graph) -> Self {
         let sides = graph.sides.len();
-        let node = || Node { counts: vec![0; sides], callees: BTreeMap::new() };
+        let node = || FrameNode { counts: vec![0; sides], callees: BTreeMap::new() };
         let mut nodes = vec![node()];
         for (side, stacks) in graph.sides.iter().enumerate() {
             for (frames, count) in stacks.iter() {
@@ -85,7 +85,7 @@ pub(super) fn share(count: u64, total: u64) -> f64 {
 
 /// The frames of a graph from the top on, at most so many, the widest ones.
 pub(super) fn place(graph: &Graph, frames_max: usize) -> Vec<Placed<'_>> {
-    let tree = Tree::of(graph);
+    let tree = FrameTree::of(graph);
     let narrowest = tree.narrowest(frames_max);
     let mut placed = Vec::new();
     // Without recursion: how deep a stack is, is not ours to say.

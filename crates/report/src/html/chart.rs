@@ -34,7 +34,7 @@ pub enum Vertical {
 
 /// One point of a line, in the units of the axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct ChartPoint {
     /// Place on the horizontal axis.
     pub x: f64,
     /// Place on the vertical axis; `None` breaks the line.
@@ -45,7 +45,7 @@ pub struct Point {
 
 /// How the points of a line are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drawn {
+pub enum LineStyle {
     /// Joined.
     Joined,
     /// A sign for each.
@@ -56,15 +56,15 @@ pub enum Drawn {
 
 /// One line of a chart with its name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ChartLine {
     /// Name in the legend; lines of one name and look are in it once.
     pub name: String,
     /// Colour, dash and shape; more than there are repeat them.
     pub look: usize,
     /// How its points are drawn.
-    pub drawn: Drawn,
+    pub drawn: LineStyle,
     /// The points from left to right.
-    pub points: Vec<Point>,
+    pub points: Vec<ChartPoint>,
     /// Points further apart than this are not joined.
     pub gap: Option<f64>,
 }
@@ -84,7 +84,7 @@ pub struct Band {
 
 /// A place on the horizontal axis with a short name, drawn through all panels.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Flag {
+pub struct ChartFlag {
     /// Printed above it.
     pub name: String,
     /// Where, in the horizontal axis' unit.
@@ -107,7 +107,7 @@ pub struct Panel {
     /// Height of the plot, px.
     pub height: f64,
     /// The lines, in the order of the legend.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChartLine>,
 }
 
 /// How much of a long series is drawn and listed.
@@ -143,7 +143,7 @@ pub struct Chart {
     /// Stretches behind all panels.
     pub bands: Vec<Band>,
     /// Places through all panels.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<ChartFlag>,
     /// How much is drawn.
     pub detail: Detail,
 }
@@ -159,7 +159,7 @@ impl Chart {
             panel.holds.retain(|value| has_place(*value));
             panel.limit = panel.limit.filter(|(limit, _)| has_place(*limit));
         }
-        chart.panels.retain(|panel| panel.lines.iter().any(Line::has_points));
+        chart.panels.retain(|panel| panel.lines.iter().any(ChartLine::has_points));
         chart.bands.retain(|band| has_place(band.from) && has_place(band.to));
         chart.flags.retain(|flag| has_place(flag.at));
         chart
@@ -203,7 +203,7 @@ impl Panel {
     }
 }
 
-impl Line {
+impl ChartLine {
     fn has_points(&self) -> bool {
         self.points.iter().any(|point| point.y.is_some())
     }
@@ -219,44 +219,44 @@ fn has_place(number: f64) -> bool {
     number.is_finite() && number.abs() <= NUMBER_MAX
 }
 
-fn drawable(line: &Line, points_max: usize) -> Line {
-    let points: Vec<Point> = line
+fn drawable(line: &ChartLine, points_max: usize) -> ChartLine {
+    let points: Vec<ChartPoint> = line
         .points
         .iter()
         .filter(|point| has_place(point.x))
-        .map(|point| Point { y: point.y.filter(|y| has_place(*y)), ..*point })
+        .map(|point| ChartPoint { y: point.y.filter(|y| has_place(*y)), ..*point })
         .collect();
     // Points that are left of a long line lie further apart than those that it was made of.
     let points = match line.gap {
         Some(gap) => broken(&points, gap),
         None => points,
     };
-    Line { points: thinned(&points, points_max), gap: None, ..line.clone() }
+    ChartLine { points: thinned(&points, points_max), gap: None, ..line.clone() }
 }
 
 /// The points with one that breaks the line between any two that lie further apart than this.
-fn broken(points: &[Point], gap: f64) -> Vec<Point> {
-    let mut out: Vec<Point> = Vec::with_capacity(points.len());
+fn broken(points: &[ChartPoint], gap: f64) -> Vec<ChartPoint> {
+    let mut out: Vec<ChartPoint> = Vec::with_capacity(points.len());
     for point in points {
         let before = out.last().map(|last| last.x).filter(|before| point.x - before > gap);
-        out.extend(before.map(|x| Point { x: f64::midpoint(x, point.x), y: None, at_least: false }));
+        out.extend(before.map(|x| ChartPoint { x: f64::midpoint(x, point.x), y: None, at_least: false }));
         out.push(*point);
     }
     out
 }
 
 /// Keeps of each bucket its lowest, highest and broken points, in order.
-pub fn thinned(points: &[Point], points_max: usize) -> Vec<Point> {
+pub fn thinned(points: &[ChartPoint], points_max: usize) -> Vec<ChartPoint> {
     if points.len() <= points_max {
         return points.to_vec();
     }
     let bucket = points.len().div_ceil((points_max / 3).max(1));
     let mut out = Vec::with_capacity(points_max + 3);
     for chunk in points.chunks(bucket) {
-        let of = |wanted: fn(&(usize, &Point)) -> bool| chunk.iter().enumerate().filter(wanted);
-        let key = |(_, point): &(usize, &Point)| point.y.unwrap_or_default();
-        let known = |(_, point): &(usize, &Point)| point.y.is_some();
-        let order = |a: &(usize, &Point), b: &(usize, &Point)| key(a).total_cmp(&key(b));
+        let of = |wanted: fn(&(usize, &ChartPoint)) -> bool| chunk.iter().enumerate().filter(wanted);
+        let key = |(_, point): &(usize, &ChartPoint)| point.y.unwrap_or_default();
+        let known = |(_, point): &(usize, &ChartPoint)| point.y.is_some();
+        let order = |a: &(usize, &ChartPoint), b: &(usize, &ChartPoint)| key(a).total_cmp(&key(b));
         let mut kept: Vec<usize> =
             [of(known).min_by(order), of(known).max_by(order), of(|(_, point)| point.y.is_none()).next()]
                 .into_iter()
@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn thinning_keeps_the_extremes() {
         let y = |i: i32| if i == 7_777 { 99.0 } else { f64::from(i % 3) };
-        let points: Vec<Point> =
-            (0..20_000).map(|i| Point { x: f64::from(i), y: Some(y(i)), at_least: false }).collect();
+        let points: Vec<ChartPoint> =
+            (0..20_000).map(|i| ChartPoint { x: f64::from(i), y: Some(y(i)), at_least: false }).collect();
         let thin = thinned(&points, 450);
         assert!(thin.len() <= 450, "{}", thin.len());
         assert!(thin.iter().any(|point| point.y == Some(99.0)));
@@ -288,12 +288,12 @@ mod tests {
     #[test]
     fn a_line_that_is_thinned_has_the_gaps_of_its_data_and_no_others() {
         let points = |from: i32, to: i32| {
-            (from..to).map(|i| Point { x: f64::from(i), y: Some(f64::from(i % 7)), at_least: false })
+            (from..to).map(|i| ChartPoint { x: f64::from(i), y: Some(f64::from(i % 7)), at_least: false })
         };
-        let line = Line {
+        let line = ChartLine {
             name: String::new(),
             look: 0,
-            drawn: Drawn::Joined,
+            drawn: LineStyle::Joined,
             points: points(0, 600).chain(points(700, 1_300)).collect(),
             gap: Some(1.5),
         };

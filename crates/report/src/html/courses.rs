@@ -1,6 +1,6 @@
 //! Lines of charts from the course of a trial.
 
-use super::chart::{Band, Drawn, Line, Panel, Point, Vertical};
+use super::chart::{Band, ChartLine, ChartPoint, LineStyle, Panel, Vertical};
 use kdyno_model::finding::Value;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::RoleKind;
@@ -89,9 +89,9 @@ pub fn bands(series: &TrialSeries) -> Vec<Band> {
 }
 
 /// A count of each second.
-pub fn counts(stream: &StreamSeries, name: &str, look: usize, count: fn(&SecondPoint) -> u64) -> Line {
+pub fn counts(stream: &StreamSeries, name: &str, look: usize, count: fn(&SecondPoint) -> u64) -> ChartLine {
     // A count belongs to the whole second; its point is in the middle.
-    let point = |second: &SecondPoint| Point {
+    let point = |second: &SecondPoint| ChartPoint {
         x: f64::from(second.second) + 0.5,
         y: Some(count(second) as f64),
         at_least: false,
@@ -100,16 +100,26 @@ pub fn counts(stream: &StreamSeries, name: &str, look: usize, count: fn(&SecondP
 }
 
 /// A latency of the records due in each second.
-pub fn latency(stream: &StreamSeries, name: &str, look: usize, value: fn(&SecondPoint) -> Value) -> Line {
+pub fn latency(
+    stream: &StreamSeries,
+    name: &str,
+    look: usize,
+    value: fn(&SecondPoint) -> Value,
+) -> ChartLine {
     let point = |second: &SecondPoint| above_zero(f64::from(second.second) + 0.5, value(second));
     joined(name, look, stream.seconds.iter().map(point).collect(), Some(SECOND_GAP))
 }
 
 /// A state at the end of each second, in units of `unit`.
-pub fn states(stream: &StreamSeries, name: &str, value: impl Fn(&SecondPoint) -> Value, unit: f64) -> Line {
+pub fn states(
+    stream: &StreamSeries,
+    name: &str,
+    value: impl Fn(&SecondPoint) -> Value,
+    unit: f64,
+) -> ChartLine {
     let point = |second: &SecondPoint| {
         let (y, at_least) = known(value(second));
-        Point { x: f64::from(second.second) + 1.0, y: y.map(|y| y / unit), at_least }
+        ChartPoint { x: f64::from(second.second) + 1.0, y: y.map(|y| y / unit), at_least }
     };
     joined(name, 0, stream.seconds.iter().map(point).collect(), Some(SECOND_GAP))
 }
@@ -168,22 +178,22 @@ pub fn waiting(stream: &StreamSeries) -> Vec<Panel> {
 }
 
 /// Whether a line is of anything but nothing.
-pub fn is_above_zero(line: &Line) -> bool {
+pub fn is_above_zero(line: &ChartLine) -> bool {
     line.points.iter().any(|point| point.y.is_some_and(|y| y != 0.0))
 }
 
 /// CPU time of a process, user and system together.
-pub fn cpu(cpu: &CpuSeries, name: &str, look: usize) -> Line {
-    let point = |(at_s, percent)| Point { x: at_s, y: Some(percent), at_least: false };
+pub fn cpu(cpu: &CpuSeries, name: &str, look: usize) -> ChartLine {
+    let point = |(at_s, percent)| ChartPoint { x: at_s, y: Some(percent), at_least: false };
     let points = cpu.points.iter().map(|one| point((one.at_s, one.percent)));
     joined(name, look, points.collect(), Some(CPU_GAP))
 }
 
 /// A resource of a process, in the unit of [`unit_of`].
-pub fn resource(of: &ResourceSeries, name: &str, look: usize) -> Line {
+pub fn resource(of: &ResourceSeries, name: &str, look: usize) -> ChartLine {
     let scale = if of.resource.unit() == Unit::Bytes { BYTES_PER_MIB } else { 1.0 };
-    let point = |(at_s, value): (f64, f64)| Point { x: at_s, y: Some(value / scale), at_least: false };
-    let points: Vec<Point> = of.points.iter().map(|one| point((one.at_s, one.value))).collect();
+    let point = |(at_s, value): (f64, f64)| ChartPoint { x: at_s, y: Some(value / scale), at_least: false };
+    let points: Vec<ChartPoint> = of.points.iter().map(|one| point((one.at_s, one.value))).collect();
     let gap = usual_step(of.points.iter().map(|one| one.at_s)).map(|step| (step * STEPS_GAP).max(CPU_GAP));
     joined(name, look, points, gap)
 }
@@ -198,12 +208,12 @@ pub fn usual_step(at_s: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Points that are joined, but for gaps.
-pub fn joined(name: &str, look: usize, points: Vec<Point>, gap: Option<f64>) -> Line {
-    Line { name: name.to_owned(), look, drawn: Drawn::Joined, points, gap }
+pub fn joined(name: &str, look: usize, points: Vec<ChartPoint>, gap: Option<f64>) -> ChartLine {
+    ChartLine { name: name.to_owned(), look, drawn: LineStyle::Joined, points, gap }
 }
 
 /// A panel with an axis of its own.
-pub fn panel(title: String, unit: &'static str, y: Vertical, height: f64, lines: Vec<Line>) -> Panel {
+pub fn panel(title: String, unit: &'static str, y: Vertical, height: f64, lines: Vec<ChartLine>) -> Panel {
     Panel { title, unit, y, holds: Vec::new(), limit: None, height, lines }
 }
 
@@ -217,7 +227,7 @@ pub fn known(value: Value) -> (Option<f64>, bool) {
 }
 
 /// A point on a logarithmic axis, which has no place for zero.
-pub fn above_zero(x: f64, value: Value) -> Point {
+pub fn above_zero(x: f64, value: Value) -> ChartPoint {
     let (y, at_least) = known(value);
-    Point { x, y: y.filter(|ns| *ns > 0.0), at_least }
+    ChartPoint { x, y: y.filter(|ns| *ns > 0.0), at_least }
 }

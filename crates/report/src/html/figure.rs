@@ -1,7 +1,7 @@
 //! A chart as a figure: its title, its panels, and its data as a table that is folded up.
 
-use super::chart::{Chart, Drawn, Horizontal, Line, Panel, Point};
-use super::plot::{self, Place};
+use super::chart::{Chart, ChartLine, ChartPoint, Horizontal, LineStyle, Panel};
+use super::plot::{self, PanelPosition};
 use crate::units;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ pub fn figure_with(chart: &Chart, under: &Markup) -> Markup {
         figure id=(chart.id) data-time=[instants] {
             figcaption { (chart.title) }
             @for (number, panel) in drawn.panels.iter().enumerate() {
-                (plot::panel(panel, Place { chart: &drawn, across: &across, number, is_small: false }))
+                (plot::panel(panel, PanelPosition { chart: &drawn, across: &across, number, is_small: false }))
             }
             (under)
             @if chart.detail.rows > 0 { (data(chart)) }
@@ -49,29 +49,29 @@ pub fn folded(table: &Markup, name: &str) -> Markup {
 /// A column of the table: a line of a panel.
 struct Listed<'a> {
     panel: &'a Panel,
-    line: &'a Line,
-    points: BTreeMap<Key, &'a Point>,
+    line: &'a ChartLine,
+    points: BTreeMap<AxisKey, &'a ChartPoint>,
 }
 
 /// A place on the horizontal axis: for times the whole second, so that what is read within it is in one row.
 #[derive(Debug, Clone, Copy)]
-struct Key(f64);
+struct AxisKey(f64);
 
-impl PartialEq for Key {
+impl PartialEq for AxisKey {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Key {}
+impl Eq for AxisKey {}
 
-impl PartialOrd for Key {
+impl PartialOrd for AxisKey {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Key {
+impl Ord for AxisKey {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.total_cmp(&other.0)
     }
@@ -82,7 +82,7 @@ pub fn data(chart: &Chart) -> Markup {
     let whole =
         Chart { detail: super::chart::Detail { points: usize::MAX, ..chart.detail }, ..chart.clone() }
             .drawable();
-    let key = |x: f64| Key(if chart.x == Horizontal::Seconds { x.floor() } else { x });
+    let key = |x: f64| AxisKey(if chart.x == Horizontal::Seconds { x.floor() } else { x });
     let lines = whole.panels.iter().flat_map(|panel| panel.lines.iter().map(move |line| (panel, line)));
     let all: Vec<Listed<'_>> = lines
         .map(|(panel, line)| Listed {
@@ -92,7 +92,7 @@ pub fn data(chart: &Chart) -> Markup {
         })
         .collect();
     let listed: Vec<&Listed<'_>> = all.iter().take(COLUMNS_MAX).collect();
-    let keys: Vec<Key> = listed
+    let keys: Vec<AxisKey> = listed
         .iter()
         .flat_map(|one| one.points.keys().copied())
         .collect::<BTreeSet<_>>()
@@ -125,24 +125,24 @@ pub fn data(chart: &Chart) -> Markup {
 
 fn heading(one: &Listed<'_>) -> String {
     let panel = if one.panel.title.is_empty() { String::new() } else { format!("{}: ", one.panel.title) };
-    let crosses = if one.line.drawn == Drawn::Crosses { " (crosses)" } else { "" };
+    let crosses = if one.line.drawn == LineStyle::Crosses { " (crosses)" } else { "" };
     format!("{panel}{}{crosses}, {}", one.line.name, one.panel.unit)
 }
 
-fn cell(one: &Listed<'_>, point: &Point) -> String {
+fn cell(one: &Listed<'_>, point: &ChartPoint) -> String {
     let sign = if point.at_least { "≥ " } else { "" };
     point.y.map_or_else(|| units::NOTHING.to_owned(), |y| format!("{sign}{}", plot::y_text(one.panel.y, y)))
 }
 
 /// Rows at even steps, and those in which a line of the first ones is at its highest.
-fn chosen(keys: &[Key], listed: &[&Listed<'_>], rows_max: usize) -> Vec<Key> {
+fn chosen(keys: &[AxisKey], listed: &[&Listed<'_>], rows_max: usize) -> Vec<AxisKey> {
     if keys.len() <= rows_max {
         return keys.to_vec();
     }
     let step = keys.len().div_ceil(rows_max.max(1));
-    let mut rows: BTreeSet<Key> = keys.iter().step_by(step).copied().collect();
+    let mut rows: BTreeSet<AxisKey> = keys.iter().step_by(step).copied().collect();
     for one in listed.iter().take(EXTREMES_MAX) {
-        let order = |a: &(&Key, &&Point), b: &(&Key, &&Point)| {
+        let order = |a: &(&AxisKey, &&ChartPoint), b: &(&AxisKey, &&ChartPoint)| {
             a.1.y.unwrap_or_default().total_cmp(&b.1.y.unwrap_or_default())
         };
         rows.extend(one.points.iter().max_by(order).map(|(key, _)| *key));

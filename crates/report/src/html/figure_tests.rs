@@ -1,10 +1,10 @@
 //! Tests of charts as figures.
 
 use super::*;
-use crate::html::chart::{Band, Detail, Flag, Vertical};
+use crate::html::chart::{Band, ChartFlag, Detail, Vertical};
 use proptest::prelude::*;
 
-fn chart(lines: Vec<Line>, x: Horizontal, y: Vertical) -> Chart {
+fn chart(lines: Vec<ChartLine>, x: Horizontal, y: Vertical) -> Chart {
     let bands = vec![Band { name: "warm-up".to_owned(), from: 0.0, to: 5.0, shaded: true }];
     let panel = Panel {
         title: String::new(),
@@ -22,14 +22,14 @@ fn chart(lines: Vec<Line>, x: Horizontal, y: Vertical) -> Chart {
         x,
         panels: vec![panel],
         bands,
-        flags: vec![Flag { name: "1".to_owned(), at: 2.0 }],
+        flags: vec![ChartFlag { name: "1".to_owned(), at: 2.0 }],
         detail: Detail::among(1),
     }
 }
 
-fn line(points: &[(f64, f64)]) -> Line {
-    let points = points.iter().map(|(x, y)| Point { x: *x, y: Some(*y), at_least: false }).collect();
-    Line { name: "rate".to_owned(), look: 0, drawn: Drawn::Joined, points, gap: Some(1.5) }
+fn line(points: &[(f64, f64)]) -> ChartLine {
+    let points = points.iter().map(|(x, y)| ChartPoint { x: *x, y: Some(*y), at_least: false }).collect();
+    ChartLine { name: "rate".to_owned(), look: 0, drawn: LineStyle::Joined, points, gap: Some(1.5) }
 }
 
 fn drawn(chart: &Chart) -> String {
@@ -50,13 +50,13 @@ fn a_gap_in_the_data_is_a_gap_in_the_line() {
 #[test]
 fn points_that_are_not_joined_are_seen_one_by_one() {
     let count = |kind| {
-        let line = Line { drawn: kind, ..line(&[(0.0, 1.0), (1.0, 2.0)]) };
+        let line = ChartLine { drawn: kind, ..line(&[(0.0, 1.0), (1.0, 2.0)]) };
         drawn(&chart(vec![line], Horizontal::Rate, Vertical::FromZero))
             .matches("class=\"dot look-0\"")
             .count()
     };
     // Two points, and one before the name in the legend.
-    assert_eq!([Drawn::Dots, Drawn::Crosses, Drawn::Joined].map(count), [3, 3, 0]);
+    assert_eq!([LineStyle::Dots, LineStyle::Crosses, LineStyle::Joined].map(count), [3, 3, 0]);
 }
 
 #[test]
@@ -105,10 +105,10 @@ proptest! {
     fn no_number_in_a_chart_is_nan_or_infinite(
         points in prop::collection::vec((prop::num::f64::ANY, prop::option::of(prop::num::f64::ANY), any::<bool>()), 0..50),
         log: bool, as_nines: bool, band in prop::num::f64::ANY, flag in prop::num::f64::ANY, holds in prop::num::f64::ANY,
-        drawn in prop::sample::select(vec![Drawn::Joined, Drawn::Dots, Drawn::Crosses]),
+        drawn in prop::sample::select(vec![LineStyle::Joined, LineStyle::Dots, LineStyle::Crosses]),
     ) {
-        let points = points.into_iter().map(|(x, y, at_least)| Point { x, y, at_least }).collect();
-        let line = Line { name: "x".to_owned(), look: 3, drawn, points, gap: None };
+        let points = points.into_iter().map(|(x, y, at_least)| ChartPoint { x, y, at_least }).collect();
+        let line = ChartLine { name: "x".to_owned(), look: 3, drawn, points, gap: None };
         let mut chart = chart(
             vec![line],
             if as_nines { Horizontal::Nines } else { Horizontal::Seconds },

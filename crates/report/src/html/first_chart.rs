@@ -4,14 +4,14 @@
 use super::chart::{ACROSS, Chart, Detail, Horizontal, NUMBER_MAX, Panel};
 use super::courses::{self, TIME_LABEL, known};
 use super::figure::{figure, folded};
-use super::lanes::{Axis, Lane, interval, lanes};
+use super::lanes::{Lane, LaneAxis, interval, lanes};
 use super::pen::{self, percent, px};
 use super::scale::Scale;
 use super::ticks::{distinct, tick_text};
 use super::{curve, forest, tables};
 use crate::answer::curve::Curve;
 use crate::answer::{headline, search};
-use crate::case_table::{CaseTable, Row, ShownMetric};
+use crate::case_table::{CaseRow, CaseTable, ShownMetric};
 use crate::digits;
 use crate::headings::named;
 use crate::input::ReportInput;
@@ -57,12 +57,12 @@ fn load_curve(input: &ReportInput<'_>) -> Markup {
 }
 
 /// A case and its figure.
-type Known<'t, 'a> = (&'t Row<'a>, &'a Finding, f64);
+type Known<'t, 'a> = (&'t CaseRow<'a>, &'a Finding, f64);
 
 /// The metric in which the cases differ most, and its figures.
 fn figures<'t, 'a>(table: &'t CaseTable<'a>) -> Option<(&'t ShownMetric, Vec<Known<'t, 'a>>)> {
     let at = headline::telling(table)?;
-    let figure = |row: &'t Row<'a>| {
+    let figure = |row: &'t CaseRow<'a>| {
         let one = row.entries.get(at)?.ours?.finding?;
         Some((row, one, number(one.estimate)?))
     };
@@ -95,7 +95,7 @@ fn cases(table: &CaseTable<'_>) -> Markup {
     html! {
         figure id=(ID) class="cases" {
             figcaption { (title) @if has_spread { " " span class="note" { "with its interval, or the range of repeats" } } }
-            (lanes(&drawn, &Axis { across: &across, text: &text, label: unit }))
+            (lanes(&drawn, &LaneAxis { across: &across, text: &text, label: unit }))
             @if rows.len() < all.len() { p class="note" { "The first " (rows.len()) " of " (all.len()) " cases." } }
             (folded(&data(&all, &title), &title))
         }

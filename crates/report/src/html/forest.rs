@@ -3,13 +3,13 @@
 use super::chart::{ACROSS, NUMBER_MAX};
 use super::courses::known;
 use super::figure::folded;
-use super::lanes::{Axis, Lane, interval, lanes};
-use super::pen::{self, Sign, percent, px};
+use super::lanes::{Lane, LaneAxis, interval, lanes};
+use super::pen::{self, PointSign, percent, px};
 use super::scale::Scale;
 use super::tables;
 use super::ticks::{distinct, number_to, resolution, tick_number, tick_text};
 use crate::answer::verdict;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::headings::named;
 use crate::input::ReportInput;
 use crate::{digits, marks, units};
@@ -90,7 +90,7 @@ fn drawn(
                 "The stroke at ×1 is no difference. The shaded stretch is the margin: what lies within it does not matter. "
                 "A hollow sign has no interval."
             }
-            (lanes(&rows, &Axis { across: &across, text: &text, label: &label }))
+            (lanes(&rows, &LaneAxis { across: &across, text: &text, label: &label }))
             @if shown.len() < verdicts.len() { p class="note" { "The first " (shown.len()) " of " (verdicts.len()) " metrics." } }
             (folded(&tables::texts(&verdict::table(shown, &labels), None), title))
         }
@@ -157,7 +157,7 @@ fn row(one: &Verdict, case: &str, across: &Scale) -> Lane {
                 (interval(&format!("ends {}", pen::look_class(look)), (across.place(low), across.place(high)), middle))
             }
             @if let Some(ratio) = ratio.filter(|ratio| ratio.estimate <= RATIO_MAX) {
-                @let sign = if bounds.is_some() { Sign::Filled(look) } else { Sign::Hollow(look) };
+                @let sign = if bounds.is_some() { PointSign::Filled(look) } else { PointSign::Hollow(look) };
                 (sign.at(across.place(ratio.estimate), middle, None))
             }
         },
@@ -165,17 +165,17 @@ fn row(one: &Verdict, case: &str, across: &Scale) -> Lane {
 }
 
 /// A pair that ran: its number and the trials of its sides.
-type Pair<'a> = (u32, [Option<&'a Trial>; 2]);
+type ForestPair<'a> = (u32, [Option<&'a Trial>; 2]);
 
 /// Every pair of a case in the order they ran, for each metric that was named to be judged.
-pub fn pairs(input: &ReportInput<'_>, figures: &Figures<'_>, case: u32) -> Markup {
+pub fn pairs(input: &ReportInput<'_>, figures: &FindingIndex<'_>, case: u32) -> Markup {
     let mut by_pair: BTreeMap<u32, [Option<&Trial>; 2]> = BTreeMap::new();
     for trial in input.reported().filter(|trial| trial.case == case) {
         let Some(place) = trial.pair else { continue };
         let side = usize::from(trial.variant.as_deref() == Some(ComparePlan::SIDES[1]));
         by_pair.entry(place.pair).or_default()[side] = Some(trial);
     }
-    let all: Vec<Pair<'_>> = by_pair.into_iter().collect();
+    let all: Vec<ForestPair<'_>> = by_pair.into_iter().collect();
     let shown = &all[..all.len().min(PAIRS_MAX)];
     let judged = of_case(input, case).filter(|one| one.role == MetricRole::Judged);
     let labels = verdict::labels(input);
@@ -189,8 +189,8 @@ pub fn pairs(input: &ReportInput<'_>, figures: &Figures<'_>, case: u32) -> Marku
 
 fn pair_figure(
     one: &Verdict,
-    pairs: &[Pair<'_>],
-    figures: &Figures<'_>,
+    pairs: &[ForestPair<'_>],
+    figures: &FindingIndex<'_>,
     labels: &[String; 2],
     id: &str,
 ) -> Markup {
@@ -214,12 +214,12 @@ fn pair_figure(
             figcaption { (title) }
             ul class="legend" {
                 @for (side, label) in labels.iter().enumerate() {
-                    li { svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" { (Sign::Filled(side).shape()) } (ComparePlan::SIDES[side]) ": " (label) }
+                    li { svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" { (PointSign::Filled(side).shape()) } (ComparePlan::SIDES[side]) ": " (label) }
                 }
                 li { "hollow: invalid" }
                 li { "across: " (label) }
             }
-            (lanes(&rows, &Axis { across: &across, text: &text, label: "" }))
+            (lanes(&rows, &LaneAxis { across: &across, text: &text, label: "" }))
             (folded(&table(&found, labels), &title))
         }
     }
@@ -240,7 +240,7 @@ fn pair_row(pair: u32, sides: &[Option<&Finding>; 2], across: &Scale) -> Lane {
             }
             @for (look, side) in sides.iter().enumerate() {
                 @if let (Some(one), Some(left)) = (*side, place(*side)) {
-                    @let sign = if one.is_invalid() { Sign::Hollow(look) } else { Sign::Filled(look) };
+                    @let sign = if one.is_invalid() { PointSign::Hollow(look) } else { PointSign::Filled(look) };
                     (sign.at(left, down, Some(&format!("{}: {}", ComparePlan::SIDES[look], marks::text(one)))))
                 }
             }

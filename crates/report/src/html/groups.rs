@@ -6,7 +6,7 @@ use kdyno_model::plan::{ComparePlan, Strategy};
 use kdyno_model::trial::{Trial, TrialId};
 
 /// A case, or a side of one, with its trials.
-pub struct Group<'a> {
+pub struct TrialGroup<'a> {
     /// What it is called; empty where there is one.
     pub name: String,
     /// What its findings are of.
@@ -16,7 +16,7 @@ pub struct Group<'a> {
 }
 
 /// Every case that has a trial; in a comparison each side of it. A search, whose trials have a load each, has none.
-pub fn groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
+pub fn groups<'a>(input: &ReportInput<'a>) -> Vec<TrialGroup<'a>> {
     let is_compared = match input.plan().strategy {
         Strategy::List(_) => false,
         Strategy::Compare(_) => true,
@@ -24,7 +24,7 @@ pub fn groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
     };
     let sides = if is_compared { ComparePlan::SIDES.len() } else { 1 };
     let cases = input.plan().case_numbers();
-    let mut found: Vec<Group<'a>> = Vec::new();
+    let mut found: Vec<TrialGroup<'a>> = Vec::new();
     for (case, side) in cases.flat_map(|case| (0..sides).map(move |side| (case, side))) {
         let is_of = |trial: &&Trial| {
             let is_b = trial.variant.as_deref() == Some(ComparePlan::SIDES[1]);
@@ -33,13 +33,13 @@ pub fn groups<'a>(input: &ReportInput<'a>) -> Vec<Group<'a>> {
         let trials: Vec<&Trial> = input.reported().filter(is_of).collect();
         let scope = if side == 1 { Scope::SideB { case } } else { Scope::Case(case) };
         if !trials.is_empty() {
-            found.push(Group { name: input.side_label(case, side), scope, trials });
+            found.push(TrialGroup { name: input.side_label(case, side), scope, trials });
         }
     }
     found
 }
 
 /// Which group a trial is of.
-pub fn of_trial(groups: &[Group<'_>], id: TrialId) -> Option<usize> {
+pub fn of_trial(groups: &[TrialGroup<'_>], id: TrialId) -> Option<usize> {
     groups.iter().position(|group| group.trials.iter().any(|trial| trial.id == id))
 }

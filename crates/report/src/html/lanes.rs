@@ -21,7 +21,7 @@ pub struct Lane {
 }
 
 /// The axis of all rows.
-pub struct Axis<'a> {
+pub struct LaneAxis<'a> {
     /// The axis.
     pub across: &'a Scale,
     /// Its numbers as printed.
@@ -31,7 +31,7 @@ pub struct Axis<'a> {
 }
 
 /// The rows, then the axis with its numbers.
-pub fn lanes(lanes: &[Lane], axis: &Axis<'_>) -> Markup {
+pub fn lanes(lanes: &[Lane], axis: &LaneAxis<'_>) -> Markup {
     let step = axis.across.ticks.len().div_ceil(NUMBERS_MAX).max(1);
     html! {
         div class="lanes" {

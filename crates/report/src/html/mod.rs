@@ -38,7 +38,7 @@ use crate::caveats;
 use crate::client_properties;
 use crate::command_line::repeat;
 use crate::declared;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::grid::TextOptions;
 use crate::input::{ReportInput, status_words};
 use crate::marks;
@@ -65,13 +65,13 @@ const IN_FORCE: TextOptions = TextOptions { width: 120, colour: false };
 const ENVIRONMENT: &str = "environment";
 
 /// A part of the page: the id and the text of its heading, and all of it.
-struct Part {
+struct PageSection {
     id: String,
     title: String,
     markup: Markup,
 }
 
-impl Part {
+impl PageSection {
     fn new(id: &str, title: &str, markup: Markup) -> Self {
         Self { id: id.to_owned(), title: title.to_owned(), markup }
     }
@@ -90,7 +90,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
 /// The heading below something that leads elsewhere.
 fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     let plan = input.plan();
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
     let worded = caveats::worded(input);
     let glance = glance(input, &table, &worded);
@@ -116,41 +116,41 @@ pub(crate) fn finished(document: Markup) -> String {
 
 /// What a run's page says below its head, as a part of a document of several runs.
 pub(crate) fn run_sections(input: &ReportInput<'_>) -> Markup {
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
     // The summary of a document has the answers by themselves, so that all of them are here, and its appendix has what
     // ran.
     let mut parts = parts(input, &figures, &table, &[]);
     let worded = caveats::worded(input);
     let caveats = html! { @if !worded.is_empty() { section aria-labelledby="read-first" { h2 id="read-first" { "Read first" } (tables::caveats(&worded)) } } };
-    parts.insert(0, Part::new("read-first", "Read first", caveats));
+    parts.insert(0, PageSection::new("read-first", "Read first", caveats));
     html! { @for part in parts.iter().filter(|part| part.id != ENVIRONMENT) { (part.markup) } }
 }
 
 /// The parts of the page that have something in them, in their order.
 fn parts(
     input: &ReportInput<'_>,
-    figures: &Figures<'_>,
+    figures: &FindingIndex<'_>,
     table: &CaseTable<'_>,
     told: &[Sentence],
-) -> Vec<Part> {
+) -> Vec<PageSection> {
     let mut parts = answered(input, figures, told);
-    parts.push(Part::new("overlay", "Cases overlaid", overlay::overlays(input)));
-    parts.push(Part::new("result", "Result", tables::cases(input, table)));
-    parts.push(Part::new("sides", "Resources, A and B", sides(input)));
+    parts.push(PageSection::new("overlay", "Cases overlaid", overlay::overlays(input)));
+    parts.push(PageSection::new("result", "Result", tables::cases(input, table)));
+    parts.push(PageSection::new("sides", "Resources, A and B", sides(input)));
     parts.extend(explained(input, figures, told));
-    parts.push(Part::new("trials", "All trials", tables::trials(input, figures)));
-    parts.push(Part::new("over-time", "Over time", over_time(input)));
-    parts.push(Part::new("flame-graphs", "Flame graphs", flame::graphs(input)));
-    parts.push(Part::new("events", "Events", tables::events(input)));
-    parts.push(Part::new(ENVIRONMENT, "Environment", environment(input)));
-    parts.push(Part::new("reading", "How to read it", reading()));
+    parts.push(PageSection::new("trials", "All trials", tables::trials(input, figures)));
+    parts.push(PageSection::new("over-time", "Over time", over_time(input)));
+    parts.push(PageSection::new("flame-graphs", "Flame graphs", flame::graphs(input)));
+    parts.push(PageSection::new("events", "Events", tables::events(input)));
+    parts.push(PageSection::new(ENVIRONMENT, "Environment", environment(input)));
+    parts.push(PageSection::new("reading", "How to read it", reading()));
     parts.retain(|part| !part.markup.0.is_empty());
     parts
 }
 
 /// Where everything is.
-fn contents(parts: &[Part]) -> Markup {
+fn contents(parts: &[PageSection]) -> Markup {
     html! {
         nav aria-label="Contents" {
             ul { @for part in parts { li { a href=(format!("#{}", part.id)) { (part.title) } } } }
@@ -159,7 +159,7 @@ fn contents(parts: &[Part]) -> Markup {
 }
 
 /// Verdicts with their pictures, searches, claims, contrasts.
-fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -> Vec<Part> {
+fn answered(input: &ReportInput<'_>, figures: &FindingIndex<'_>, told: &[Sentence]) -> Vec<PageSection> {
     // A page has answers above, and one chart.
     let is_page = !told.is_empty();
     let mut answers = answers(input);
@@ -174,7 +174,7 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -
     let part = |(number, answer): (usize, &Answer)| {
         let name = number.to_string();
         let Some(case) = compared.next() else {
-            return Part::answer(&name, answer, told, &html! {});
+            return PageSection::answer(&name, answer, told, &html! {});
         };
         let pictures = html! {
             @if !(is_page && forest::is_judged_alone(input, case)) { (forest::forest(input, case)) }
@@ -185,32 +185,35 @@ fn answered(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -
             told.contains(&headline::of_case((*one).clone(), Scope::Comparison { case }, input))
         };
         let told: Vec<Sentence> = answer.sentences.iter().filter(is_told).cloned().collect();
-        Part::answer(&name, answer, &told, &pictures)
+        PageSection::answer(&name, answer, &told, &pictures)
     };
     answers.iter().enumerate().map(part).collect()
 }
 
 /// What lies behind the figures: stages, logs, health, demand, processes.
-fn explained(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) -> Vec<Part> {
+fn explained(input: &ReportInput<'_>, figures: &FindingIndex<'_>, told: &[Sentence]) -> Vec<PageSection> {
     let nothing = html! {};
     let bars = stages::figure(input, figures);
     let of_commands = commands::answer(input);
-    let mut parts: Vec<Part> =
-        of_commands.map(|answer| Part::answer("commands", &answer, told, &nothing)).into_iter().collect();
+    let mut parts: Vec<PageSection> = of_commands
+        .map(|answer| PageSection::answer("commands", &answer, told, &nothing))
+        .into_iter()
+        .collect();
     let of_components = components::answer(input);
-    parts.extend(of_components.map(|answer| Part::answer("components", &answer, told, &nothing)));
+    parts.extend(of_components.map(|answer| PageSection::answer("components", &answer, told, &nothing)));
     match inside::answer(input) {
-        Some(inside) => parts.push(Part::answer("inside", &inside, told, &bars)),
+        Some(inside) => parts.push(PageSection::answer("inside", &inside, told, &bars)),
         None if !bars.0.is_empty() => {
             let markup =
                 html! { section aria-labelledby="stages" { h2 id="stages" { (inside::TITLE) } (bars) } };
-            parts.push(Part::new("stages", inside::TITLE, markup));
+            parts.push(PageSection::new("stages", inside::TITLE, markup));
         }
         None => {}
     }
-    parts.extend(brokers::answer(input).map(|answer| Part::answer("brokers", &answer, told, &nothing)));
+    parts
+        .extend(brokers::answer(input).map(|answer| PageSection::answer("brokers", &answer, told, &nothing)));
     for (number, answer) in logs::answers(input).iter().enumerate() {
-        parts.push(Part::answer(&format!("logs-{number}"), answer, told, &nothing));
+        parts.push(PageSection::answer(&format!("logs-{number}"), answer, told, &nothing));
     }
     let rest = [
         ("health", health::answer(input)),
@@ -218,7 +221,7 @@ fn explained(input: &ReportInput<'_>, figures: &Figures<'_>, told: &[Sentence]) 
         ("processes", processes::answer(input)),
     ];
     for (name, answer) in rest {
-        parts.extend(answer.map(|answer| Part::answer(name, &answer, told, &nothing)));
+        parts.extend(answer.map(|answer| PageSection::answer(name, &answer, told, &nothing)));
     }
     parts
 }

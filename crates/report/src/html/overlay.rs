@@ -1,9 +1,9 @@
 //! All cases in one chart: rate and latency over time, and latency by percentile.
 
-use super::chart::{Chart, Detail, Horizontal, Line, Panel, Vertical};
+use super::chart::{Chart, ChartLine, Detail, Horizontal, Panel, Vertical};
 use super::courses::{self, Latency, RESPONSE, TALL, TIME_LABEL};
 use super::figure::figure;
-use super::groups::{self, Group};
+use super::groups::{self, TrialGroup};
 use super::trial::curve;
 use crate::input::ReportInput;
 use kdyno_model::plan::RoleKind;
@@ -58,9 +58,9 @@ pub fn overlays(input: &ReportInput<'_>) -> Markup {
 fn lines(
     name: &str,
     shown: &[(usize, &TrialSeries)],
-    groups: &[Group<'_>],
-    line: impl Fn(&StreamSeries, &str, usize) -> Line,
-) -> Vec<Line> {
+    groups: &[TrialGroup<'_>],
+    line: impl Fn(&StreamSeries, &str, usize) -> ChartLine,
+) -> Vec<ChartLine> {
     let of = |(group, series): &(usize, &TrialSeries)| {
         let stream = series.streams.iter().find(|stream| stream.name == name)?;
         let called = groups.get(*group).map(|one| one.name.as_str()).filter(|called| !called.is_empty());
@@ -72,7 +72,7 @@ fn lines(
 fn over_time(
     name: &str,
     shown: &[(usize, &TrialSeries)],
-    groups: &[Group<'_>],
+    groups: &[TrialGroup<'_>],
     detail: Detail,
     id: String,
 ) -> Chart {
@@ -113,7 +113,7 @@ fn latency(
     of: &Latency,
     index: usize,
     shown: &[(usize, &TrialSeries)],
-    groups: &[Group<'_>],
+    groups: &[TrialGroup<'_>],
 ) -> Panel {
     let all = lines(name, shown, groups, |stream, called, look| {
         let has = !(of.percentiles)(stream).is_empty();
@@ -129,7 +129,7 @@ fn by_percentile(
     name: &str,
     of: &Latency,
     shown: &[(usize, &TrialSeries)],
-    groups: &[Group<'_>],
+    groups: &[TrialGroup<'_>],
     detail: Detail,
     id: String,
 ) -> Chart {

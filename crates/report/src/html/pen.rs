@@ -30,7 +30,7 @@ const CROSS: &str = "M-4.5,-3l1.5,-1.5l3,3l3,-3l1.5,1.5l-3,3l3,3l-1.5,1.5l-3,-3l
 
 /// The sign of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum PointSign {
     /// The shape of a look, filled.
     Filled(usize),
     /// The same, hollow: it does not count.
@@ -39,7 +39,7 @@ pub enum Sign {
     Cross(usize),
 }
 
-impl Sign {
+impl PointSign {
     /// Its shape, by itself.
     pub fn shape(self) -> Markup {
         let (look, class, shape) = match self {

@@ -2,8 +2,8 @@
 //!
 //! A value that is only known to be "at least" has a tick that points up; a gap in the data is a gap in the line.
 
-use super::chart::{ACROSS, Band, Chart, Drawn, Flag, Horizontal, Line, Panel, Vertical};
-use super::pen::{self, Sign, percent, px};
+use super::chart::{ACROSS, Band, Chart, ChartFlag, ChartLine, Horizontal, LineStyle, Panel, Vertical};
+use super::pen::{self, PointSign, percent, px};
 use super::scale::Scale;
 use super::ticks::{distinct, number_to, short, tick_number, tick_time, time_to};
 use maud::{Markup, html};
@@ -21,7 +21,7 @@ const LETTER: f64 = 16.0;
 
 /// Place of a panel in its chart.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct PanelPosition<'a> {
     /// The chart, as it is drawn.
     pub chart: &'a Chart,
     /// Its horizontal axis.
@@ -32,7 +32,7 @@ pub struct Place<'a> {
     pub is_small: bool,
 }
 
-impl Place<'_> {
+impl PanelPosition<'_> {
     fn is_last(&self) -> bool {
         self.number + 1 == self.chart.panels.len()
     }
@@ -48,7 +48,7 @@ impl Place<'_> {
 }
 
 /// The panel with its name and its legend.
-pub fn panel(panel: &Panel, place: Place<'_>) -> Markup {
+pub fn panel(panel: &Panel, place: PanelPosition<'_>) -> Markup {
     html! {
         div class="panel" {
             p class="panel-name" {
@@ -62,13 +62,13 @@ pub fn panel(panel: &Panel, place: Place<'_>) -> Markup {
 }
 
 /// Whether the panel above has the same legend.
-fn is_told_above(panel: &Panel, place: Place<'_>) -> bool {
+fn is_told_above(panel: &Panel, place: PanelPosition<'_>) -> bool {
     let above = place.number.checked_sub(1).and_then(|above| place.chart.panels.get(above));
     above.is_some_and(|above| legend(&above.lines).0 == legend(&panel.lines).0)
 }
 
 /// The picture alone.
-pub fn picture(panel: &Panel, place: Place<'_>) -> Markup {
+pub fn picture(panel: &Panel, place: PanelPosition<'_>) -> Markup {
     let chart = place.chart;
     let bottom = TOP + panel.height;
     let up = panel.up(bottom, TOP);
@@ -121,7 +121,7 @@ fn limit((limit, is_met_below): (f64, bool), up: &Scale, bottom: f64) -> Markup 
     }
 }
 
-fn flag(flag: &Flag, place: Place<'_>, bottom: f64) -> Markup {
+fn flag(flag: &ChartFlag, place: PanelPosition<'_>, bottom: f64) -> Markup {
     let at = place.across.place(flag.at);
     html! {
         line class="flag" x1=(percent(at)) x2=(percent(at)) y1=(px(TOP)) y2=(px(bottom)) {}
@@ -139,10 +139,11 @@ fn described(panel: &Panel, chart: &Chart) -> String {
 }
 
 /// The names of the lines, each once.
-pub fn legend(lines: &[Line]) -> Markup {
-    let mut told: Vec<&Line> = Vec::new();
+pub fn legend(lines: &[ChartLine]) -> Markup {
+    let mut told: Vec<&ChartLine> = Vec::new();
     for line in lines {
-        let is_told = |one: &&&Line| (&one.name, one.look, one.drawn) == (&line.name, line.look, line.drawn);
+        let is_told =
+            |one: &&&ChartLine| (&one.name, one.look, one.drawn) == (&line.name, line.look, line.drawn);
         if !told.iter().any(|one| is_told(&one)) {
             told.push(line);
         }
@@ -163,19 +164,19 @@ pub fn legend(lines: &[Line]) -> Markup {
 }
 
 /// What precedes a line's name in the legend.
-fn sample(line: &Line) -> Markup {
+fn sample(line: &ChartLine) -> Markup {
     html! {
         svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" {
             @match line.drawn {
-                Drawn::Joined => g class=(format!("line {}", pen::look_class(line.look))) { path d="M-16,0H16" {} },
-                Drawn::Dots => (Sign::Filled(line.look).shape()),
-                Drawn::Crosses => (Sign::Cross(line.look).shape()),
+                LineStyle::Joined => g class=(format!("line {}", pen::look_class(line.look))) { path d="M-16,0H16" {} },
+                LineStyle::Dots => (PointSign::Filled(line.look).shape()),
+                LineStyle::Crosses => (PointSign::Cross(line.look).shape()),
             }
         }
     }
 }
 
-fn band(band: &Band, place: Place<'_>, bottom: f64) -> Markup {
+fn band(band: &Band, place: PanelPosition<'_>, bottom: f64) -> Markup {
     let (left, right) = (place.across.place(band.from), place.across.place(band.to));
     // A name that does not fit its band is left out.
     let is_named =
@@ -188,8 +189,8 @@ fn band(band: &Band, place: Place<'_>, bottom: f64) -> Markup {
     }
 }
 
-fn line(line: &Line, across: &Scale, up: &Scale) -> Markup {
-    let joined = if line.drawn == Drawn::Joined { path(line, across, up) } else { String::new() };
+fn line(line: &ChartLine, across: &Scale, up: &Scale) -> Markup {
+    let joined = if line.drawn == LineStyle::Joined { path(line, across, up) } else { String::new() };
     let upwards = upwards(line, across, up);
     html! {
         @if !joined.is_empty() || !upwards.is_empty() {
@@ -203,18 +204,18 @@ fn line(line: &Line, across: &Scale, up: &Scale) -> Markup {
 }
 
 /// The signs of a line whose points are not joined.
-fn signs(line: &Line, across: &Scale, up: &Scale) -> Markup {
+fn signs(line: &ChartLine, across: &Scale, up: &Scale) -> Markup {
     let sign = match line.drawn {
-        Drawn::Joined => return html! {},
-        Drawn::Dots => Sign::Filled(line.look),
-        Drawn::Crosses => Sign::Cross(line.look),
+        LineStyle::Joined => return html! {},
+        LineStyle::Dots => PointSign::Filled(line.look),
+        LineStyle::Crosses => PointSign::Cross(line.look),
     };
     let places = line.points.iter().filter_map(|point| Some((across.place(point.x), up.place(point.y?))));
     html! { @for (left, top) in places { (sign.at(left, top, None)) } }
 }
 
 /// The path of a line; each step is relative to the point before, which takes half of the letters.
-fn path(line: &Line, across: &Scale, up: &Scale) -> String {
+fn path(line: &ChartLine, across: &Scale, up: &Scale) -> String {
     let mut out = String::new();
     // Where the line is, as it is written.
     let mut before: Option<(f64, f64)> = None;
@@ -255,7 +256,7 @@ fn halves(place: f64) -> f64 {
 }
 
 /// Ticks that point up from what is only known to be a least value.
-fn upwards(line: &Line, across: &Scale, up: &Scale) -> String {
+fn upwards(line: &ChartLine, across: &Scale, up: &Scale) -> String {
     let bounded = line.points.iter().filter(|point| point.at_least);
     let places = bounded.filter_map(|point| Some((across.place(point.x), up.place(point.y?))));
     places.map(|(left, top)| format!("M{left:.0},{}v-{UPWARDS_PX}", px(top))).collect()

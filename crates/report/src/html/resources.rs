@@ -1,10 +1,10 @@
 //! Resources of processes in small multiples: a picture for each process, all of a resource on the same axes.
 
-use super::chart::{Chart, Detail, Horizontal, Line, Panel, Vertical};
+use super::chart::{Chart, ChartLine, Detail, Horizontal, Panel, Vertical};
 use super::courses::{self, SMALL, TIME_LABEL};
 use super::figure;
-use super::groups::Group;
-use super::plot::{self, Place};
+use super::groups::TrialGroup;
+use super::plot::{self, PanelPosition};
 use kdyno_model::event::Subject;
 use kdyno_model::metric::Unit;
 use kdyno_model::series::{Resource, ResourceSeries, TrialSeries};
@@ -17,26 +17,26 @@ const SUBJECTS_MAX: usize = 16;
 const TRIALS_MAX: usize = 8;
 
 /// What is drawn together: its name, and its resources with their names.
-struct Kind {
+struct ResourceGroup {
     title: &'static str,
     of: &'static [(Resource, &'static str)],
 }
 
-const KINDS: [Kind; 5] = [
-    Kind { title: "CPU time", of: &[(Resource::CpuUser, "user"), (Resource::CpuSystem, "system")] },
-    Kind { title: "Memory", of: &[(Resource::Memory, "resident"), (Resource::Heap, "heap in use")] },
-    Kind { title: "Drives", of: &[(Resource::DiskWrite, "written"), (Resource::DiskRead, "read")] },
-    Kind {
+const KINDS: [ResourceGroup; 5] = [
+    ResourceGroup { title: "CPU time", of: &[(Resource::CpuUser, "user"), (Resource::CpuSystem, "system")] },
+    ResourceGroup { title: "Memory", of: &[(Resource::Memory, "resident"), (Resource::Heap, "heap in use")] },
+    ResourceGroup { title: "Drives", of: &[(Resource::DiskWrite, "written"), (Resource::DiskRead, "read")] },
+    ResourceGroup {
         title: "Network interfaces",
         of: &[(Resource::NetworkTransmit, "sent"), (Resource::NetworkReceive, "received")],
     },
-    Kind {
+    ResourceGroup {
         title: "Record batches, as brokers tell",
         of: &[(Resource::BytesIn, "in"), (Resource::BytesOut, "out")],
     },
 ];
 
-impl Kind {
+impl ResourceGroup {
     fn unit(&self) -> &'static str {
         match self.of.first().map(|(resource, _)| resource.unit()) {
             Some(Unit::Bytes) => "MiB",
@@ -51,9 +51,9 @@ impl Kind {
 }
 
 /// One picture of the grid, of a process.
-struct Picture {
+struct ProcessPicture {
     name: String,
-    lines: Vec<Line>,
+    lines: Vec<ChartLine>,
 }
 
 /// The resources of a trial's processes, user and system time apart.
@@ -63,14 +63,14 @@ pub fn of_trial(series: &TrialSeries, detail: Detail, id: &str) -> Markup {
     let detail = Detail { points: detail.points.min(150), rows: detail.rows / 3 };
     html! {
         @for (number, kind) in KINDS.iter().enumerate() {
-            @let cells: Vec<Picture> = shown.iter().map(|subject| of_subject(series, subject, kind)).collect();
+            @let cells: Vec<ProcessPicture> = shown.iter().map(|subject| of_subject(series, subject, kind)).collect();
             (grid(kind, &cells, series, detail, &format!("{id}-{number}"), false))
         }
         @if shown.len() < subjects.len() { p class="note" { "The first " (shown.len()) " of " (subjects.len()) " processes." } }
     }
 }
 
-fn of_subject(series: &TrialSeries, subject: &Subject, kind: &Kind) -> Picture {
+fn of_subject(series: &TrialSeries, subject: &Subject, kind: &ResourceGroup) -> ProcessPicture {
     let mut lines = Vec::new();
     for (look, (resource, name)) in kind.of.iter().enumerate() {
         let one = series.resources.iter().find(|one| one.subject == *subject && one.resource == *resource);
@@ -78,12 +78,12 @@ fn of_subject(series: &TrialSeries, subject: &Subject, kind: &Kind) -> Picture {
         let is_told = |one: &&ResourceSeries| look == 0 || one.points.iter().any(|point| point.value != 0.0);
         lines.extend(one.filter(is_told).map(|one| courses::resource(one, name, look)));
     }
-    Picture { name: subject.to_string(), lines }
+    ProcessPicture { name: subject.to_string(), lines }
 }
 
 /// Side A next to side B: of each process of the system and the host its trials' lines, on shared axes.
-pub fn of_sides(sides: [&Group<'_>; 2], series: &[TrialSeries], id: &str) -> Markup {
-    let of = |group: &Group<'_>| -> Vec<&TrialSeries> {
+pub fn of_sides(sides: [&TrialGroup<'_>; 2], series: &[TrialSeries], id: &str) -> Markup {
+    let of = |group: &TrialGroup<'_>| -> Vec<&TrialSeries> {
         let ids = group.trials.iter().take(TRIALS_MAX).map(|trial| trial.id);
         ids.filter_map(|id| series.iter().find(|one| one.trial == id)).collect()
     };
@@ -107,23 +107,24 @@ pub fn of_sides(sides: [&Group<'_>; 2], series: &[TrialSeries], id: &str) -> Mar
 
 fn sides_cells(
     subjects: &[Subject],
-    kind: &Kind,
+    kind: &ResourceGroup,
     sides: [&[&TrialSeries]; 2],
-    groups: &[&Group<'_>; 2],
-) -> Vec<Picture> {
+    groups: &[&TrialGroup<'_>; 2],
+) -> Vec<ProcessPicture> {
     let mut cells = Vec::new();
     for subject in subjects {
         for (side, trials) in sides.iter().enumerate() {
             let of_side = trials.iter().flat_map(|series| of_subject(series, subject, kind).lines);
-            cells.push(Picture {
+            cells.push(ProcessPicture {
                 name: format!("{subject}, {}", groups[side].name),
                 lines: of_side.collect(),
             });
         }
     }
     // A process that reports nothing of it has no row.
-    let has =
-        |pair: &[Picture]| pair.iter().any(|cell| cell.lines.iter().any(|line| !line.points.is_empty()));
+    let has = |pair: &[ProcessPicture]| {
+        pair.iter().any(|cell| cell.lines.iter().any(|line| !line.points.is_empty()))
+    };
     let mut kept = Vec::new();
     let mut rest = cells.into_iter();
     while let (Some(a), Some(b)) = (rest.next(), rest.next()) {
@@ -150,8 +151,8 @@ fn subjects(series: &[&TrialSeries], is_shown: impl Fn(&Subject) -> bool) -> Vec
 
 /// The grid of one kind, or nothing; `in_pairs`: two next to each other always, whatever they hold.
 fn grid(
-    kind: &Kind,
-    cells: &[Picture],
+    kind: &ResourceGroup,
+    cells: &[ProcessPicture],
     series: &TrialSeries,
     detail: Detail,
     id: &str,
@@ -181,7 +182,7 @@ fn grid(
         return html! {};
     }
     let across = drawn.across();
-    let all: Vec<Line> = drawn.panels.iter().flat_map(|panel| panel.lines.iter().cloned()).collect();
+    let all: Vec<ChartLine> = drawn.panels.iter().flat_map(|panel| panel.lines.iter().cloned()).collect();
     let alone = |panel: &Panel| {
         let chart = Chart { title: panel.title.clone(), panels: vec![panel.clone()], ..whole.clone() };
         chart.drawable()
@@ -197,7 +198,7 @@ fn grid(
                         div class="panel" {
                             p class="panel-name" { b { (chart.title) } }
                             @match chart.panels.first() {
-                                Some(panel) => (plot::picture(panel, Place { chart: &chart, across: &across, number: 0, is_small: true })),
+                                Some(panel) => (plot::picture(panel, PanelPosition { chart: &chart, across: &across, number: 0, is_small: true })),
                                 None => p class="note" { "nothing was read" },
                             }
                         }

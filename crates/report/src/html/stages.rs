@@ -2,12 +2,12 @@
 
 use super::chart::{ACROSS, NUMBER_MAX};
 use super::figure::folded;
-use super::groups::{Group, groups};
-use super::lanes::{Axis, Lane, lanes};
+use super::groups::{TrialGroup, groups};
+use super::lanes::{Lane, LaneAxis, lanes};
 use super::pen::{self, percent, px};
 use super::scale::Scale;
 use super::ticks::tick_time;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::marks;
 use kdyno_model::finding::{Finding, Quantity, Value};
@@ -23,7 +23,7 @@ const BAR_PX: f64 = 22.0;
 const LETTER: f64 = 26.0;
 
 /// One stage of a bar.
-struct Stage<'a> {
+struct BarStage<'a> {
     name: String,
     /// Letter in the bar and in the legend, and look.
     letter: char,
@@ -33,7 +33,7 @@ struct Stage<'a> {
     finding: &'a Finding,
 }
 
-impl Stage<'_> {
+impl BarStage<'_> {
     fn is_least(&self) -> bool {
         matches!(self.finding.estimate, Value::AtLeast(_))
     }
@@ -56,7 +56,7 @@ struct Bar<'a> {
     name: String,
     whose: &'static str,
     begins_ns: f64,
-    stages: Vec<Stage<'a>>,
+    stages: Vec<BarStage<'a>>,
 }
 
 impl Bar<'_> {
@@ -66,7 +66,7 @@ impl Bar<'_> {
 }
 
 /// The bars of every case and item that produces; nothing where no stage is known.
-pub fn figure(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
+pub fn figure(input: &ReportInput<'_>, figures: &FindingIndex<'_>) -> Markup {
     let groups = groups(input);
     let shown = &groups[..groups.len().min(GROUPS_MAX)];
     let bars: Vec<Bar<'_>> = shown.iter().flat_map(|group| bars(group, figures)).collect();
@@ -81,14 +81,14 @@ pub fn figure(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
             figcaption { "Stages of a record, one after the other: the client's, and the brokers' within its request" }
             (legend(&bars))
             @if let Some(note) = doubts(&bars) { p class="note" { (note) } }
-            (lanes(&rows, &Axis { across: &across, text: &tick_time, label: "mean time" }))
+            (lanes(&rows, &LaneAxis { across: &across, text: &tick_time, label: "mean time" }))
             @if shown.len() < groups.len() { p class="note" { "The first " (shown.len()) " of " (groups.len()) " cases." } }
             (folded(&table(&bars), "stages"))
         }
     }
 }
 
-fn bars<'a>(group: &Group<'_>, figures: &Figures<'a>) -> Vec<Bar<'a>> {
+fn bars<'a>(group: &TrialGroup<'_>, figures: &FindingIndex<'a>) -> Vec<Bar<'a>> {
     let find = |subject: &str, metric: String| -> Option<(&'a Finding, f64)> {
         let of = Address { subject: subject.to_owned(), metric };
         let found = figures.get(group.scope, Quantity::Value, &of)?;
@@ -105,10 +105,10 @@ fn bars<'a>(group: &Group<'_>, figures: &Figures<'a>) -> Vec<Bar<'a>> {
     let mut bars = Vec::new();
     for item in &items {
         let staged = ('a'..).zip(Timing::STAGES).enumerate();
-        let stages: Vec<Stage<'a>> = staged
+        let stages: Vec<BarStage<'a>> = staged
             .filter_map(|(look, (letter, stage))| {
                 let (finding, ns) = find(item, format!("{stage}.mean"))?;
-                Some(Stage { name: words(stage.to_string()), letter, look, ns, finding })
+                Some(BarStage { name: words(stage.to_string()), letter, look, ns, finding })
             })
             .collect();
         let before = stages.iter().take_while(|stage| stage.name != words(Timing::Request.to_string()));
@@ -120,10 +120,10 @@ fn bars<'a>(group: &Group<'_>, figures: &Figures<'a>) -> Vec<Bar<'a>> {
         // The brokers' are of all produce requests: they are under an item where it is the only one.
         let brokers =
             ('1'..).zip(RequestStage::all().filter(|stage| *stage != RequestStage::Total)).enumerate();
-        let stages: Vec<Stage<'a>> = brokers
+        let stages: Vec<BarStage<'a>> = brokers
             .filter_map(|(look, (letter, stage))| {
                 let (finding, ns) = find("brokers", stage_metric(RequestKind::Produce, stage))?;
-                Some(Stage { name: words(stage.to_string()), letter, look: look + 3, ns, finding })
+                Some(BarStage { name: words(stage.to_string()), letter, look: look + 3, ns, finding })
             })
             .collect();
         if items.len() == 1 && !stages.is_empty() {
@@ -139,7 +139,7 @@ fn bars<'a>(group: &Group<'_>, figures: &Figures<'a>) -> Vec<Bar<'a>> {
 }
 
 /// The load items of a case that produce.
-fn items<'a>(group: &Group<'a>) -> Vec<&'a str> {
+fn items<'a>(group: &TrialGroup<'a>) -> Vec<&'a str> {
     let load = group.trials.first().map(|trial| &trial.effective.load);
     let produce = load.into_iter().flatten().filter(|(_, item)| item.role.as_produce().is_some());
     produce.map(|(name, _)| name.as_str()).collect()
@@ -181,7 +181,7 @@ fn lane(bar: &Bar<'_>, across: &Scale) -> Lane {
 }
 
 fn legend(bars: &[Bar<'_>]) -> Markup {
-    let mut told: Vec<(&str, &Stage<'_>)> = Vec::new();
+    let mut told: Vec<(&str, &BarStage<'_>)> = Vec::new();
     for (whose, stage) in bars.iter().flat_map(|bar| bar.stages.iter().map(move |stage| (bar.whose, stage))) {
         if stage.ns > 0.0 && !told.iter().any(|(_, one)| one.letter == stage.letter) {
             told.push((whose, stage));
@@ -202,7 +202,7 @@ fn legend(bars: &[Bar<'_>]) -> Markup {
 
 /// What looks otherwise than a mean that is known.
 fn doubts(bars: &[Bar<'_>]) -> Option<String> {
-    let any = |is_it: fn(&Stage<'_>) -> bool| bars.iter().flat_map(|bar| &bar.stages).any(is_it);
+    let any = |is_it: fn(&BarStage<'_>) -> bool| bars.iter().flat_map(|bar| &bar.stages).any(is_it);
     let least = any(|stage| stage.is_least()).then_some("Dashed: the stage took at least so long.");
     let pale = any(|stage| stage.finding.is_invalid()).then_some("Pale: invalid.");
     let told: Vec<&str> = least.into_iter().chain(pale).collect();

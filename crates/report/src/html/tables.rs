@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Sentence, members, notes};
 use crate::case_table::CaseTable;
 use crate::caveats::Worded;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::grid::Tone;
 use crate::headings;
 use crate::in_force;
@@ -253,7 +253,7 @@ pub fn cases(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
 }
 
 /// Every trial's figures, in the order in which the trials ran.
-pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
+pub fn trials(input: &ReportInput<'_>, figures: &FindingIndex<'_>) -> Markup {
     let all = stream_rows(input, figures);
     let tables = trial_tables::of(&all, input, figures, &TABLES, true);
     let members = members::table(input, figures);

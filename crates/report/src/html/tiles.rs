@@ -1,7 +1,7 @@
 //! The figures of the answer as tiles: what is read before any table.
 
 use crate::answer::{Answer, headline, search, verdict};
-use crate::case_table::{CaseTable, Ours, Row, ShownMetric};
+use crate::case_table::{CaseRow, CaseTable, OurFigure, ShownMetric};
 use crate::digits;
 use crate::headings::named;
 use crate::input::ReportInput;
@@ -118,7 +118,7 @@ fn titled(case: &str, title: &str) -> String {
 fn listed(table: &CaseTable<'_>) -> Vec<Tile> {
     let tile = |(at, shown): (usize, &ShownMetric)| {
         let ours = |row| Some((row, table_entry(row, at)?));
-        let known: Vec<(&Row<'_>, Ours<'_>)> = table.rows.iter().filter_map(ours).collect();
+        let known: Vec<(&CaseRow<'_>, OurFigure<'_>)> = table.rows.iter().filter_map(ours).collect();
         let mut marks: BTreeSet<Mark> = BTreeSet::new();
         let mut lines: Vec<[String; 3]> = known
             .iter()
@@ -139,12 +139,12 @@ fn listed(table: &CaseTable<'_>) -> Vec<Tile> {
 }
 
 /// Our figure of a row, where there is one.
-fn table_entry<'a>(row: &Row<'a>, at: usize) -> Option<Ours<'a>> {
+fn table_entry<'a>(row: &CaseRow<'a>, at: usize) -> Option<OurFigure<'a>> {
     row.entries.get(at)?.ours.filter(|ours| ours.finding.is_some())
 }
 
 /// Its interval, and how many repeats count where some are missing.
-fn spread(ours: &Ours<'_>) -> String {
+fn spread(ours: &OurFigure<'_>) -> String {
     let interval = ours.finding.and_then(digits::interval);
     let missing = ours.missing().map(|(n, of)| format!("{n} of {of} repeats"));
     interval.into_iter().chain(missing).collect::<Vec<_>>().join(", ")

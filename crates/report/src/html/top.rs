@@ -5,7 +5,7 @@ use super::{first_chart, tables};
 use crate::answer::glance::Glance;
 use crate::case_table::CaseTable;
 use crate::caveats::Worded;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::terminal::first_line;
 use crate::units;
@@ -15,7 +15,7 @@ use maud::{Markup, html};
 /// The top: what was asked, the answer, its figures, how much there is to read against it.
 pub fn head(
     input: &ReportInput<'_>,
-    figures: &Figures<'_>,
+    figures: &FindingIndex<'_>,
     table: &CaseTable<'_>,
     glance: &Glance,
     worded: &[Worded],

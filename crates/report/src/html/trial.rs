@@ -1,6 +1,6 @@
 //! One trial over time: everything on one axis of time, latencies by percentile, heat maps, resources of its processes.
 
-use super::chart::{Chart, Detail, Flag, Horizontal, Line, Panel, Vertical, nines};
+use super::chart::{Chart, ChartFlag, ChartLine, Detail, Horizontal, Panel, Vertical, nines};
 use super::courses::{self, LOW, Latency, RESPONSE, TALL, TIME_LABEL};
 use super::figure::{figure, figure_with};
 use super::{heat, resources};
@@ -54,7 +54,8 @@ fn linked(
         panels.extend(courses::waiting(stream));
     }
     panels.extend(used(series));
-    let flag = |(number, one): (usize, &Marked<'_>)| Flag { name: (number + 1).to_string(), at: one.at_s };
+    let flag =
+        |(number, one): (usize, &Marked<'_>)| ChartFlag { name: (number + 1).to_string(), at: one.at_s };
     Chart {
         id,
         title: "Rate, latency, what waits, and CPUs, on one axis of time".to_owned(),
@@ -71,11 +72,11 @@ fn linked(
 fn used(series: &TrialSeries) -> Vec<Panel> {
     let cpu = series.cpu.iter().enumerate();
     let cpu = cpu.map(|(look, cpu)| courses::cpu(cpu, &cpu.subject.to_string(), look)).collect();
-    let of = |wanted: Resource| -> Vec<Line> {
+    let of = |wanted: Resource| -> Vec<ChartLine> {
         let is_shown = |subject: &Subject| subject.is_broker() || *subject == Subject::Host;
         let all = series.resources.iter().filter(|one| one.resource == wanted && is_shown(&one.subject));
         let lines = all.enumerate().map(|(look, one)| courses::resource(one, &one.subject.to_string(), look));
-        let lines: Vec<Line> = lines.collect();
+        let lines: Vec<ChartLine> = lines.collect();
         if lines.iter().any(courses::is_above_zero) { lines } else { Vec::new() }
     };
     let low =
@@ -169,7 +170,7 @@ fn percentiles(shown: &[StreamSeries], detail: Detail, id: String) -> Chart {
 }
 
 /// A curve by percentile.
-pub fn curve(name: &str, look: usize, points: &[QuantilePoint]) -> Line {
+pub fn curve(name: &str, look: usize, points: &[QuantilePoint]) -> ChartLine {
     let points =
         points.iter().filter_map(|point| Some(courses::above_zero(nines(point.quantile)?, point.ns)));
     courses::joined(name, look, points.collect(), None)
@@ -215,7 +216,7 @@ fn imported(
     detail: Detail,
 ) -> Chart {
     let by = if is_own(input, &one.subject) { "" } else { ", not measured by kdyno" };
-    let point = |at_s, value| super::chart::Point { x: at_s, y: Some(value), at_least: false };
+    let point = |at_s, value| super::chart::ChartPoint { x: at_s, y: Some(value), at_least: false };
     let points = one.points.iter().map(|read| point(read.at_s, read.value)).collect();
     let gap = courses::usual_step(one.points.iter().map(|read| read.at_s)).map(|step| step * 1.5);
     let line = courses::joined(&one.name, 0, points, gap);

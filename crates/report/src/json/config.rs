@@ -55,7 +55,7 @@ struct SettingDocument {
 }
 
 pub(super) fn all(input: &ReportInput<'_>) -> Vec<ConfigDocument> {
-    let group = |of: &in_force::InForce<'_>| ConfigDocument {
+    let group = |of: &in_force::TrialsInForce<'_>| ConfigDocument {
         trials: of.trials.iter().map(|id| id.0).collect(),
         kafka: of.kafka.clone(),
         java: of.javas.iter().map(java).collect(),
@@ -64,8 +64,8 @@ pub(super) fn all(input: &ReportInput<'_>) -> Vec<ConfigDocument> {
     in_force::all(input).iter().map(group).collect()
 }
 
-fn java(of: &in_force::Java) -> JavaDocument {
-    let in_force::Java { whose, version, options } = of;
+fn java(of: &in_force::JavaInForce) -> JavaDocument {
+    let in_force::JavaInForce { whose, version, options } = of;
     JavaDocument { whose: whose.clone(), version: version.clone(), options: options.clone() }
 }
 

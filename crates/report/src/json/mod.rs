@@ -11,7 +11,7 @@ mod trials;
 
 use crate::case_table::case_table;
 use crate::declared;
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::names::{name_of, printed};
 use config::ConfigDocument;
@@ -167,7 +167,7 @@ pub fn schema() -> serde_json::Value {
 
 fn document(input: &ReportInput<'_>) -> RunDocument {
     let plan = input.plan();
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
     RunDocument {
         schema: SCHEMA.to_owned(),

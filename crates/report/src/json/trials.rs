@@ -1,6 +1,6 @@
 //! Sessions, trials and what happened in them.
 
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::input::{ReportInput, is_cut_short};
 use crate::names::{finite, name_of, printed};
 use kdyno_model::event::Event;
@@ -174,7 +174,11 @@ pub(super) fn session((session, end): &(Session, Option<SessionEnd>)) -> Session
     }
 }
 
-pub(super) fn trial(start: &TrialStart, input: &ReportInput<'_>, figures: &Figures<'_>) -> TrialDocument {
+pub(super) fn trial(
+    start: &TrialStart,
+    input: &ReportInput<'_>,
+    figures: &FindingIndex<'_>,
+) -> TrialDocument {
     let trial = &start.trial;
     let streams = start.streams.iter().map(|stream| StreamDocument {
         worker: stream.id.worker,

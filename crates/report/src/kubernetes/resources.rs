@@ -14,13 +14,13 @@ pub(super) const SIZE: &str = "100Gi";
 const LABEL: &str = "strimzi.io/cluster";
 
 /// Nodes that are alike.
-struct Pool {
+struct NodePool {
     name: &'static str,
     replicas: u32,
     roles: &'static [&'static str],
 }
 
-impl Pool {
+impl NodePool {
     fn of(name: &'static str, replicas: u32, roles: &'static [&'static str]) -> Self {
         Self { name, replicas, roles }
     }
@@ -180,7 +180,7 @@ fn topic(name: &str, resource: &str, address: &str, plan: &TopicPlan, start: &Tr
 /// All resources of a trial's cluster, which is called so: nodes, the cluster, topics.
 pub(super) fn all(name: &str, start: &TrialStart, cluster: &ClusterPlan, carried: &Carried) -> String {
     let mut yaml = Yaml::default();
-    for pool in Pool::all(cluster) {
+    for pool in NodePool::all(cluster) {
         pool.write(name, cluster, &mut yaml);
     }
     kafka(name, start, cluster, carried, &mut yaml);

@@ -1,8 +1,8 @@
 //! An attached cluster in the words of reports.
 
-use super::words::Shown;
+use super::words::SystemWords;
 use crate::terminal::security_line;
-use crate::topology::{Frame, Node, Tier};
+use crate::topology::{Frame, Tier, TopologyNode};
 use crate::units;
 use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan};
 use kdyno_model::run::TrialStart;
@@ -10,7 +10,7 @@ use kdyno_model::run::TrialStart;
 /// Declared facts of a target that a topology has; the page lists them all elsewhere.
 const FACTS_MAX: usize = 5;
 
-impl Shown for AttachedPlan {
+impl SystemWords for AttachedPlan {
     fn lines(&self, case: &CasePlan) -> Vec<String> {
         let mut lines = vec![format!(
             "attached to {} at {}; cluster id must be {}; every topic of ours starts with {}",
@@ -45,7 +45,7 @@ impl Shown for AttachedPlan {
 }
 
 /// What is known of a target's brokers: their addresses are private.
-fn brokers(start: &TrialStart, target: &AttachedPlan) -> Node {
+fn brokers(start: &TrialStart, target: &AttachedPlan) -> TopologyNode {
     let fact = |name: &str| start.cluster.get(name);
     let name = match fact("brokers").and_then(|brokers| brokers.parse().ok()) {
         Some(brokers) => units::plural(brokers, "broker"),
@@ -56,5 +56,5 @@ fn brokers(start: &TrialStart, target: &AttachedPlan) -> Node {
     lines.extend(fact("racks").map(|racks| format!("racks {racks}")));
     let declared = target.facts.iter().take(FACTS_MAX);
     lines.extend(declared.map(|(name, value)| format!("{name} = {value} (declared)")));
-    Node { name, lines }
+    TopologyNode { name, lines }
 }

@@ -1,14 +1,14 @@
 //! A local cluster in the words of reports.
 
-use super::words::Shown;
-use crate::topology::{Node, Tier, frame, shown};
+use super::words::SystemWords;
+use crate::topology::{Tier, TopologyNode, frame, shown};
 use crate::units::{self, plural};
 use kdyno_model::event::Subject;
 use kdyno_model::link_words::link_words;
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Mode, Storage, ZonesPlan};
 use kdyno_model::run::TrialStart;
 
-impl Shown for ClusterPlan {
+impl SystemWords for ClusterPlan {
     fn lines(&self, _case: &CasePlan) -> Vec<String> {
         let kafka = match &self.kafka {
             KafkaSource::Release(version) => format!("Apache Kafka {version}"),
@@ -96,7 +96,7 @@ impl Shown for ClusterPlan {
     }
 }
 
-fn broker(cluster: &ClusterPlan, id: u32) -> Node {
+fn broker(cluster: &ClusterPlan, id: u32) -> TopologyNode {
     let nth = |len: usize| (len > 0).then(|| id as usize % len);
     let mut lines = vec![format!("heap {}", units::size(cluster.heap_bytes))];
     if cluster.mode.is_combined(id) {
@@ -110,7 +110,7 @@ fn broker(cluster: &ClusterPlan, id: u32) -> Node {
     if let Some(rack) = nth(cluster.racks.len()).and_then(|nth| cluster.racks.get(nth)) {
         lines.push(format!("rack {rack}"));
     }
-    Node { name: Subject::Broker(id).to_string(), lines }
+    TopologyNode { name: Subject::Broker(id).to_string(), lines }
 }
 
 /// Who is in which zone, and what lies between them.

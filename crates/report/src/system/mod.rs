@@ -6,10 +6,10 @@ mod null_broker;
 mod words;
 
 use kdyno_model::plan::SystemPlan;
-pub(crate) use words::Shown;
+pub(crate) use words::SystemWords;
 
 /// Who speaks for a system.
-pub(crate) fn shown(system: &SystemPlan) -> &dyn Shown {
+pub(crate) fn shown(system: &SystemPlan) -> &dyn SystemWords {
     match system {
         SystemPlan::Local(cluster) => cluster,
         SystemPlan::Attached(target) => target,

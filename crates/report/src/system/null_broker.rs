@@ -1,12 +1,12 @@
 //! A null broker in the words of reports.
 
-use super::words::Shown;
-use crate::topology::{Frame, Node, Tier};
+use super::words::SystemWords;
+use crate::topology::{Frame, Tier, TopologyNode};
 use crate::units;
 use kdyno_model::plan::{CasePlan, ClusterPlan, NullBrokerPlan};
 use kdyno_model::run::TrialStart;
 
-impl Shown for NullBrokerPlan {
+impl SystemWords for NullBrokerPlan {
     fn lines(&self, _case: &CasePlan) -> Vec<String> {
         let versions: Vec<String> = self.tls.iter().map(ToString::to_string).collect();
         let protocol = if versions.is_empty() { "PLAINTEXT".to_owned() } else { versions.join(" ") };
@@ -24,7 +24,7 @@ impl Shown for NullBrokerPlan {
     }
 
     fn tier(&self, _start: &TrialStart, link: String) -> Tier {
-        let node = Node { name: "null broker".to_owned(), lines: vec!["keeps nothing".to_owned()] };
+        let node = TopologyNode { name: "null broker".to_owned(), lines: vec!["keeps nothing".to_owned()] };
         Tier { link: Some(link), frames: vec![Frame { title: "No Kafka".to_owned(), nodes: vec![node] }] }
     }
 

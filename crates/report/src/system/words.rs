@@ -5,7 +5,7 @@ use kdyno_model::plan::{CasePlan, ClusterPlan};
 use kdyno_model::run::TrialStart;
 
 /// A system in the words of reports.
-pub(crate) trait Shown {
+pub(crate) trait SystemWords {
     /// What a plan says of it, each a line.
     fn lines(&self, case: &CasePlan) -> Vec<String>;
 

@@ -1,7 +1,7 @@
 //! A load item that is a command, in words: what is run, when, and what is made of its output.
 
 use kdyno_model::metric::Unit;
-use kdyno_model::plan::http_load::{Body, HttpLoad, HttpStep, JobPlan, UsersPlan};
+use kdyno_model::plan::http_load::{HttpLoad, HttpStep, JobPlan, RequestBody, UsersPlan};
 use kdyno_model::plan::{CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
 use kdyno_model::units;
 use std::collections::BTreeMap;
@@ -83,8 +83,8 @@ fn job_lines(name: &str, job: &JobPlan, begins: &str) -> Vec<String> {
 
 fn step_text(step: &HttpStep) -> String {
     let body = match &step.body {
-        Some(Body::Json(_)) => " with JSON".to_owned(),
-        Some(Body::File(path)) => format!(" with {path}"),
+        Some(RequestBody::Json(_)) => " with JSON".to_owned(),
+        Some(RequestBody::File(path)) => format!(" with {path}"),
         None => String::new(),
     };
     format!("{} {}{body}", step.method, step.url)

@@ -3,7 +3,7 @@
 use super::answer_text::table_text;
 use crate::answer::compared_settings;
 use crate::grid::{TextOptions, Tone, wrap};
-use crate::in_force::{self, InForce};
+use crate::in_force::{self, TrialsInForce};
 use crate::input::ReportInput;
 use crate::terminal::first_line;
 
@@ -37,7 +37,7 @@ pub fn config_text(input: &ReportInput<'_>, options: &TextOptions) -> String {
 }
 
 fn group_text(
-    group: &InForce<'_>,
+    group: &TrialsInForce<'_>,
     differences: Option<(Vec<String>, usize)>,
     options: &TextOptions,
 ) -> String {

@@ -1,6 +1,6 @@
 //! How each trial went, second by second: its rate and its p99 as pictures in a line.
 
-use super::picture::Picture;
+use super::picture::Sparkline;
 use crate::grid::{GridColumn, TextOptions, Tone, grid};
 use crate::input::ReportInput;
 use crate::units;
@@ -28,9 +28,9 @@ pub(super) fn courses(input: &ReportInput<'_>, options: &TextOptions) -> String 
         return String::new();
     }
     let room = (options.columns() / 5).clamp(PICTURE_MIN, PICTURE_MAX);
-    let rates: Vec<Picture> = rows.iter().map(|(_, stream)| rate(stream, room)).collect();
-    let latencies: Vec<Picture> = rows.iter().map(|(_, stream)| latency(stream, room)).collect();
-    let highest = |all: &[Picture], print: fn(f64) -> String| -> Vec<String> {
+    let rates: Vec<Sparkline> = rows.iter().map(|(_, stream)| rate(stream, room)).collect();
+    let latencies: Vec<Sparkline> = rows.iter().map(|(_, stream)| latency(stream, room)).collect();
+    let highest = |all: &[Sparkline], print: fn(f64) -> String| -> Vec<String> {
         all.iter().map(|one| one.most.map_or_else(|| units::NOTHING.to_owned(), print)).collect()
     };
     let mut fixed = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn courses(input: &ReportInput<'_>, options: &TextOptions) -> String 
             .push(GridColumn::numbers(&["trial"], rows.iter().map(|(of, _)| of.trial.to_string()).collect()));
     }
     fixed.push(GridColumn::words(&["stream"], rows.iter().map(|(_, of)| of.name.clone()).collect()));
-    let signs = |all: &[Picture]| -> Vec<String> { all.iter().map(|one| one.signs.clone()).collect() };
+    let signs = |all: &[Sparkline]| -> Vec<String> { all.iter().map(|one| one.signs.clone()).collect() };
     let beside = |column: GridColumn| GridColumn { joined: true, ..column };
     let flowing = [
         GridColumn::words(&["rate"], signs(&rates)),
@@ -59,16 +59,16 @@ pub(super) fn courses(input: &ReportInput<'_>, options: &TextOptions) -> String 
 }
 
 /// What was acknowledged, of a consumer what it was handed; of seconds that share a sign the lowest, so that a gap is seen.
-fn rate(stream: &StreamSeries, columns: usize) -> Picture {
+fn rate(stream: &StreamSeries, columns: usize) -> Sparkline {
     let count = |second: &SecondPoint| match stream.role {
         RoleKind::Consume => second.fetched,
         RoleKind::Produce | RoleKind::EndToEnd => second.acknowledged,
     };
-    Picture::of(stream.seconds.iter().map(|one| (one.second, Some(count(one) as f64))), columns, f64::min)
+    Sparkline::of(stream.seconds.iter().map(|one| (one.second, Some(count(one) as f64))), columns, f64::min)
 }
 
 /// The response time, of a consumer the end-to-end latency; of seconds that share a sign the highest.
-fn latency(stream: &StreamSeries, columns: usize) -> Picture {
+fn latency(stream: &StreamSeries, columns: usize) -> Sparkline {
     let value = |second: &SecondPoint| match stream.role {
         RoleKind::Consume => second.end_to_end_ns_p99,
         RoleKind::Produce | RoleKind::EndToEnd => second.response_ns_p99,
@@ -77,5 +77,5 @@ fn latency(stream: &StreamSeries, columns: usize) -> Picture {
         Value::Is(ns) | Value::AtLeast(ns) => Some(ns),
         Value::None => None,
     };
-    Picture::of(stream.seconds.iter().map(|one| (one.second, number(one))), columns, f64::max)
+    Sparkline::of(stream.seconds.iter().map(|one| (one.second, number(one))), columns, f64::max)
 }

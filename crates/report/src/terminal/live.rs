@@ -31,7 +31,7 @@ const LABEL_WIDTH: usize = 24;
 const COLUMNS_MIN: usize = 20;
 
 /// A piece of a line with its rank: 0 stays, the highest goes first.
-pub(super) type Part = (u8, String);
+pub(super) type RankedPiece = (u8, String);
 
 /// One line of at most the terminal's width. What does not fit is left out, the least important first.
 pub fn live_line(state: &LiveState, options: &TextOptions) -> String {
@@ -55,7 +55,7 @@ pub fn live_line_of_pair(pair: &[LiveState; 2], options: &TextOptions) -> String
 }
 
 /// Which trials of a duet run, and in which phase they are.
-pub(super) fn head_of_pair([first, second]: &[LiveState; 2]) -> Vec<Part> {
+pub(super) fn head_of_pair([first, second]: &[LiveState; 2]) -> Vec<RankedPiece> {
     let of = first.trials.map_or_else(String::new, |trials| format!("/{trials}"));
     vec![
         (0, format!("{} and {}{of}", first.trial, second.trial)),
@@ -64,7 +64,7 @@ pub(super) fn head_of_pair([first, second]: &[LiveState; 2]) -> Vec<Part> {
 }
 
 /// What is left of a run after both trials of a duet.
-pub(super) fn left_of_pair([first, second]: &[LiveState; 2]) -> Option<Part> {
+pub(super) fn left_of_pair([first, second]: &[LiveState; 2]) -> Option<RankedPiece> {
     let is_last = first.trials == Some(first.trial.0.max(second.trial.0));
     left(first, is_last).map(|text| (2, text))
 }
@@ -93,7 +93,7 @@ fn left(state: &LiveState, is_last: bool) -> Option<String> {
 }
 
 /// The pieces in one line, without those of the highest rank that do not fit.
-pub(super) fn fitting(mut parts: Vec<Part>, columns: usize) -> String {
+pub(super) fn fitting(mut parts: Vec<RankedPiece>, columns: usize) -> String {
     const SEPARATOR: &str = " · ";
     loop {
         let line = parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(SEPARATOR);
@@ -108,7 +108,7 @@ pub(super) fn fitting(mut parts: Vec<Part>, columns: usize) -> String {
 }
 
 /// Which trial runs, and in which phase it is.
-pub(super) fn head(state: &LiveState) -> Vec<Part> {
+pub(super) fn head(state: &LiveState) -> Vec<RankedPiece> {
     let of = state.trials.map_or_else(String::new, |trials| format!("/{trials}"));
     let mut out = vec![(0, format!("{}{of}", state.trial))];
     if !state.label.is_empty() {
@@ -119,7 +119,7 @@ pub(super) fn head(state: &LiveState) -> Vec<Part> {
 }
 
 /// What is left of the run; nothing while it starts.
-pub(super) fn left_parts(state: &LiveState) -> Vec<Part> {
+pub(super) fn left_parts(state: &LiveState) -> Vec<RankedPiece> {
     let is_last = state.trials == Some(state.trial.0);
     let left = left(state, is_last).filter(|_| state.phase != Phase::Startup);
     left.map(|text| (2, text)).into_iter().collect()
@@ -134,7 +134,7 @@ fn has_no_records(state: &LiveState) -> bool {
 }
 
 /// Rates, and what they were to be; nothing while it starts.
-pub(super) fn rates(state: &LiveState) -> Vec<Part> {
+pub(super) fn rates(state: &LiveState) -> Vec<RankedPiece> {
     let LiveFigures { offered_per_s, achieved_per_s, acknowledged_per_s, .. } = state.figures;
     let LiveFigures { fetched_per_s, lag_records, .. } = state.figures;
     if state.phase == Phase::Startup || has_no_records(state) {
@@ -163,7 +163,7 @@ pub(super) fn rates(state: &LiveState) -> Vec<Part> {
 }
 
 /// Latencies, and records without a good outcome; nothing while it starts.
-pub(super) fn times(state: &LiveState) -> Vec<Part> {
+pub(super) fn times(state: &LiveState) -> Vec<RankedPiece> {
     let LiveFigures { response_ns_p50, response_ns_p99, open_records, failed, .. } = state.figures;
     if state.phase == Phase::Startup || has_no_records(state) {
         return Vec::new();
@@ -180,7 +180,7 @@ pub(super) fn times(state: &LiveState) -> Vec<Part> {
 }
 
 /// CPU time of brokers and clients; nothing where they are not probed.
-pub(super) fn used(state: &LiveState) -> Vec<Part> {
+pub(super) fn used(state: &LiveState) -> Vec<RankedPiece> {
     let LiveFigures { brokers_cpu_percent, workers_cpu_percent, java_cpu_percent, .. } = state.figures;
     let Some(brokers) = brokers_cpu_percent.filter(|_| state.phase != Phase::Startup) else {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! What a terminal shows of a trial that runs: a few lines that are redrawn in place, with pictures of the trial so far.
 
-use super::live::{self, LiveState, Part, columns, fitting};
-use super::picture::Picture;
+use super::live::{self, LiveState, RankedPiece, columns, fitting};
+use super::picture::Sparkline;
 use crate::grid::TextOptions;
 use crate::units;
 use kdyno_model::sample::Phase;
@@ -45,13 +45,13 @@ impl LiveCourse {
     }
 
     /// The rate; of seconds that share a sign the lowest, so that a gap is seen.
-    fn rates(&self, columns: usize) -> Picture {
-        Picture::of((0..).zip(self.seconds.iter().map(|(rate, _)| Some(*rate))), columns, f64::min)
+    fn rates(&self, columns: usize) -> Sparkline {
+        Sparkline::of((0..).zip(self.seconds.iter().map(|(rate, _)| Some(*rate))), columns, f64::min)
     }
 
     /// The series of p99, with the highest.
-    fn latencies(&self, columns: usize) -> Picture {
-        Picture::of((0..).zip(self.seconds.iter().map(|(_, p99)| *p99)), columns, f64::max)
+    fn latencies(&self, columns: usize) -> Sparkline {
+        Sparkline::of((0..).zip(self.seconds.iter().map(|(_, p99)| *p99)), columns, f64::max)
     }
 }
 
@@ -63,7 +63,7 @@ pub fn live_view(state: &LiveState, course: &LiveCourse, options: &TextOptions, 
     }
     let picture = picture_columns(options);
     let (rates, latencies) = (course.rates(picture), course.latencies(picture));
-    let highest = |most: Option<f64>, print: fn(f64) -> String| -> Option<Part> {
+    let highest = |most: Option<f64>, print: fn(f64) -> String| -> Option<RankedPiece> {
         most.map(|most| (6, format!("highest {}", print(most))))
     };
     let mut rate = live::rates(state);
@@ -107,7 +107,7 @@ fn picture_columns(options: &TextOptions) -> usize {
 }
 
 /// A name, a picture, and what is said next to it.
-fn beside(name: &str, picture: &Picture, parts: Vec<Part>, options: &TextOptions) -> String {
+fn beside(name: &str, picture: &Sparkline, parts: Vec<RankedPiece>, options: &TextOptions) -> String {
     let before = format!("{name:<4} {}  ", picture.signs);
     let room = columns(options).saturating_sub(before.chars().count());
     before + &fitting(parts, room)

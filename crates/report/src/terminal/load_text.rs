@@ -5,7 +5,7 @@ use crate::units::{self, milliseconds, plural};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::plan::{
     Arrivals, CasePlan, ConsumePlan, Driver, Fill, GroupPlan, JavaDriver, LoadPlan, LoadSpan, Partitioner,
-    Payload, ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset, WorkPlan,
+    Payload, ProducePlan, ProducerSettings, Rate, ReadDepth, Role, StartOffset, WorkPlan,
 };
 
 /// The settings of its clients.
@@ -236,9 +236,9 @@ fn from_text(from: StartOffset) -> &'static str {
 fn consumer_text(consume: &ConsumePlan) -> String {
     let from = from_text(consume.from);
     let read = match consume.read {
-        Read::Header => "the headers of batches alone",
-        Read::Crc => "headers and checksums of batches",
-        Read::Decode => "every record",
+        ReadDepth::Header => "the headers of batches alone",
+        ReadDepth::Crc => "headers and checksums of batches",
+        ReadDepth::Decode => "every record",
     };
     let rack = if consume.rack.is_empty() { "" } else { " client.rack=" };
     let group = consume.group.iter().flat_map(GroupPlan::settings);

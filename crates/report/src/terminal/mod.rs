@@ -23,7 +23,7 @@ pub use config_text::config_text;
 pub use live::{LiveState, live_line, live_line_of_pair};
 pub use live_view::{LiveCourse, live_view, live_view_of_pair};
 pub use plan_text::{PlanDetail, plan_text, settings_text};
-pub use run_table::{Said, run_table, trial_summary, trial_warnings};
+pub use run_table::{PrintedOnce, run_table, trial_summary, trial_warnings};
 pub use summary::{answer_alone, run_summary};
 
 pub(crate) use answer_text::answer_text;

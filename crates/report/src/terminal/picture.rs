@@ -4,7 +4,7 @@
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// A row of signs from 0 to the highest value, and what that is.
-pub(super) struct Picture {
+pub(super) struct Sparkline {
     /// As many as there are columns, blanks behind the last one, so that the text after it does not move while it
     /// grows.
     pub(super) signs: String,
@@ -12,7 +12,7 @@ pub(super) struct Picture {
     pub(super) most: Option<f64>,
 }
 
-impl Picture {
+impl Sparkline {
     /// A picture of values at whole seconds, the earliest first. If several share a sign `fold` says which counts; what
     /// is not known is a blank.
     pub(super) fn of(
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     fn picture(values: &[(u32, Option<f64>)], columns: usize) -> String {
-        Picture::of(values.iter().copied(), columns, f64::max).signs
+        Sparkline::of(values.iter().copied(), columns, f64::max).signs
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub enum PlanDetail {
 /// compared or searched, and the systems.
 #[must_use]
 pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: &TextOptions) -> String {
-    let mut out = Lines { out: String::new(), options };
+    let mut out = PlanText { out: String::new(), options };
     out.head(&first_line(plan));
     out.out.push_str(&wrap(&plan.question, options.columns(), 0));
     out.blank();
@@ -46,17 +46,17 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
 /// Systems, topics, load and settings of all cases as they are planned: what `--dry-run` shows of them.
 #[must_use]
 pub fn settings_text(plan: &Plan, options: &TextOptions) -> String {
-    let mut out = Lines { out: String::new(), options };
+    let mut out = PlanText { out: String::new(), options };
     out.cases(plan);
     out.out.trim_start_matches('\n').to_owned()
 }
 
-struct Lines<'a> {
+struct PlanText<'a> {
     out: String,
     options: &'a TextOptions,
 }
 
-impl Lines<'_> {
+impl PlanText<'_> {
     fn in_short(&mut self, plan: &Plan) {
         for line in asked_lines(plan) {
             self.line(0, &line);

@@ -1,7 +1,7 @@
 //! The scenario's table as text: a row per case, or, where there are few cases and many figures, a row per figure.
 
 use super::answer_text::columns_of;
-use crate::answer::notes::{self, Names};
+use crate::answer::notes::{self, CaseNames};
 use crate::answer::words;
 use crate::case_table::{CaseTable, ShownMetric};
 use crate::grid::{TextOptions, Tone, block_count, grid, wrap};
@@ -27,7 +27,7 @@ pub(super) fn result_text(input: &ReportInput<'_>, table: &CaseTable<'_>, option
         (labels.len(), words::list(&labels))
     };
     let rows = |cases: &[u32]| notes::by_row(table, cases);
-    let names: &Names<'_> = if is_turned { &labels } else { &rows };
+    let names: &CaseNames<'_> = if is_turned { &labels } else { &rows };
     for note in addresses_note(table).into_iter().chain(table_notes(input, table, names)) {
         out.push_str(&wrap(&note, options.columns(), 2));
         out.push('\n');

@@ -5,14 +5,14 @@ use super::result_table::result_text;
 use super::{course_text, trials_text};
 use crate::answer::{Answer, answers, brokers, commands, components, health, inside, logs, processes};
 use crate::case_table::case_table;
-use crate::caveats::{self, OfTrial, Worded};
+use crate::caveats::{self, TrialCaveat, Worded};
 use crate::declared;
-use crate::figures::{Figures, covers};
+use crate::figures::{FindingIndex, covers};
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::input::{ReportInput, trial_name};
 use crate::marks::Signs;
 use crate::table::Cell;
-use crate::trials::{Streams, streams};
+use crate::trials::{StreamChoice, streams};
 use crate::without_generator;
 use kdyno_model::caveat::{ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Scope};
@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 
 /// The whole result: loss, if there was any; head, caveats, answers, the scenario's table, every trial's figures.
 pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let [loss, others] = loss_first(input);
     let line = |text: &str| wrap(text, options.columns(), 2) + "\n";
     let of_answer = |answer: Answer| answer_text(&answer, options);
@@ -73,9 +73,9 @@ pub(crate) fn loss_text(loss: &[Worded], options: &TextOptions) -> String {
 
 /// What was printed of the trials of a run so far, so that each warning and footnote is printed once.
 #[derive(Debug, Default)]
-pub struct Said(BTreeSet<String>);
+pub struct PrintedOnce(BTreeSet<String>);
 
-impl Said {
+impl PrintedOnce {
     fn is_new(&mut self, what: &str) -> bool {
         self.0.insert(what.to_owned())
     }
@@ -86,10 +86,10 @@ pub fn trial_summary(
     trial: &Trial,
     findings: &[Finding],
     caveats: &[ScopedCaveat],
-    said: &mut Said,
+    said: &mut PrintedOnce,
     options: &TextOptions,
 ) -> String {
-    let figures = Figures::new(findings, caveats);
+    let figures = FindingIndex::new(findings, caveats);
     let mut out = String::new();
     let mut signs = Signs::default();
     for row in streams(trial, caveats).filter(|_| figures.has(trial.id)) {
@@ -105,7 +105,7 @@ pub fn trial_summary(
                 row.stream,
                 get("acked_per_s"),
                 if row.unanswered() { "written" } else { "acknowledged" },
-                match Streams::Compressed.has(row.load) {
+                match StreamChoice::Compressed.has(row.load) {
                     true => format!(", compression ratio {}", get("compression_ratio")),
                     false => String::new(),
                 },
@@ -148,20 +148,20 @@ pub fn trial_summary(
 
 /// The warnings alone of a trial that has just ended, for who prints its rates elsewhere and over another span of time.
 pub fn trial_warnings(trial: &Trial, caveats: &[ScopedCaveat], options: &TextOptions) -> String {
-    let warnings = warnings(trial, caveats, &mut Said::default()).into_iter();
+    let warnings = warnings(trial, caveats, &mut PrintedOnce::default()).into_iter();
     warnings.map(|line| wrap(&line, options.columns(), 4) + "\n").collect()
 }
 
 /// Caveats of a kind and weight without a printed line yet.
-fn warnings(trial: &Trial, caveats: &[ScopedCaveat], said: &mut Said) -> Vec<String> {
+fn warnings(trial: &Trial, caveats: &[ScopedCaveat], said: &mut PrintedOnce) -> Vec<String> {
     let told = caveats.iter().filter(|one| one.severity > Severity::Note && covers(one.scope, trial));
-    let new: Vec<OfTrial> =
+    let new: Vec<TrialCaveat> =
         caveats::of_trial(told).into_iter().filter(|one| !said.0.contains(&key(one))).collect();
     said.0.extend(new.iter().map(key));
     new.into_iter().map(|one| format!("{}: {}", one.severity, one.short)).collect()
 }
 
-fn key(one: &OfTrial) -> String {
+fn key(one: &TrialCaveat) -> String {
     format!("{} {}", one.severity, one.kind)
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn first_line(plan: &Plan) -> String {
 }
 
 /// Scenario, question, and how far the run came where that is not as planned.
-pub(super) fn head(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
+pub(super) fn head(input: &ReportInput<'_>, figures: &FindingIndex<'_>, options: &TextOptions) -> String {
     let first = wrap(&first_line(input.plan()), options.columns(), 4);
     let mut lines: Vec<String> = first.lines().map(|line| options.paint(line, Tone::Strong)).collect();
     lines.push(wrap(&input.plan().question, options.columns(), 0));

@@ -8,7 +8,7 @@ use crate::answer::glance::{Doubt, Glance, glance};
 use crate::answer::{commands, search, verdict};
 use crate::case_table::{CaseTable, case_table};
 use crate::caveats::{self, Worded};
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::grid::{TextOptions, Tone, shorten, wrap};
 use crate::input::ReportInput;
 use crate::table::Table;
@@ -26,7 +26,7 @@ const MORE: &str =
 /// The result in short: the question; records that were lost and figures that are invalid, if any; the answer, its figures, the
 /// heaviest caveats, what to do next, how to see the rest.
 pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
     let worded = caveats::worded(input);
     let glance = glance(input, &table, &worded);
@@ -43,7 +43,7 @@ pub fn run_summary(input: &ReportInput<'_>, options: &TextOptions) -> String {
 
 /// The answer alone, a line for each sentence, after records that were lost and figures that are invalid.
 pub fn answer_alone(input: &ReportInput<'_>, options: &TextOptions) -> String {
-    let figures = Figures::new(input.findings, input.caveats);
+    let figures = FindingIndex::new(input.findings, input.caveats);
     let worded = caveats::worded(input);
     let glance = glance(input, &case_table(input, &figures), &worded);
     let invalid: Vec<&Doubt> =
@@ -78,7 +78,7 @@ fn answer_lines(glance: &Glance, options: &TextOptions) -> String {
 fn results(
     input: &ReportInput<'_>,
     table: &CaseTable<'_>,
-    figures: &Figures<'_>,
+    figures: &FindingIndex<'_>,
     glance: &Glance,
     options: &TextOptions,
 ) -> Vec<String> {

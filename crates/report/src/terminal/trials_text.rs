@@ -2,12 +2,12 @@
 
 use super::answer_text::table_text;
 use crate::answer::members::{self, MembersTable};
-use crate::figures::Figures;
+use crate::figures::FindingIndex;
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::input::ReportInput;
 use crate::marks::Signs;
 use crate::trial_tables;
-use crate::trials::{self, BRIEF_TABLES, Spec, StreamRow, TABLES, stream_rows};
+use crate::trials::{self, BRIEF_TABLES, StreamRow, TABLES, TrialsTable, stream_rows};
 use crate::units;
 use crate::without_generator;
 use kdyno_model::plan::Strategy;
@@ -18,7 +18,7 @@ const MEMBER_ROWS_MAX: usize = 40;
 const BRIEF_ROWS_MAX: usize = 24;
 
 /// Every trial's figures. Those of a comparison or a search are many and are in the page.
-pub(super) fn full(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
+pub(super) fn full(input: &ReportInput<'_>, figures: &FindingIndex<'_>, options: &TextOptions) -> String {
     if !matches!(input.plan().strategy, Strategy::List(_)) {
         return String::new();
     }
@@ -36,7 +36,7 @@ pub(super) fn full(input: &ReportInput<'_>, figures: &Figures<'_>, options: &Tex
 }
 
 /// The main figures of each trial of a scenario that shows no table, as many as fit the screen.
-pub(super) fn brief(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
+pub(super) fn brief(input: &ReportInput<'_>, figures: &FindingIndex<'_>, options: &TextOptions) -> String {
     let mut rows = stream_rows(input, figures);
     let left = rows.len().saturating_sub(BRIEF_ROWS_MAX);
     rows.truncate(BRIEF_ROWS_MAX);
@@ -63,8 +63,8 @@ fn with_notes(parts: &[String], notes: impl Iterator<Item = String>, options: &T
 fn tables(
     rows: &[StreamRow<'_>],
     input: &ReportInput<'_>,
-    figures: &Figures<'_>,
-    specs: &[Spec],
+    figures: &FindingIndex<'_>,
+    specs: &[TrialsTable],
     options: &TextOptions,
 ) -> (Vec<String>, Signs) {
     let (mut parts, mut signs) = (Vec::new(), Signs::default());

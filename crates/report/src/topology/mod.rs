@@ -7,7 +7,7 @@ use crate::input::{ReportInput, trial_name};
 use crate::units;
 use kdyno_model::run::TrialStart;
 use std::fmt::Write;
-pub use tiers::{Frame, Node, Tier};
+pub use tiers::{Frame, Tier, TopologyNode};
 pub(crate) use tiers::{frame, shown};
 
 /// Topologies of a run that are drawn at most.

@@ -1,6 +1,6 @@
 //! The parts of a topology.
 
-use super::tiers::{Frame, Node, Tier, frame, shown};
+use super::tiers::{Frame, Tier, TopologyNode, frame, shown};
 use crate::system::shown as shown_system;
 use crate::units;
 use kdyno_model::event::Subject;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// What produces the load: workers with their clients, and commands.
 pub(super) fn load(case: &CasePlan) -> Vec<Frame> {
     let workers = case.workers.iter().map(|worker| self::worker(worker, case));
-    let commands = case.commands.iter().map(|(name, command)| Node {
+    let commands = case.commands.iter().map(|(name, command)| TopologyNode {
         name: name.clone(),
         lines: vec![match command.http.as_ref().map(HttpLoad::target) {
             // The only components that load goes to are shown by name; addresses may be private.
@@ -25,7 +25,7 @@ pub(super) fn load(case: &CasePlan) -> Vec<Frame> {
     frames.into_iter().filter_map(|(title, nodes)| frame(title.to_owned(), nodes)).collect()
 }
 
-fn worker(worker: &WorkerPlan, case: &CasePlan) -> Node {
+fn worker(worker: &WorkerPlan, case: &CasePlan) -> TopologyNode {
     let lines = worker.shares.iter().map(|share| {
         let plan = case.load.get(&share.item);
         let zone = plan.and_then(|plan| plan.zone.as_ref()).map(|zone| format!(" in zone {zone}"));
@@ -33,7 +33,7 @@ fn worker(worker: &WorkerPlan, case: &CasePlan) -> Node {
         let clients = units::plural(share.client_count, "client");
         format!("{}: {clients}{}{}", share.item, zone.unwrap_or_default(), java.unwrap_or_default())
     });
-    Node { name: Subject::Worker(worker.worker).to_string(), lines: lines.collect() }
+    TopologyNode { name: Subject::Worker(worker.worker).to_string(), lines: lines.collect() }
 }
 
 /// Whether all load goes over HTTP to components, so that these are the clients of the brokers.
@@ -46,7 +46,7 @@ pub(super) fn is_http_alone(case: &CasePlan) -> bool {
 /// What clients, which are called `who`, connect to in the place of the brokers.
 pub(super) fn proxy(case: &CasePlan, who: &str) -> Option<Tier> {
     let proxy = case.components.iter().find(|component| component.is_proxy())?;
-    let node = Node { name: proxy.name.clone(), lines: vec![proxy.line()] };
+    let node = TopologyNode { name: proxy.name.clone(), lines: vec![proxy.line()] };
     let frames = vec![Frame { title: "Proxy".to_owned(), nodes: vec![node] }];
     Some(Tier { link: Some(format!("{who} connect: {}", protocol(&case.system))), frames })
 }
@@ -72,7 +72,7 @@ pub(super) fn beside_brokers(start: &TrialStart) -> Option<Tier> {
     };
     // For a run with unknown processes their number is known.
     let names = if found.is_empty() { vec![units::plural(mode.beside_brokers(), "node")] } else { found };
-    let nodes = shown(names.into_iter().map(|name| Node { name, lines: Vec::new() }));
+    let nodes = shown(names.into_iter().map(|name| TopologyNode { name, lines: Vec::new() }));
     Some(Tier {
         link: Some("metadata of the cluster".to_owned()),
         frames: frame(title.to_owned(), nodes).into_iter().collect(),
@@ -82,7 +82,8 @@ pub(super) fn beside_brokers(start: &TrialStart) -> Option<Tier> {
 /// What ran next to the cluster, in the order in which it was started, and what else load over HTTP went to.
 pub(super) fn components(case: &CasePlan) -> Option<Tier> {
     let others = case.components.iter().filter(|component| !component.is_proxy());
-    let nodes = others.map(|component| Node { name: component.name.clone(), lines: vec![component.line()] });
+    let nodes =
+        others.map(|component| TopologyNode { name: component.name.clone(), lines: vec![component.line()] });
     let here = frame("Components, on this host".to_owned(), shown(nodes));
     let mut loaded: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (item, command) in &case.commands {
@@ -92,7 +93,7 @@ pub(super) fn components(case: &CasePlan) -> Option<Tier> {
     // Their addresses may be private.
     let nodes = loaded
         .into_values()
-        .map(|items| Node { name: format!("target of {}", items.join(", ")), lines: Vec::new() });
+        .map(|items| TopologyNode { name: format!("target of {}", items.join(", ")), lines: Vec::new() });
     let there = frame("Under load over HTTP, not started by kdyno".to_owned(), shown(nodes));
     let frames: Vec<Frame> = here.into_iter().chain(there).collect();
     (!frames.is_empty()).then_some(Tier { link: None, frames })

@@ -5,7 +5,7 @@ const NODES_MAX: usize = 24;
 
 /// A process, or a few that are alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct TopologyNode {
     /// Its name.
     pub name: String,
     /// What is said of it.
@@ -18,7 +18,7 @@ pub struct Frame {
     /// What they are.
     pub title: String,
     /// At least one.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TopologyNode>,
 }
 
 /// What is side by side.
@@ -30,7 +30,7 @@ pub struct Tier {
     pub frames: Vec<Frame>,
 }
 
-impl Node {
+impl TopologyNode {
     /// Name and what is said of it in one line.
     pub fn told(&self) -> String {
         if self.lines.is_empty() {
@@ -42,17 +42,17 @@ impl Node {
 }
 
 /// A frame, unless there is nothing in it.
-pub(crate) fn frame(title: String, nodes: Vec<Node>) -> Option<Frame> {
+pub(crate) fn frame(title: String, nodes: Vec<TopologyNode>) -> Option<Frame> {
     (!nodes.is_empty()).then_some(Frame { title, nodes })
 }
 
 /// The first ones, and how many more there are.
-pub(crate) fn shown(nodes: impl Iterator<Item = Node>) -> Vec<Node> {
-    let mut all: Vec<Node> = nodes.collect();
+pub(crate) fn shown(nodes: impl Iterator<Item = TopologyNode>) -> Vec<TopologyNode> {
+    let mut all: Vec<TopologyNode> = nodes.collect();
     let more = all.len().saturating_sub(NODES_MAX);
     if more > 0 {
         all.truncate(NODES_MAX);
-        all.push(Node { name: format!("and {more} more"), lines: Vec::new() });
+        all.push(TopologyNode { name: format!("and {more} more"), lines: Vec::new() });
     }
     all
 }

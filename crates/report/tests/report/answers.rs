@@ -1,6 +1,6 @@
 //! Verdicts, searches and claims in every form.
 
-use crate::fixture::{Ends, Run, caveat, claims, comparison, finding, run, search};
+use crate::fixture::{ComparisonEnd, RunFixture, caveat, claims, comparison, finding, run, search};
 use kdyno_model::caveat::*;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, SearchOutcome, SearchResult};
 use kdyno_model::finding::*;
@@ -8,19 +8,19 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Contrast, Depth, Estimate, EvidenceUnit, Strategy, Vary};
 use kdyno_model::run::RunStatus;
 use kdyno_model::trial::{SearchStage, TrialReason};
-use kdyno_report::judged::{Gate, Judged, judged, of_stored_runs};
+use kdyno_report::judged::{Gate, RunAnswer, judged, of_stored_runs};
 use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table};
 use kdyno_report::{html, json, junit, markdown};
 
 const WIDE: TextOptions = TextOptions { width: 140, colour: false };
 const CONFIRMED: SearchOutcome = SearchOutcome::Confirmed { load_per_s: 92_000.0 };
 
-fn text(run: &Run) -> String {
+fn text(run: &RunFixture) -> String {
     run_table(&run.input(), &WIDE)
 }
 
 /// The first sentence of a comparison's answer behind in what settings the sides differ, its lines joined.
-fn first_sentence(run: &Run) -> String {
+fn first_sentence(run: &RunFixture) -> String {
     let text = text(run).replace("\n  ", " ");
     let mut lines =
         text.lines().skip_while(|line| !line.starts_with("Verdict") && !line.starts_with("Quick"));
@@ -29,19 +29,32 @@ fn first_sentence(run: &Run) -> String {
 
 #[test]
 fn a_comparison_as_text() {
-    insta::assert_snapshot!(text(&comparison(Ends::Worse, Depth::Verdict)));
+    insta::assert_snapshot!(text(&comparison(ComparisonEnd::Worse, Depth::Verdict)));
 }
 
 #[test]
 fn every_verdict_is_a_sentence() {
-    let all = [Ends::Worse, Ends::Better, Ends::Alike, Ends::Maybe, Ends::Open, Ends::Invalid];
+    let all = [
+        ComparisonEnd::Worse,
+        ComparisonEnd::Better,
+        ComparisonEnd::Alike,
+        ComparisonEnd::Maybe,
+        ComparisonEnd::Open,
+        ComparisonEnd::Invalid,
+    ];
     let said = all.map(|ends| first_sentence(&comparison(ends, Depth::Verdict)));
     insta::assert_snapshot!(said.join("\n"));
 }
 
 #[test]
 fn a_quick_look_is_never_called_a_verdict() {
-    for ends in [Ends::Worse, Ends::Better, Ends::Alike, Ends::Maybe, Ends::Open] {
+    for ends in [
+        ComparisonEnd::Worse,
+        ComparisonEnd::Better,
+        ComparisonEnd::Alike,
+        ComparisonEnd::Maybe,
+        ComparisonEnd::Open,
+    ] {
         let run = comparison(ends, Depth::Quick);
         let sentence = first_sentence(&run);
         assert!(sentence.starts_with("Quick look, these starts only: "), "{sentence}");
@@ -92,7 +105,7 @@ fn a_search_whose_budget_ended_says_so() {
 }
 
 /// The result of the run's search.
-fn searched(run: &mut Run) -> &mut SearchResult {
+fn searched(run: &mut RunFixture) -> &mut SearchResult {
     let found = run.conclusions.iter_mut().find_map(|one| match one {
         Conclusion::Search(of) => Some(of),
         _ => None,
@@ -169,7 +182,7 @@ fn trials_of_several_sessions_are_told_with_what_differs_between_them() {
     let (mut second, end) = run.sessions[0].clone();
     second.number = 2;
     run.sessions.push((second, end));
-    let told = |run: &Run| text(run).split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = |run: &RunFixture| text(run).split_whitespace().collect::<Vec<_>>().join(" ");
     let of =
         "its trials are of 2 sessions (5 of session 1 and 4 of session 2), each with clusters of its own";
     assert!(told(&run).contains(&format!("{of}.")), "{}", told(&run));
@@ -190,7 +203,7 @@ fn the_curve_of_a_search_stands_in_the_page_with_its_limit() {
     assert!(page.contains("load, records per second"), "{page}");
 }
 
-pub fn with_claims() -> Run {
+pub fn with_claims() -> RunFixture {
     let mut run = run();
     // Which must not be used.
     run.header.plan.show.columns.retain(|of| of.metric != "response.p99");
@@ -222,7 +235,7 @@ fn claims_and_contrasts_as_text() {
 #[test]
 fn contrasts_are_part_of_the_answer_where_nothing_is_judged() {
     let mut run = with_claims();
-    let answer = |run: &Run| {
+    let answer = |run: &RunFixture| {
         let page = html::page(&run.input());
         page.split("</header>").next().expect("a head").to_owned()
     };
@@ -234,21 +247,21 @@ fn contrasts_are_part_of_the_answer_where_nothing_is_judged() {
 
 #[test]
 fn markdown_to_paste() {
-    let forms = [comparison(Ends::Worse, Depth::Verdict), search(CONFIRMED), with_claims()];
+    let forms = [comparison(ComparisonEnd::Worse, Depth::Verdict), search(CONFIRMED), with_claims()];
     let forms = forms.map(|run| markdown::block(&run.input()));
     insta::assert_snapshot!(forms.join("\n----\n\n"));
 }
 
 #[test]
 fn junit_for_ci() {
-    let forms = [comparison(Ends::Worse, Depth::Verdict), search(CONFIRMED), with_claims()];
+    let forms = [comparison(ComparisonEnd::Worse, Depth::Verdict), search(CONFIRMED), with_claims()];
     let forms = forms.map(|run| junit::document(&run.input(), Gate::default()));
     insta::assert_snapshot!(forms.join("\n"));
 }
 
 #[test]
 fn every_conclusion_is_told_in_the_document() {
-    for run in [comparison(Ends::Open, Depth::Quick), search(CONFIRMED), with_claims()] {
+    for run in [comparison(ComparisonEnd::Open, Depth::Quick), search(CONFIRMED), with_claims()] {
         let document = json::run(&run.input());
         let told = document["conclusions"].as_array().expect("a list");
         assert_eq!(told.len(), run.conclusions.len());
@@ -257,13 +270,13 @@ fn every_conclusion_is_told_in_the_document() {
             assert!(message.contains(' ') && !one["kind"].as_str().expect("a kind").is_empty(), "{one}");
         }
     }
-    let document = json::run(&comparison(Ends::Worse, Depth::Verdict).input());
+    let document = json::run(&comparison(ComparisonEnd::Worse, Depth::Verdict).input());
     assert_eq!(document["conclusions"][0]["details"]["says"]["different"]["worse"], true);
 }
 
 /// The comparison of the fixture with another verdict on the metric that is judged first.
-fn saying(says: Says, ratio: Option<Ratio>) -> Run {
-    let mut run = comparison(Ends::Alike, Depth::Verdict);
+fn saying(says: Says, ratio: Option<Ratio>) -> RunFixture {
+    let mut run = comparison(ComparisonEnd::Alike, Depth::Verdict);
     let Some(Conclusion::Verdict(first)) = run.conclusions.first_mut() else { panic!("a verdict") };
     (first.says, first.ratio) = (says, ratio);
     first.equivalence_interval = ratio.map(|ratio| ratio.interval);
@@ -296,32 +309,32 @@ fn an_interval_that_reaches_beyond_the_margin_is_told_beside_a_verdict_that_is_o
 
 #[test]
 fn what_is_only_shown_never_decides_the_exit_code() {
-    let mut run = comparison(Ends::Alike, Depth::Verdict);
+    let mut run = comparison(ComparisonEnd::Alike, Depth::Verdict);
     let Some(Conclusion::Verdict(shown)) = run.conclusions.get_mut(2) else { panic!("a verdict") };
     assert_eq!(shown.role, MetricRole::Exploratory);
     (shown.says, shown.ratio) = (Says::Invalid { reason: "it is 0".to_owned() }, None);
-    assert_eq!(judged(&run.input()), Judged::Fine);
+    assert_eq!(judged(&run.input()), RunAnswer::Fine);
     // For stored runs everything is only shown.
     run.conclusions.drain(..2);
     let mut stored = Judgement { conclusions: run.conclusions, ..Judgement::default() };
-    assert_eq!(of_stored_runs(&stored), Judged::Inconclusive);
+    assert_eq!(of_stored_runs(&stored), RunAnswer::Inconclusive);
     let warning = Caveat::EvidenceOfRuns { detail: "the hosts differ".to_owned() };
     stored.caveats.push(caveat(1, Severity::Warning, warning.clone()));
-    assert_eq!(of_stored_runs(&stored), Judged::Inconclusive);
+    assert_eq!(of_stored_runs(&stored), RunAnswer::Inconclusive);
     stored
         .caveats
         .push(ScopedCaveat { concerns: Concern::Everything, ..caveat(1, Severity::Invalid, warning) });
-    assert_eq!(of_stored_runs(&stored), Judged::Invalid, "they measure different things");
+    assert_eq!(of_stored_runs(&stored), RunAnswer::Invalid, "they measure different things");
 }
 
 #[test]
 fn a_resumed_comparison_is_repeated_by_what_was_typed_first_with_the_seed_it_drew() {
-    let repeat = |run: &Run| {
+    let repeat = |run: &RunFixture| {
         let block = markdown::block(&run.input());
         block.lines().find(|line| line.starts_with("Repeat it: ")).expect("a command").to_owned()
     };
     let typed = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let mut run = comparison(Ends::Worse, Depth::Verdict);
+    let mut run = comparison(ComparisonEnd::Worse, Depth::Verdict);
     run.sessions[0].0.command_line = typed("/x/kdyno compare upgrade-check --budget 25m");
     let mut later = run.sessions[0].clone();
     later.0.command_line = typed("kdyno compare --resume latest");
@@ -339,7 +352,7 @@ fn a_resumed_comparison_is_repeated_by_what_was_typed_first_with_the_seed_it_dre
 
 #[test]
 fn pairs_of_a_standing_cluster_are_counted_once() {
-    let mut run = comparison(Ends::Alike, Depth::Verdict);
+    let mut run = comparison(ComparisonEnd::Alike, Depth::Verdict);
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     (compare.unit, compare.pairs_per_start) = (EvidenceUnit::Pair, 24);
     let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None, kept_bytes: None };
@@ -349,17 +362,17 @@ fn pairs_of_a_standing_cluster_are_counted_once() {
 
 #[test]
 fn a_comparison_or_search_without_any_answer_is_inconclusive() {
-    for mut run in [comparison(Ends::Alike, Depth::Verdict), search(CONFIRMED)] {
+    for mut run in [comparison(ComparisonEnd::Alike, Depth::Verdict), search(CONFIRMED)] {
         run.conclusions.clear();
-        assert_eq!(judged(&run.input()), Judged::Inconclusive);
+        assert_eq!(judged(&run.input()), RunAnswer::Inconclusive);
     }
 }
 
 #[test]
 fn what_must_not_be_used_counts_where_it_is_the_answer() {
     let mut run = run();
-    assert_eq!(judged(&run.input()), Judged::Invalid, "a repeat of a column that is shown does not count");
-    let mark = |run: &mut Run, what: &str| {
+    assert_eq!(judged(&run.input()), RunAnswer::Invalid, "a repeat of a column that is shown does not count");
+    let mark = |run: &mut RunFixture, what: &str| {
         for one in run.findings.iter_mut().filter(|one| one.scope == Scope::Case(1)) {
             if one.of.to_string() == what {
                 one.marks.insert(Mark::Invalid);
@@ -367,17 +380,17 @@ fn what_must_not_be_used_counts_where_it_is_the_answer() {
         }
     };
     run.header.plan.show.columns.retain(|of| of.metric != "response.p99");
-    assert_eq!(judged(&run.input()), Judged::Fine, "no column shows it");
+    assert_eq!(judged(&run.input()), RunAnswer::Fine, "no column shows it");
     mark(&mut run, "writers.acked_per_s");
-    assert_eq!(judged(&run.input()), Judged::Invalid);
+    assert_eq!(judged(&run.input()), RunAnswer::Invalid);
 }
 
 #[test]
 fn loss_is_the_first_thing_told_and_makes_every_answer_invalid() {
     let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 1_000, growth: 990 };
-    for mut run in [run(), comparison(Ends::Alike, Depth::Verdict), search(CONFIRMED)] {
+    for mut run in [run(), comparison(ComparisonEnd::Alike, Depth::Verdict), search(CONFIRMED)] {
         run.caveats.push(caveat(1, Severity::Invalid, lost.clone()));
-        assert_eq!(judged(&run.input()), Judged::Invalid);
+        assert_eq!(judged(&run.input()), RunAnswer::Invalid);
         let text = text(&run);
         assert!(text.starts_with("DATA LOSS: 10 of 1,000 acknowledged records are not in the log"), "{text}");
         assert_eq!(text.matches("acknowledged records are not in the log").count(), 1, "{text}");
@@ -426,7 +439,7 @@ fn repeats_with_an_interval_show_it_with_their_ratio_to_the_first_row() {
 
 #[test]
 fn the_page_tells_the_answer_before_the_trials() {
-    let page = html::page(&comparison(Ends::Worse, Depth::Verdict).input());
+    let page = html::page(&comparison(ComparisonEnd::Worse, Depth::Verdict).input());
     let sentence =
         page.find("<p class=\"answer bad\">kafka=4.3.1 is worse than kafka=3.7.2").expect("the verdict");
     let part = |id: &str| page.find(&format!(" id=\"{id}\""));
@@ -444,8 +457,11 @@ fn what_is_asked_is_told_before_it_starts() {
         disk_bytes: None,
         kept_bytes: None,
     };
-    let runs =
-        [comparison(Ends::Alike, Depth::Verdict), comparison(Ends::Alike, Depth::Quick), search(CONFIRMED)];
+    let runs = [
+        comparison(ComparisonEnd::Alike, Depth::Verdict),
+        comparison(ComparisonEnd::Alike, Depth::Quick),
+        search(CONFIRMED),
+    ];
     let told = runs.map(|run| {
         let text = plan_text(&run.header.plan, &estimate, PlanDetail::Full, &WIDE);
         text.lines().take_while(|line| !line.starts_with("  ")).collect::<Vec<_>>().join("\n")

@@ -1,6 +1,6 @@
 //! What records take of resources and which is the next limit, in every form of a report.
 
-use crate::fixture::{Run, run, search};
+use crate::fixture::{RunFixture, run, search};
 use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, LimitKind, ResourceDemand, SearchOutcome};
 use kdyno_model::finding::{Interval, IntervalMethod, Scope};
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
@@ -46,7 +46,7 @@ fn between(low: f64, high: f64) -> AtLimit {
 }
 
 /// A run of one trial with this demand.
-fn with(demand: Demand) -> Run {
+fn with(demand: Demand) -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     let check = HealthCheck {

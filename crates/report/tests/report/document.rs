@@ -1,6 +1,6 @@
 //! Several runs as one document.
 
-use crate::fixture::{Ends, caveat, comparison, run, run_of_texts};
+use crate::fixture::{ComparisonEnd, caveat, comparison, run, run_of_texts};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::plan::Depth;
 use kdyno_model::run::RunStatus;
@@ -21,7 +21,7 @@ fn values<'p>(page: &'p str, attribute: &str) -> Vec<&'p str> {
 
 #[test]
 fn as_markdown() {
-    let (first, second) = (run(), comparison(Ends::Worse, Depth::Verdict));
+    let (first, second) = (run(), comparison(ComparisonEnd::Worse, Depth::Verdict));
     let runs = [("a.kdyno", first.input()), ("b.kdyno", second.input())];
     let runs = runs.map(|(file, input)| DocumentRun { file: file.to_owned(), input });
     let text = markdown(&Document { front: &front(), runs: &runs, kdyno: "0.1.0" });
@@ -30,7 +30,7 @@ fn as_markdown() {
 
 #[test]
 fn the_page_has_every_part_and_leads_to_it() {
-    let (mut first, second) = (run(), comparison(Ends::Worse, Depth::Verdict));
+    let (mut first, second) = (run(), comparison(ComparisonEnd::Worse, Depth::Verdict));
     first.stop_after(1, RunStatus::Interrupted, "");
     let runs = [("a.kdyno", first.input()), ("b.kdyno", second.input())];
     let runs = runs.map(|(file, input)| DocumentRun { file: file.to_owned(), input });

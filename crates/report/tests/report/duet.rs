@@ -1,6 +1,6 @@
 //! Comparisons whose two sides ran at once.
 
-use crate::fixture::{Ends, Run, caveat, comparison};
+use crate::fixture::{ComparisonEnd, RunFixture, caveat, comparison};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::plan::{Depth, Estimate, PairDesign, Strategy};
 use kdyno_model::sample::Phase;
@@ -13,7 +13,7 @@ const WIDE: TextOptions = TextOptions { width: 300, colour: false };
 
 /// What is printed of the plan beforehand, and of the run.
 fn printed(design: PairDesign, depth: Depth) -> (String, [String; 2]) {
-    let mut run = comparison(Ends::Worse, depth);
+    let mut run = comparison(ComparisonEnd::Worse, depth);
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     compare.design = design;
     let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None, kept_bytes: None };
@@ -39,8 +39,8 @@ fn that_both_sides_run_at_once_is_said_before_the_run_and_with_its_answer() {
 }
 
 /// A duet with a trial of each side whose brokers waited so long, by what they did or by the window.
-fn waiting(shares: [Option<f64>; 2], is_of_ready: bool) -> Run {
-    let mut run = comparison(Ends::Worse, Depth::Verdict);
+fn waiting(shares: [Option<f64>; 2], is_of_ready: bool) -> RunFixture {
+    let mut run = comparison(ComparisonEnd::Worse, Depth::Verdict);
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     compare.design = PairDesign::Duet;
     let mut b = run.trials[0].clone();

@@ -1,6 +1,6 @@
 //! What comes first in a comparison speaks of what was judged or is shown; the rest is summed up after the answers.
 
-use crate::fixture::{Ends, Run, caveat, comparison, run};
+use crate::fixture::{ComparisonEnd, RunFixture, caveat, comparison, run};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::plan::Depth;
 use kdyno_report::terminal::{TextOptions, run_table};
@@ -24,8 +24,8 @@ fn few(item: &str, quantile: &str) -> ScopedCaveat {
 }
 
 /// The verdicts are about CPU time, writers.response.p99 and, not judged, writers.service.p50.
-fn compared(caveats: Vec<ScopedCaveat>) -> Run {
-    let mut run = comparison(Ends::Alike, Depth::Verdict);
+fn compared(caveats: Vec<ScopedCaveat>) -> RunFixture {
+    let mut run = comparison(ComparisonEnd::Alike, Depth::Verdict);
     run.caveats = caveats;
     run
 }

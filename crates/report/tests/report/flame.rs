@@ -1,6 +1,6 @@
 //! Flame graphs on the page.
 
-use crate::fixture::{Ends, Run, comparison, run};
+use crate::fixture::{ComparisonEnd, RunFixture, comparison, run};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialStacks;
 use kdyno_model::plan::Depth;
@@ -15,7 +15,7 @@ fn sampled(trial: u32, broker: u32, text: &str) -> TrialStacks {
     TrialStacks { trial: TrialId(trial), subject: Subject::Broker(broker), kind: FlameKind::Cpu, stacks }
 }
 
-fn graphs(run: &Run) -> (usize, String) {
+fn graphs(run: &RunFixture) -> (usize, String) {
     let page = page(&run.input()).replace(SCRIPT, "");
     (page.matches("<svg class=\"flame\"").count(), page)
 }
@@ -45,7 +45,7 @@ fn a_page_has_so_many_graphs_and_says_where_the_others_are() {
 
 #[test]
 fn a_comparison_shows_first_where_its_sides_differ() {
-    let mut run = comparison(Ends::Alike, Depth::Verdict);
+    let mut run = comparison(ComparisonEnd::Alike, Depth::Verdict);
     let mut b = run.trials[0].clone();
     (b.trial.id, b.trial.variant) = (TrialId(900), Some("B".to_owned()));
     let a = run.trials[0].trial.id.0;

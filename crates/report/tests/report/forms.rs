@@ -1,6 +1,6 @@
 //! All forms of one run show the same numbers.
 
-use crate::fixture::{Run, caveat, run};
+use crate::fixture::{RunFixture, caveat, run};
 use kdyno_analysis::marks;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::finding::{Scope, Value};
@@ -13,7 +13,7 @@ use kdyno_report::{csv, json, markdown, units};
 use std::collections::BTreeMap;
 
 /// What a form shows of each figure, by its address.
-type Told = BTreeMap<String, String>;
+type PrintedFigures = BTreeMap<String, String>;
 
 /// One block holds all columns.
 const OPTIONS: TextOptions = TextOptions { width: 400, colour: false };
@@ -48,7 +48,7 @@ const TABLES: [(&str, &[(&str, &str)]); 2] = [
 ];
 
 /// A run of one trial with latencies that are invalid only because its load queued.
-fn queued() -> Run {
+fn queued() -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     let columns =
@@ -82,7 +82,7 @@ fn printed(metric: &str, number: Option<f64>, at_least: bool, marks: &[&str]) ->
 }
 
 /// The findings of a kind of scope in the JSON document.
-fn of_json(run: &Run, scope: &str) -> Told {
+fn of_json(run: &RunFixture, scope: &str) -> PrintedFigures {
     let document = json::run(&run.input());
     let findings = document["findings"].as_array().expect("a list").iter();
     let told = findings.filter(|one| one["scope"]["kind"] == scope).map(|one| {
@@ -97,7 +97,7 @@ fn of_json(run: &Run, scope: &str) -> Told {
 }
 
 /// The value in the lines of findings.
-fn of_csv(run: &Run, scope: &str) -> Told {
+fn of_csv(run: &RunFixture, scope: &str) -> PrintedFigures {
     let text = csv::findings(&run.input());
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let heads = lines.next().expect("a head");

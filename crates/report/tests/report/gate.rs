@@ -1,11 +1,11 @@
 //! What a run comes to, and which of its parts are red.
 
 use crate::answers::with_claims;
-use crate::fixture::{Ends, caveat, comparison, search};
+use crate::fixture::{ComparisonEnd, caveat, comparison, search};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::plan::Depth;
-use kdyno_report::judged::{Gate, Judged, judged};
+use kdyno_report::judged::{Gate, RunAnswer, judged};
 use kdyno_report::junit;
 
 const CONFIRMED: SearchOutcome = SearchOutcome::Confirmed { load_per_s: 92_000.0 };
@@ -17,7 +17,7 @@ fn junit_fails_what_the_gate_fails() {
     run.conclusions.retain(|one| format!("{one:?}").contains("CannotTell"));
     let failures = |gate| junit::document(&run.input(), gate).matches("<failure").count();
     assert_eq!([Gate::Worse, Gate::Claims, Gate::Strict].map(failures), [0, 1, 1]);
-    let open = comparison(Ends::Open, Depth::Verdict);
+    let open = comparison(ComparisonEnd::Open, Depth::Verdict);
     let failures = |gate| junit::document(&open.input(), gate).matches("<failure").count();
     assert_eq!([Gate::Worse, Gate::Claims].map(failures), [0, 0]);
     assert!(failures(Gate::Strict) > 0);
@@ -33,7 +33,7 @@ fn a_threshold_says_what_the_figure_was() {
         sentences[1].starts_with("Failed: fail_if writers.acked_per_s < 2 * other (it was "),
         "{sentences:?}"
     );
-    assert_eq!(judged(&run.input()), Judged::NotMet);
+    assert_eq!(judged(&run.input()), RunAnswer::NotMet);
     let document = junit::document(&run.input(), Gate::Worse);
     assert!(
         document.contains("classname=\"fail_if\" name=\"writers.acked_per_s &lt; 2 * other\"><failure"),
@@ -43,40 +43,47 @@ fn a_threshold_says_what_the_figure_was() {
     run.header.plan.claims.iter_mut().for_each(|claim| claim.is_threshold = true);
     let nothing = Caveat::NothingAcknowledged { item: "writers".to_owned(), records: 5 };
     run.caveats.push(caveat(1, Severity::Warning, nothing));
-    assert_eq!(judged(&run.input()), Judged::Invalid);
+    assert_eq!(judged(&run.input()), RunAnswer::Invalid);
 }
 
 #[test]
 fn the_answer_decides_what_a_run_comes_to() {
     let of = |ends| judged(&comparison(ends, Depth::Verdict).input());
-    assert_eq!(of(Ends::Worse), Judged::Worse);
-    assert_eq!(of(Ends::Better), Judged::Fine);
-    assert_eq!(of(Ends::Alike), Judged::Fine);
-    assert_eq!(of(Ends::Maybe), Judged::Inconclusive, "whether it matters is the question");
-    assert_eq!(of(Ends::Open), Judged::Inconclusive);
-    assert_eq!(of(Ends::Invalid), Judged::Invalid);
-    assert_eq!(judged(&comparison(Ends::Worse, Depth::Quick).input()), Judged::Inconclusive, "no verdict");
+    assert_eq!(of(ComparisonEnd::Worse), RunAnswer::Worse);
+    assert_eq!(of(ComparisonEnd::Better), RunAnswer::Fine);
+    assert_eq!(of(ComparisonEnd::Alike), RunAnswer::Fine);
+    assert_eq!(of(ComparisonEnd::Maybe), RunAnswer::Inconclusive, "whether it matters is the question");
+    assert_eq!(of(ComparisonEnd::Open), RunAnswer::Inconclusive);
+    assert_eq!(of(ComparisonEnd::Invalid), RunAnswer::Invalid);
+    assert_eq!(
+        judged(&comparison(ComparisonEnd::Worse, Depth::Quick).input()),
+        RunAnswer::Inconclusive,
+        "no verdict"
+    );
 
     let of = |outcome| judged(&search(outcome).input());
-    assert_eq!(of(CONFIRMED), Judged::Fine);
-    assert_eq!(of(SearchOutcome::EveryLoadFails { lowest_per_s: 1.0 }), Judged::NotMet);
-    assert_eq!(of(SearchOutcome::EveryLoadPasses { highest_per_s: 1.0 }), Judged::Fine);
-    assert_eq!(of(SearchOutcome::GeneratorLimit { highest_passed_per_s: None }), Judged::Inconclusive);
-    assert_eq!(of(SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(1.0) }), Judged::Inconclusive);
+    assert_eq!(of(CONFIRMED), RunAnswer::Fine);
+    assert_eq!(of(SearchOutcome::EveryLoadFails { lowest_per_s: 1.0 }), RunAnswer::NotMet);
+    assert_eq!(of(SearchOutcome::EveryLoadPasses { highest_per_s: 1.0 }), RunAnswer::Fine);
+    assert_eq!(of(SearchOutcome::GeneratorLimit { highest_passed_per_s: None }), RunAnswer::Inconclusive);
+    assert_eq!(
+        of(SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(1.0) }),
+        RunAnswer::Inconclusive
+    );
     let none = SearchOutcome::NoFigures { load_per_s: 1.0, highest_passed_per_s: None };
-    assert_eq!((of(none), of(SearchOutcome::Unfinished)), (Judged::Inconclusive, Judged::Inconclusive));
-    assert_eq!(of(SearchOutcome::NotConfirmed { highest_passed_per_s: 1.0 }), Judged::Inconclusive);
+    assert_eq!((of(none), of(SearchOutcome::Unfinished)), (RunAnswer::Inconclusive, RunAnswer::Inconclusive));
+    assert_eq!(of(SearchOutcome::NotConfirmed { highest_passed_per_s: 1.0 }), RunAnswer::Inconclusive);
 
     let mut run = with_claims();
-    assert_eq!(judged(&run.input()), Judged::NotMet, "one claim does not hold");
+    assert_eq!(judged(&run.input()), RunAnswer::NotMet, "one claim does not hold");
     let nothing = Caveat::NothingAcknowledged { item: "writers".to_owned(), records: 5 };
     run.caveats.push(caveat(1, Severity::Warning, nothing));
-    assert_eq!(judged(&run.input()), Judged::NotMet, "it may be what was claimed");
+    assert_eq!(judged(&run.input()), RunAnswer::NotMet, "it may be what was claimed");
     let claims = std::mem::take(&mut run.header.plan.claims);
     let conclusions = std::mem::take(&mut run.conclusions);
-    assert_eq!(judged(&run.input()), Judged::Invalid, "nobody claimed anything");
+    assert_eq!(judged(&run.input()), RunAnswer::Invalid, "nobody claimed anything");
     (run.header.plan.claims, run.conclusions) = (claims, conclusions);
     run.caveats.pop();
     run.conclusions.retain(|one| !format!("{one:?}").contains("DoesNot"));
-    assert_eq!(judged(&run.input()), Judged::Undecided, "one cannot be told");
+    assert_eq!(judged(&run.input()), RunAnswer::Undecided, "one cannot be told");
 }

@@ -1,6 +1,6 @@
 //! Health, in every form of a report.
 
-use crate::fixture::{Run, run, search};
+use crate::fixture::{RunFixture, run, search};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::Scope;
@@ -29,7 +29,7 @@ fn health(trial: TrialId, brokers: f64) -> Conclusion {
 }
 
 /// A run of one trial whose brokers were so busy.
-fn one_trial(brokers: f64) -> Run {
+fn one_trial(brokers: f64) -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     run.conclusions.push(health(TrialId(1), brokers));
@@ -87,7 +87,7 @@ fn where_all_holds_one_line_says_so_and_without_checks_there_is_none() {
 }
 
 /// A run of one case with four trials; in each the longest pause was that of this broker.
-fn four_trials(pauses: [(&str, f64); 4]) -> Run {
+fn four_trials(pauses: [(&str, f64); 4]) -> RunFixture {
     let mut run = run();
     let case = run.trials[0].trial.case;
     assert_eq!(run.trials.len(), 4);

@@ -1,6 +1,6 @@
 //! The HTML page.
 
-use crate::fixture::{Ends, comparison, run, run_of_texts, search};
+use crate::fixture::{ComparisonEnd, comparison, run, run_of_texts, search};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::plan::Depth;
 use kdyno_model::run::RunStatus;
@@ -12,7 +12,7 @@ fn a_page_of_a_run() {
     let confirmed = SearchOutcome::Confirmed { load_per_s: 92_000.0 };
     let others = [
         ("report", run()),
-        ("comparison", comparison(Ends::Worse, Depth::Verdict)),
+        ("comparison", comparison(ComparisonEnd::Worse, Depth::Verdict)),
         ("search", search(confirmed)),
     ];
     for (name, run) in others {

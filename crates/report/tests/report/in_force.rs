@@ -1,6 +1,6 @@
 //! What was really in force, what is declared and what was imported, in each form of output.
 
-use crate::fixture::{Ends, Run, comparison, run};
+use crate::fixture::{ComparisonEnd, RunFixture, comparison, run};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
@@ -23,7 +23,7 @@ fn settings(told: &[(&str, SettingOrigin, &str, Option<&str>)]) -> SettingsInFor
 }
 
 /// A run whose cases had other threads, a topic with a setting of its own, and a Java client.
-fn run_in_force() -> Run {
+fn run_in_force() -> RunFixture {
     use SettingOrigin::{Client, Default, Derived, Static, Topic};
     let mut run = run();
     for (index, start) in run.trials.iter_mut().enumerate() {
@@ -63,7 +63,7 @@ fn the_configuration_as_text() {
 
 #[test]
 fn the_configuration_of_a_comparison_begins_with_the_difference() {
-    let run = comparison(Ends::Worse, Depth::Verdict);
+    let run = comparison(ComparisonEnd::Worse, Depth::Verdict);
     let text = terminal::config_text(&run.input(), &WIDE);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let difference = "kafka=4.3.1 differs from kafka=3.7.2 in 2 settings. Not asked for: num.io.threads of brokers (8 → 4). \

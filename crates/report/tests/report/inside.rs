@@ -1,6 +1,6 @@
 //! Where the time goes, in every form of a report.
 
-use crate::fixture::{Run, finding, run};
+use crate::fixture::{RunFixture, finding, run};
 use kdyno_model::finding::{Mark, Scope, Value};
 use kdyno_report::html::page;
 use kdyno_report::terminal::{TextOptions, run_table};
@@ -9,7 +9,7 @@ use kdyno_report::{csv, json, markdown};
 const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
 const TITLE: &str = "Where the time goes";
 
-fn with(scope: Scope, run: &mut Run) {
+fn with(scope: Scope, run: &mut RunFixture) {
     for (of, ms) in [
         ("writers.linger.mean", 5.25),
         ("writers.request.mean", 3.75),
@@ -78,7 +78,7 @@ fn stages_that_are_least_values_are_drawn_as_such() {
 }
 
 /// The figure of the bars.
-fn bars(run: &Run) -> String {
+fn bars(run: &RunFixture) -> String {
     let page = page(&run.input());
     let (_, figure) = page.split_once("<figure id=\"stage-bars\"").expect("the bars");
     figure.split("</figure>").next().expect("its end").to_owned()

@@ -1,14 +1,14 @@
 //! What is invalid, and what is reported of it.
 
 use crate::answers::with_claims;
-use crate::fixture::{Ends, caveat, comparison, run, search};
+use crate::fixture::{ComparisonEnd, caveat, comparison, run, search};
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{CommandBegins, CommandPlan, CsvColumns, Depth, OutputFormat, ParsePlan};
-use kdyno_report::judged::{Gate, Judged, judged, of_stored_runs};
+use kdyno_report::judged::{Gate, RunAnswer, judged, of_stored_runs};
 use kdyno_report::stored::StoredComparison;
 use kdyno_report::terminal::{TextOptions, run_table};
 use kdyno_report::{json, junit};
@@ -25,9 +25,9 @@ fn junit_tells_what_must_not_be_used_as_an_error() {
     for one in claiming.findings.iter_mut().filter(|one| one.scope == Scope::Case(1)) {
         one.marks.insert(Mark::Invalid);
     }
-    let runs = [lossy, claiming, comparison(Ends::Invalid, Depth::Verdict)];
+    let runs = [lossy, claiming, comparison(ComparisonEnd::Invalid, Depth::Verdict)];
     for run in &runs {
-        assert_eq!(judged(&run.input()), Judged::Invalid, "the exit code says the same");
+        assert_eq!(judged(&run.input()), RunAnswer::Invalid, "the exit code says the same");
     }
     insta::assert_snapshot!(runs.map(|run| junit::document(&run.input(), Gate::default())).join("\n"));
 }
@@ -45,17 +45,17 @@ fn a_command_that_failed_before_it_told_what_is_shown_is_no_answer() {
     let Scope::Trial(trial) = failed.scope else { panic!("{failed:?}") };
     let case = run.trials.iter().find(|start| start.trial.id == trial).expect("it ran").trial.case;
     run.caveats.push(failed);
-    assert_eq!(judged(&run.input()), Judged::Fine, "no column is of it");
+    assert_eq!(judged(&run.input()), RunAnswer::Fine, "no column is of it");
     run.header.plan.show.columns.extend(Address::parse("users.response.p95"));
     let mut other =
         run.findings.iter().find(|one| one.scope == Scope::Case(1 - case)).expect("a figure").clone();
     (other.of, other.estimate) = (Address::parse("users.response.p95").expect("a metric"), Value::Is(5e6));
     run.findings.push(other.clone());
-    assert_eq!(judged(&run.input()), Judged::Invalid);
+    assert_eq!(judged(&run.input()), RunAnswer::Invalid);
     run.findings.push(Finding { scope: Scope::Case(case), ..other });
-    assert_eq!(judged(&run.input()), Judged::Fine, "it told what is shown before it failed");
+    assert_eq!(judged(&run.input()), RunAnswer::Fine, "it told what is shown before it failed");
     run.header.plan.show.columns.extend(Address::parse("check-out.response.p95"));
-    assert_eq!(judged(&run.input()), Judged::Fine, "nothing tells that it is of these users");
+    assert_eq!(judged(&run.input()), RunAnswer::Fine, "nothing tells that it is of these users");
     let parse = ParsePlan {
         format: OutputFormat::Jtl,
         file: None,
@@ -73,7 +73,7 @@ fn a_command_that_failed_before_it_told_what_is_shown_is_no_answer() {
         parse: Some(parse),
     };
     run.header.plan.cases[case as usize].commands.insert("users".to_owned(), command);
-    assert_eq!(judged(&run.input()), Judged::Invalid);
+    assert_eq!(judged(&run.input()), RunAnswer::Invalid);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn stored_runs_tell_loss_before_anything_else() {
     let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 1_000, growth: 990 };
     let lost = ScopedCaveat { scope: Scope::Run, ..caveat(1, Severity::Invalid, lost) };
     let judgement = Judgement { caveats: vec![lost], ..Judgement::default() };
-    assert_eq!(of_stored_runs(&judgement), Judged::Invalid);
+    assert_eq!(of_stored_runs(&judgement), RunAnswer::Invalid);
     let labels = ["a.kdyno", "b.kdyno"].map(str::to_owned);
     let stored = StoredComparison { judgement: &judgement, first: &run.input(), labels };
     let text = stored.text(&WIDE);

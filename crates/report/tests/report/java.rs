@@ -1,6 +1,6 @@
 //! Load items that Kafka's Java client carries, in every form of a report.
 
-use crate::fixture::{Run, finding, run};
+use crate::fixture::{RunFixture, finding, run};
 use kdyno_model::finding::{Scope, Value};
 use kdyno_model::plan::{Driver, Estimate, JavaClient, JavaDriver};
 use kdyno_model::trial::TrialId;
@@ -13,7 +13,7 @@ const OPTIONS: TextOptions = TextOptions { width: 160, colour: false };
 const NOTE: &str = "Of a Java client schedule delay, block and service are seen";
 
 /// The writers of a run of one trial run on a Java client, with everything reported that can be.
-fn by_java() -> Run {
+fn by_java() -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     let properties =
@@ -96,11 +96,11 @@ fn documents_name_the_driver() {
 /// A mean of its own service takes the place of a native client's stages.
 #[test]
 fn where_the_milliseconds_went_has_the_service_of_a_java_client() {
-    let table = |run: &Run| {
+    let table = |run: &RunFixture| {
         let text = run_table(&run.input(), &OPTIONS);
         text.split("\nWhere the time goes\n").nth(1).unwrap_or_else(|| panic!("{text}")).to_owned()
     };
-    let with = |mut run: Run| {
+    let with = |mut run: RunFixture| {
         for (of, ms) in [("writers.service.mean", 4.5), ("brokers.produce_total_mean", 3.0)] {
             run.findings.push(finding(Scope::Case(0), of, Value::Is(ms * 1e6)));
         }

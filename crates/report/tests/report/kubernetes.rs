@@ -1,17 +1,17 @@
 //! What ran locally as resources of Kubernetes.
 
-use crate::fixture::{Run, run};
+use crate::fixture::{RunFixture, run};
 use kdyno_model::event::Subject;
 use kdyno_model::plan::*;
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce};
 use kdyno_model::trial::TrialId;
 use kdyno_report::kubernetes::{NOT_RUN, document};
 
-fn text(run: &Run) -> String {
+fn text(run: &RunFixture) -> String {
     document(&run.input(), TrialId(1)).expect("a translation")
 }
 
-fn cluster(run: &mut Run) -> &mut ClusterPlan {
+fn cluster(run: &mut RunFixture) -> &mut ClusterPlan {
     match &mut run.trials[0].trial.effective.system {
         SystemPlan::Local(cluster) => cluster,
         other => panic!("the fixture's cluster is local: {other:?}"),
@@ -112,7 +112,8 @@ fn each_topic_has_a_name_that_kubernetes_takes_and_its_own() {
 #[test]
 fn what_did_not_run_on_a_cluster_of_kdynos_own_is_refused_with_its_reason() {
     let mut run = run();
-    let refused = |run: &Run, trial| document(&run.input(), TrialId(trial)).expect_err("refused").message;
+    let refused =
+        |run: &RunFixture, trial| document(&run.input(), TrialId(trial)).expect_err("refused").message;
     assert_eq!(refused(&run, 9), "there is no trial 9: 4 were started");
     run.trials[0].trial.effective.system = SystemPlan::NullBroker(NullBrokerPlan::default());
     assert_eq!(refused(&run, 1), "trial 1 ran on a null broker, which is no Kafka");

@@ -1,7 +1,7 @@
 //! A figure's marks are with it in every form of output.
 
 use crate::answers::with_claims;
-use crate::fixture::{Ends, Run, comparison, finding, run, search};
+use crate::fixture::{ComparisonEnd, RunFixture, comparison, finding, run, search};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::outcome::Judgement;
@@ -10,7 +10,7 @@ use kdyno_report::course::{self, CourseRun};
 use kdyno_report::judged::Gate;
 use kdyno_report::stored::StoredComparison;
 use kdyno_report::terminal::{
-    Said, TextOptions, answer_alone, config_text, look_text, run_summary, run_table, trial_summary,
+    PrintedOnce, TextOptions, answer_alone, config_text, look_text, run_summary, run_table, trial_summary,
 };
 use kdyno_report::{ReportInput, csv, html, json, junit, markdown};
 use serde_json::{Value as Json, json};
@@ -43,9 +43,9 @@ enum Tells {
 }
 
 /// A form of output: its function by module and name, and how it shows marks.
-type Form = (&'static str, fn(&ReportInput<'_>) -> String, Tells);
+type PrintedForm = (&'static str, fn(&ReportInput<'_>) -> String, Tells);
 
-const FORMS: [Form; 11] = [
+const FORMS: [PrintedForm; 11] = [
     ("csv::findings", csv::findings, Tells::Fields),
     ("csv::series", csv::series, Tells::Nothing),
     ("html::page", html::page, Tells::Signs { curve: true }),
@@ -61,7 +61,7 @@ const FORMS: [Form; 11] = [
 ];
 
 /// Every figure of the run bears the mark; caveats, which have numbers without being figures, are left out.
-fn marked(mut run: Run) -> Run {
+fn marked(mut run: RunFixture) -> RunFixture {
     let marks = BTreeSet::from([MARK.0]);
     run.caveats.clear();
     for one in &mut run.findings {
@@ -90,7 +90,7 @@ fn marked(mut run: Run) -> Run {
     run
 }
 
-fn marked_search() -> Run {
+fn marked_search() -> RunFixture {
     let mut run = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
     run.findings.push(finding(Scope::Search { case: 0 }, "writers.highest_per_s", Value::Is(98_412.0)));
     marked(run)
@@ -170,9 +170,9 @@ fn a_figure_in_a_table_has_its_marks_in_every_form() {
     let claims = ["59,900/s", "1.09", "0.54", "×0.92"];
     for (name, form, tells) in FORMS {
         let Tells::Signs { curve } = tells else { continue };
-        let told = |run: Run| form(&run.input());
+        let told = |run: RunFixture| form(&run.input());
         assert_signed(name, &told(marked(run())), &table);
-        assert_signed(name, &told(marked(comparison(Ends::Worse, Depth::Verdict))), &verdicts);
+        assert_signed(name, &told(marked(comparison(ComparisonEnd::Worse, Depth::Verdict))), &verdicts);
         assert_signed(name, &told(marked(with_claims())), &claims);
         let told = told(marked_search());
         assert_signed(name, &told, &["98,400/s"]);
@@ -184,9 +184,13 @@ fn a_figure_in_a_table_has_its_marks_in_every_form() {
             assert_signed(name, &told, &["4.10 ms", "31.0 ms", "≥ 2.40 s"]);
         }
     }
-    let summary = |run: Run| run_summary(&run.input(), &OPTIONS);
+    let summary = |run: RunFixture| run_summary(&run.input(), &OPTIONS);
     assert_signed("the summary", &summary(marked(run())), &table);
-    assert_signed("the summary", &summary(marked(comparison(Ends::Worse, Depth::Verdict))), &verdicts);
+    assert_signed(
+        "the summary",
+        &summary(marked(comparison(ComparisonEnd::Worse, Depth::Verdict))),
+        &verdicts,
+    );
     assert_signed("the summary", &summary(marked_search()), &["98,400/s", "4.10 ms", "31.0 ms", "≥ 2.40 s"]);
     for text in [html::page(&marked(run()).input()), run_table(&marked(run()).input(), &OPTIONS)] {
         assert_signed("the tables of trials", &text, &["54,998/s", "0.710 µs", "13.5 KiB", "812 ms"]);
@@ -195,7 +199,8 @@ fn a_figure_in_a_table_has_its_marks_in_every_form() {
 
 #[test]
 fn a_sentence_whose_figures_are_marked_says_so_in_every_form() {
-    for run in [marked(comparison(Ends::Open, Depth::Quick)), marked(with_claims()), marked_search()] {
+    for run in [marked(comparison(ComparisonEnd::Open, Depth::Quick)), marked(with_claims()), marked_search()]
+    {
         for (name, form, tells) in FORMS {
             let text = form(&run.input()).replace("\n  ", " ");
             if ![Tells::Nothing, Tells::Answer, Tells::Summary].contains(&tells) && name != "csv::findings" {
@@ -208,7 +213,7 @@ fn a_sentence_whose_figures_are_marked_says_so_in_every_form() {
             }
         }
     }
-    let run = marked(comparison(Ends::Worse, Depth::Verdict));
+    let run = marked(comparison(ComparisonEnd::Worse, Depth::Verdict));
     let look = look_text(&run.header.plan, 0, &run.conclusions, &OPTIONS).replace("\n  ", " ");
     assert_eq!(look.matches(CLAUSE).count(), 2, "{look}");
 }
@@ -216,7 +221,9 @@ fn a_sentence_whose_figures_are_marked_says_so_in_every_form() {
 #[test]
 fn documents_for_programs_have_the_marks_in_a_field() {
     let names = || json!([MARK.2]);
-    for run in [marked(run()), marked(comparison(Ends::Worse, Depth::Verdict)), marked(with_claims())] {
+    for run in
+        [marked(run()), marked(comparison(ComparisonEnd::Worse, Depth::Verdict)), marked(with_claims())]
+    {
         let lines = csv::findings(&run.input());
         let lines: Vec<&str> = lines.split("\r\n").skip(1).filter(|line| !line.is_empty()).collect();
         assert_eq!(lines.len(), run.findings.len());
@@ -249,7 +256,7 @@ fn a_course_and_a_comparison_of_stored_runs_have_the_marks() {
     }
     assert_eq!(course.json()[0]["marks"], json!([MARK.2]));
 
-    let run = marked(comparison(Ends::Worse, Depth::Verdict));
+    let run = marked(comparison(ComparisonEnd::Worse, Depth::Verdict));
     let judgement =
         Judgement { findings: run.findings.clone(), caveats: vec![], conclusions: run.conclusions.clone() };
     let labels = ["a.kdyno", "b.kdyno"].map(str::to_owned);
@@ -263,15 +270,20 @@ fn a_course_and_a_comparison_of_stored_runs_have_the_marks() {
 #[test]
 fn the_lines_of_a_trial_that_has_just_ended_explain_their_signs() {
     let run = marked(run());
-    let text =
-        trial_summary(&run.trials[1].trial, &run.findings, &run.caveats, &mut Said::default(), &OPTIONS);
+    let text = trial_summary(
+        &run.trials[1].trial,
+        &run.findings,
+        &run.caveats,
+        &mut PrintedOnce::default(),
+        &OPTIONS,
+    );
     assert_signed("a trial's lines", &text, &["55,204/s", "6.10 ms"]);
-    let plain = Run { findings: unmarked(&run.findings), ..run };
+    let plain = RunFixture { findings: unmarked(&run.findings), ..run };
     let text = trial_summary(
         &plain.trials[1].trial,
         &plain.findings,
         &plain.caveats,
-        &mut Said::default(),
+        &mut PrintedOnce::default(),
         &OPTIONS,
     );
     assert!(!text.contains('ᵃ') && !text.contains("levels"), "{text}");

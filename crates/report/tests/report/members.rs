@@ -1,6 +1,6 @@
 //! The members of groups, in every form of a report.
 
-use crate::fixture::{Run, run};
+use crate::fixture::{RunFixture, run};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Scope;
 use kdyno_model::members::{MemberFigures, Members, OtherMembers};
@@ -35,7 +35,7 @@ fn members(trial: u32, others: Option<OtherMembers>) -> Conclusion {
     })
 }
 
-fn one_trial(others: Option<OtherMembers>) -> Run {
+fn one_trial(others: Option<OtherMembers>) -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     run.conclusions.push(members(1, others));
@@ -100,7 +100,7 @@ fn a_run_without_groups_has_no_such_table() {
 }
 
 /// The readers of a run of one trial are in a group, with guests or alone, and its table is to show how late they are.
-fn grouped(has_guests: bool) -> Run {
+fn grouped(has_guests: bool) -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     let plan = &mut run.header.plan;

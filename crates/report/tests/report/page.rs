@@ -1,6 +1,6 @@
 //! The pictures of the page, and what the page is like as a whole.
 
-use crate::fixture::{Ends, comparison, many, run, search};
+use crate::fixture::{ComparisonEnd, comparison, many, run, search};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::plan::Depth;
@@ -30,7 +30,7 @@ fn the_answer_stands_under_the_question_with_its_confidence_and_what_to_read_fir
     assert!(top.contains("Read first: 2 invalid, 3 warnings, 1 note"), "{top}");
     assert!(top.contains("id=\"read-first\"") && rest.contains("id=\"result\""), "{rest}");
 
-    let compared = page(&comparison(Ends::Worse, Depth::Verdict).input());
+    let compared = page(&comparison(ComparisonEnd::Worse, Depth::Verdict).input());
     let sentence = "is worse than";
     assert_eq!(compared.matches(sentence).count(), 1, "what the top says is not said again");
     assert!(compared.find(sentence) < compared.find("<h2"), "{compared}");
@@ -66,7 +66,7 @@ fn all_cases_are_in_one_chart_and_a_trial_has_everything_on_one_axis() {
 
 #[test]
 fn a_comparison_tells_the_direction_of_better_and_each_pair() {
-    let mut run = comparison(Ends::Worse, Depth::Verdict);
+    let mut run = comparison(ComparisonEnd::Worse, Depth::Verdict);
     for (id, side, pair) in [(2, "B", 1), (3, "B", 2), (4, "A", 2)] {
         let mut start = run.trials[0].clone();
         start.trial.id = TrialId(id);
@@ -117,7 +117,7 @@ fn the_first_screen_has_the_one_chart_that_answers_the_question() {
     for told in [">brokers=3<", ">brokers=6<", "interval"] {
         assert!(cases.contains(told), "{told}: {cases}");
     }
-    let html = page(&comparison(Ends::Worse, Depth::Verdict).input());
+    let html = page(&comparison(ComparisonEnd::Worse, Depth::Verdict).input());
     let verdicts = first_chart(&html);
     assert!(verdicts.contains("worse") && verdicts.contains("B ÷ A"), "{verdicts}");
     assert!(!verdicts.contains("service"), "what was not judged is below: {verdicts}");
@@ -132,7 +132,7 @@ fn the_first_screen_has_the_one_chart_that_answers_the_question() {
 fn every_figure_has_a_title_and_a_table_of_its_data() {
     let confirmed = SearchOutcome::Confirmed { load_per_s: 92_000.0 };
     for (run, figures_min) in
-        [(run(), 18), (comparison(Ends::Worse, Depth::Verdict), 3), (search(confirmed), 1)]
+        [(run(), 18), (comparison(ComparisonEnd::Worse, Depth::Verdict), 3), (search(confirmed), 1)]
     {
         let html = page(&run.input());
         let figures: Vec<&str> =
@@ -149,7 +149,7 @@ fn every_figure_has_a_title_and_a_table_of_its_data() {
 
 #[test]
 fn the_page_can_be_found_ones_way_on() {
-    for run in [run(), comparison(Ends::Alike, Depth::Quick), search(SearchOutcome::Unfinished)] {
+    for run in [run(), comparison(ComparisonEnd::Alike, Depth::Quick), search(SearchOutcome::Unfinished)] {
         let html = page(&run.input());
         let ids = values(&html, "id");
         let known: BTreeSet<&str> = ids.iter().copied().collect();
@@ -174,7 +174,7 @@ fn the_page_can_be_found_ones_way_on() {
 
 #[test]
 fn a_ratio_beyond_the_axis_is_told_and_not_drawn_at_its_end() {
-    let mut run = comparison(Ends::Worse, Depth::Verdict);
+    let mut run = comparison(ComparisonEnd::Worse, Depth::Verdict);
     let ratios = run.conclusions.iter_mut().filter_map(|one| match one {
         Conclusion::Verdict(of) => of.ratio.as_mut(),
         _ => None,

@@ -1,6 +1,6 @@
 //! What processes used, and whether memory grows, in every form of a report.
 
-use crate::fixture::{Run, run};
+use crate::fixture::{RunFixture, run};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope};
@@ -34,11 +34,11 @@ fn used(of: Subject, memory: Option<MemoryCourse>) -> ProcessUse {
     }
 }
 
-fn told(run: &mut Run, trial: TrialId, processes: Vec<ProcessUse>) {
+fn told(run: &mut RunFixture, trial: TrialId, processes: Vec<ProcessUse>) {
     run.conclusions.push(Conclusion::Processes(Processes { scope: Scope::Trial(trial), processes }));
 }
 
-fn one_trial(memory: MemoryCourse) -> Run {
+fn one_trial(memory: MemoryCourse) -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     let broker = ProcessUse {

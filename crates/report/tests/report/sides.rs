@@ -1,6 +1,6 @@
 //! Figures of a comparison are shown with their side, both sides.
 
-use crate::fixture::{Ends, Run, caveat, comparison, finding, run};
+use crate::fixture::{ComparisonEnd, RunFixture, caveat, comparison, finding, run};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Verdict};
 use kdyno_model::finding::{Finding, Interval, Quantity, Scope, Value};
@@ -16,8 +16,8 @@ const WIDE: TextOptions = TextOptions { width: 200, colour: false };
 const RATE: &str = "writers.acked_per_s";
 
 /// A comparison with a trial of each side, that of B the first one, and one figure of each side.
-fn both_sides() -> Run {
-    let mut run = comparison(Ends::Alike, Depth::Verdict);
+fn both_sides() -> RunFixture {
+    let mut run = comparison(ComparisonEnd::Alike, Depth::Verdict);
     let mut b = run.trials[0].clone();
     (b.trial.id, b.trial.variant) = (TrialId(2), Some("B".to_owned()));
     b.cluster.insert("kafka".to_owned(), "4.3.1".to_owned());

@@ -1,7 +1,7 @@
 //! The result in short, as it is at the end of a run.
 
 use crate::answers::with_claims;
-use crate::fixture::{Ends, Run, comparison, run, search};
+use crate::fixture::{ComparisonEnd, RunFixture, comparison, run, search};
 use kdyno_model::caveat::Severity;
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::finding::Value;
@@ -40,8 +40,8 @@ fn every_first_screen_fits_40_lines() {
     let runs = [
         run(),
         search(confirmed),
-        comparison(Ends::Worse, Depth::Verdict),
-        comparison(Ends::Open, Depth::Quick),
+        comparison(ComparisonEnd::Worse, Depth::Verdict),
+        comparison(ComparisonEnd::Open, Depth::Quick),
         with_claims(),
     ];
     for run in runs {
@@ -54,8 +54,11 @@ fn every_first_screen_fits_40_lines() {
 #[test]
 fn a_comparison_and_a_search_in_short() {
     let confirmed = SearchOutcome::Confirmed { load_per_s: 92_000.0 };
-    let runs =
-        [comparison(Ends::Worse, Depth::Verdict), comparison(Ends::Open, Depth::Quick), search(confirmed)];
+    let runs = [
+        comparison(ComparisonEnd::Worse, Depth::Verdict),
+        comparison(ComparisonEnd::Open, Depth::Quick),
+        search(confirmed),
+    ];
     let texts = runs.map(|run| run_summary(&run.input(), &OPTIONS));
     insta::assert_snapshot!(texts.join("\n----\n"));
 }
@@ -63,27 +66,27 @@ fn a_comparison_and_a_search_in_short() {
 #[test]
 fn a_ratio_of_pairs_is_called_so_where_that_of_the_medians_is_another() {
     let text = |ends| run_summary(&comparison(ends, Depth::Verdict).input(), &OPTIONS);
-    let (alike, apart) = (text(Ends::Worse), text(Ends::Open));
+    let (alike, apart) = (text(ComparisonEnd::Worse), text(ComparisonEnd::Open));
     assert!(alike.contains(" B ÷ A ") && !alike.contains("ratio of pairs"), "{alike}");
     assert!(apart.contains("\nratio of pairs: the middle of B ÷ A pair by pair"), "{apart}");
 }
 
 #[test]
 fn an_interval_that_overlaps_the_margin_is_said_to() {
-    let text = run_summary(&comparison(Ends::Maybe, Depth::Verdict).input(), &OPTIONS);
+    let text = run_summary(&comparison(ComparisonEnd::Maybe, Depth::Verdict).input(), &OPTIONS);
     let said = "worse in CPU per record of the brokers, but the interval overlaps the margin;";
     assert!(text.replace("\n  ", " ").contains(said), "{text}");
 }
 
 #[test]
 fn the_answer_alone_is_its_sentences() {
-    let text = answer_alone(&comparison(Ends::Worse, Depth::Verdict).input(), &OPTIONS);
+    let text = answer_alone(&comparison(ComparisonEnd::Worse, Depth::Verdict).input(), &OPTIONS);
     assert!(text.starts_with("kafka=4.3.1 is worse than kafka=3.7.2: CPU per record"), "{text}");
     assert!(!text.contains("Details"), "{text}");
 }
 
 /// Without what was published, since that needs a row for each case.
-fn with_columns(columns: &[&str]) -> Run {
+fn with_columns(columns: &[&str]) -> RunFixture {
     let mut run = run();
     run.header.plan.published = None;
     run.header.plan.show.columns = columns.iter().map(|name| Address::parse(name).expect("a name")).collect();

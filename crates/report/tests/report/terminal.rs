@@ -1,6 +1,6 @@
 //! Reports as text.
 
-use crate::fixture::{Run, caveat, finding, plan, run, search};
+use crate::fixture::{RunFixture, caveat, finding, plan, run, search};
 use kdyno_analysis::marks;
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::SearchOutcome;
@@ -15,7 +15,7 @@ use kdyno_model::run::RunStatus;
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
 use kdyno_report::terminal::{
-    PlanDetail, Said, TextOptions, plan_text, run_table, trial_summary, trial_warnings,
+    PlanDetail, PrintedOnce, TextOptions, plan_text, run_table, trial_summary, trial_warnings,
 };
 
 const WIDE: TextOptions = TextOptions { width: 160, colour: false };
@@ -76,7 +76,7 @@ fn one_case_has_neither_labels_nor_published_columns() {
 #[test]
 fn a_latency_that_queued_is_a_least_one_wherever_it_is_told() {
     let mut run = run();
-    let told = |run: &Run| [run_table(&run.input(), &WIDE), page(&run.input())];
+    let told = |run: &RunFixture| [run_table(&run.input(), &WIDE), page(&run.input())];
     // The load generator was late too: what the cluster took may as well be less.
     assert!(told(&run).iter().all(|text| text.contains("! 49.7 ms") && !text.contains("≥ 49.7 ms")));
     run.caveats.retain(|one| !matches!(one.caveat, Caveat::GeneratorLate { .. }));
@@ -86,7 +86,7 @@ fn a_latency_that_queued_is_a_least_one_wherever_it_is_told() {
         assert!(text.contains("; ≥ at least: it falls among records"), "{text}");
     }
     let summary =
-        trial_summary(&run.trials[2].trial, &run.findings, &run.caveats, &mut Said::default(), &WIDE);
+        trial_summary(&run.trials[2].trial, &run.findings, &run.caveats, &mut PrintedOnce::default(), &WIDE);
     assert!(summary.contains("p99 ! ≥ 49.7 ms") && summary.contains("; ≥ at least"), "{summary}");
 }
 
@@ -200,7 +200,7 @@ fn a_trial_that_has_just_ended() {
         &run.trials[1].trial,
         &run.findings,
         &run.caveats,
-        &mut Said::default(),
+        &mut PrintedOnce::default(),
         &WIDE
     ));
 }
@@ -270,7 +270,8 @@ fn unwrapped(text: &str) -> String {
 fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words_of_the_result() {
     let mut run = run();
     run.only_one_trial();
-    let plan_of = |run: &Run, detail| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, detail, &WIDE));
+    let plan_of =
+        |run: &RunFixture, detail| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, detail, &WIDE));
     assert!(!plan_of(&run, PlanDetail::Full).contains("caveat"), "nothing is compressed");
     let random =
         "values are random capital letters: the sizes and the CPU time that lz4 makes of them are not";
@@ -295,7 +296,7 @@ fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words
 }
 
 /// A run of one trial, with writers that were planned otherwise, and this additional finding.
-fn with_writers(change: fn(&mut ProducePlan), found: &[(&str, f64)]) -> Run {
+fn with_writers(change: fn(&mut ProducePlan), found: &[(&str, f64)]) -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     for case in [&mut run.header.plan.cases[0], &mut run.trials[0].trial.effective] {
@@ -314,7 +315,7 @@ fn a_compressed_rate_has_beside_it_what_its_batches_compressed_to() {
     let found = [("writers.compression_ratio", 1.667)];
     let run = with_writers(|plan| plan.client.compression = Compression::Zstd, &found);
     let summary =
-        trial_summary(&run.trials[0].trial, &run.findings, &run.caveats, &mut Said::default(), &WIDE);
+        trial_summary(&run.trials[0].trial, &run.findings, &run.caveats, &mut PrintedOnce::default(), &WIDE);
     assert!(summary.contains("/s acknowledged, compression ratio 1.67, response p50"), "{summary}");
     for text in [run_table(&run.input(), &WIDE), page(&run.input())] {
         assert!(text.contains("Produce: compressed rates and what they cost"), "{text}");
@@ -399,7 +400,7 @@ fn what_records_are_made_of_and_how_they_are_sent_is_told_before_the_run() {
 fn how_a_cluster_is_spoken_to_and_which_topics_are_there_is_told_before_the_run() {
     let mut run = run();
     run.only_one_trial();
-    let told = |run: &Run| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Full, &WIDE));
+    let told = |run: &RunFixture| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Full, &WIDE));
     let SystemPlan::Local(cluster) = &mut run.header.plan.cases[0].system else { panic!("no local one") };
     cluster.listeners = Listeners {
         clients: ClientListener {

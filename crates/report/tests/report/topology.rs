@@ -1,6 +1,6 @@
 //! The topology of trials as a table.
 
-use crate::fixture::{Run, run};
+use crate::fixture::{RunFixture, run};
 use kdyno_model::event::Subject;
 use kdyno_model::plan::http_load::{HttpLoad, HttpTarget, UsersPlan};
 use kdyno_model::plan::*;
@@ -8,7 +8,7 @@ use kdyno_report::html::{SCRIPT, page};
 use std::collections::BTreeMap;
 
 /// The run with its first trial alone, changed.
-fn run_of(change: impl Fn(&mut CasePlan)) -> Run {
+fn run_of(change: impl Fn(&mut CasePlan)) -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     run.trials.iter_mut().for_each(|start| change(&mut start.trial.effective));
@@ -25,7 +25,7 @@ fn component(name: &str, kind: ComponentKind) -> ComponentPlan {
         name: name.to_owned(),
         kind,
         environment: BTreeMap::new(),
-        ready: Ready::Port,
+        ready: ReadyWhen::Port,
         ready_within_ns: 1,
         stop_signal: StopSignal::Term,
         stop_within_ns: 1,
@@ -33,7 +33,7 @@ fn component(name: &str, kind: ComponentKind) -> ComponentPlan {
 }
 
 /// The table of the first topology.
-fn table(run: &Run) -> String {
+fn table(run: &RunFixture) -> String {
     let html = page(&run.input()).replace(SCRIPT, "");
     let (_, table) = html.split_once("aria-label=\"Topology: ").expect("a topology");
     table.split("</table>").next().expect("its end").to_owned()

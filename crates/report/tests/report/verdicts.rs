@@ -1,6 +1,6 @@
 //! What is printed with a verdict is what it was judged by.
 
-use crate::fixture::{Ends, Run, comparison};
+use crate::fixture::{ComparisonEnd, RunFixture, comparison};
 use kdyno_model::caveat::{Caveat, Concern, PairsTied, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, Scope};
@@ -17,13 +17,13 @@ fn percents(text: &str) -> Vec<f64> {
 }
 
 /// The details that are printed of a comparison.
-fn details(run: &Run) -> String {
+fn details(run: &RunFixture) -> String {
     let block = markdown::block(&run.input());
     block.split_once("<details>").expect("details").1.to_owned()
 }
 
 /// The run with a first verdict that ended so and is changed.
-fn block(ends: Ends, change: impl FnOnce(&mut Verdict)) -> String {
+fn block(ends: ComparisonEnd, change: impl FnOnce(&mut Verdict)) -> String {
     let mut run = comparison(ends, Depth::Verdict);
     let first = run.conclusions.iter_mut().find_map(|one| match one {
         Conclusion::Verdict(of) => Some(of),
@@ -35,7 +35,7 @@ fn block(ends: Ends, change: impl FnOnce(&mut Verdict)) -> String {
 
 /// The first verdict's sentence and the cells of its row.
 fn printed(change: impl FnOnce(&mut Verdict)) -> (String, Vec<String>) {
-    let block = block(Ends::Alike, change);
+    let block = block(ComparisonEnd::Alike, change);
     let line = |begins: &str, holds: &str| {
         let found = block.lines().find(|line| line.starts_with(begins) && line.contains(holds));
         found.expect("the line is there").to_owned()
@@ -123,7 +123,7 @@ fn what_differs_only_by_itself_is_no_difference_and_is_told_as_such() {
 #[test]
 fn what_one_start_shows_is_no_reason_to_call_a_side_worse() {
     let told = |says: Says| {
-        let block = block(Ends::Alike, |verdict| {
+        let block = block(ComparisonEnd::Alike, |verdict| {
             (verdict.says, verdict.depth) = (says.clone(), Depth::Quick);
             verdict.ratio = Some(Ratio { estimate: 1.07, interval: interval(0.985, 1.16, 0.95) });
         });
@@ -171,7 +171,7 @@ fn a_verdict_says_that_it_stands_whatever_its_figures_are_marked_with() {
         let change = |verdict: &mut Verdict| {
             (verdict.says, verdict.marks) = (says, [drifting, BTreeSet::new()]);
         };
-        let block = block(Ends::Alike, change);
+        let block = block(ComparisonEnd::Alike, change);
         block.lines().find(|line| line.contains("marked")).expect("a sentence").to_owned()
     };
     let stands = "; valid although its figures are marked: drifting.";
@@ -185,12 +185,12 @@ fn a_verdict_says_that_it_stands_whatever_its_figures_are_marked_with() {
 
 #[test]
 fn why_intervals_of_one_table_have_two_levels_is_told() {
-    let block = block(Ends::Worse, |_| {});
+    let block = block(ComparisonEnd::Worse, |_| {});
     assert!(
         block.contains("Two levels of confidence: "),
         "worse at 99.2 %, else equivalent at 98.4 %: {block}"
     );
-    let mut run = comparison(Ends::Alike, Depth::Verdict);
+    let mut run = comparison(ComparisonEnd::Alike, Depth::Verdict);
     run.conclusions.truncate(2);
     assert!(!details(&run).contains("levels of confidence"), "both are at 98.4 %");
 }
@@ -216,7 +216,7 @@ fn a_run_file_without_the_interval_of_equivalence_has_none_printed() {
 #[test]
 fn evidence_is_too_little_for_equivalence_by_the_interval_that_judges_it() {
     let is_told = |half_width: f64| {
-        let block = block(Ends::Open, |verdict| {
+        let block = block(ComparisonEnd::Open, |verdict| {
             verdict.ratio = Some(Ratio { estimate: 1.01, interval: interval(0.96, 1.06, 0.99) });
             verdict.equivalence_interval = Some(interval(1.01 - half_width, 1.01 + half_width, 0.98));
         });
@@ -228,7 +228,7 @@ fn evidence_is_too_little_for_equivalence_by_the_interval_that_judges_it() {
 #[test]
 fn a_comparison_that_lost_too_many_pairs_says_why_it_ends() {
     let told = |ended_after| {
-        let mut run = comparison(Ends::Open, Depth::Verdict);
+        let mut run = comparison(ComparisonEnd::Open, Depth::Verdict);
         let first = "pair 1: trial 2 has an invalid writers.response.p99".to_owned();
         run.caveats.push(ScopedCaveat {
             scope: Scope::Comparison { case: 0 },
@@ -251,7 +251,7 @@ fn a_comparison_that_lost_too_many_pairs_says_why_it_ends() {
 
 #[test]
 fn ties_are_told_beside_the_verdict() {
-    let mut run = comparison(Ends::Open, Depth::Verdict);
+    let mut run = comparison(ComparisonEnd::Open, Depth::Verdict);
     let metric = "writers.response.p99".to_owned();
     let first = "writers.response.p99 of trial 2 is invalid, by the load generator's doing".to_owned();
     run.caveats.push(ScopedCaveat {
@@ -268,7 +268,7 @@ fn ties_are_told_beside_the_verdict() {
 
 #[test]
 fn of_what_was_imported_no_side_is_called_better() {
-    let block = block(Ends::Alike, |verdict| {
+    let block = block(ComparisonEnd::Alike, |verdict| {
         verdict.role = MetricRole::Imported;
         verdict.of = Address::parse("imported-rds.CPU").expect("an address");
         verdict.says = Says::Different { material: true, worse: true };

@@ -1,17 +1,17 @@
 //! Next to a figure that is largely the load generator's own is what it is without.
 
-use crate::fixture::{Run, finding, run};
+use crate::fixture::{RunFixture, finding, run};
 use kdyno_model::finding::{Scope, Value};
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
 use kdyno_report::markdown;
-use kdyno_report::terminal::{Said, TextOptions, run_table, trial_summary};
+use kdyno_report::terminal::{PrintedOnce, TextOptions, run_table, trial_summary};
 
 const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
 const NOTE: &str = "which is a fifth of them or more";
 
 /// A run of one trial whose p99 of 48.7 ms is so much without the generator.
-fn with(without_ns: f64) -> Run {
+fn with(without_ns: f64) -> RunFixture {
     let mut run = run();
     run.only_one_trial();
     run.conclusions.clear();
@@ -21,12 +21,12 @@ fn with(without_ns: f64) -> Run {
     run
 }
 
-fn forms(run: &Run) -> [String; 3] {
+fn forms(run: &RunFixture) -> [String; 3] {
     [run_table(&run.input(), &OPTIONS), page(&run.input()), markdown::block(&run.input())]
 }
 
-fn summary(run: &Run) -> String {
-    trial_summary(&run.trials[0].trial, &run.findings, &run.caveats, &mut Said::default(), &OPTIONS)
+fn summary(run: &RunFixture) -> String {
+    trial_summary(&run.trials[0].trial, &run.findings, &run.caveats, &mut PrintedOnce::default(), &OPTIONS)
 }
 
 #[test]

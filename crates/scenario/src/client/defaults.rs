@@ -2,7 +2,7 @@
 
 use super::MIB;
 use kdyno_model::plan::{
-    Compression, ConsumePlan, IsolationLevel, Partitioner, ProducerSettings, Read, StartOffset,
+    Compression, ConsumePlan, IsolationLevel, Partitioner, ProducerSettings, ReadDepth, StartOffset,
 };
 use kdyno_model::version::Version;
 
@@ -41,7 +41,7 @@ pub fn producer_defaults(version: &Version) -> ProducerSettings {
 }
 
 /// A consumer's settings when nothing is typed, without a group; the same in every supported version.
-pub fn consumer_defaults(from: StartOffset, read: Read) -> ConsumePlan {
+pub fn consumer_defaults(from: StartOffset, read: ReadDepth) -> ConsumePlan {
     ConsumePlan {
         from,
         read,

@@ -1,9 +1,9 @@
 //! Which of Kafka's settings are passed on to Kafka's own Java client, which carries an item with `driver: java`.
 
 use super::known::{Other, other};
-use super::{Found, Setting, Side, elsewhere, find, foreign};
+use super::{ClientSetting, ClientSide, SupportedSetting, elsewhere, find, foreign};
 use crate::input::{InputError, quoted};
-use crate::yaml::Typed;
+use crate::yaml::Scalar;
 
 /// Settings that kdyno gives every client itself, whatever carries it.
 const OWN: &[&str] = &[
@@ -29,7 +29,7 @@ const REACHING: [&str; 5] = ["bootstrap.", "config.providers", "sasl.", "securit
 #[derive(Debug, Clone, Copy)]
 pub enum FoundJava {
     /// kdyno's own client acts on it as well.
-    ActedOn(&'static Setting),
+    ActedOn(&'static SupportedSetting),
     /// Another one of Kafka's.
     Known(&'static Other),
     /// kdyno gives it itself: it is not passed on, and its rule says which values are given anyway.
@@ -43,12 +43,12 @@ pub enum FoundJava {
 /// # Errors
 /// A name of somebody else's setting, of one that says how a cluster is reached, of one that kdyno gives itself, or none
 /// that a setting can have.
-pub fn find_java(side: Side, name: &Typed) -> Result<FoundJava, InputError> {
+pub fn find_java(side: ClientSide, name: &Scalar) -> Result<FoundJava, InputError> {
     let row = other(side.client(), &name.text);
     match find(side, name) {
-        Ok(Found::ActedOn(setting)) => return Ok(FoundJava::ActedOn(setting)),
-        Ok(Found::Other(row)) if is_set_by_kdyno(row.name) => return Ok(FoundJava::Own(row)),
-        Ok(Found::Other(row)) => return Ok(FoundJava::Known(row)),
+        Ok(ClientSetting::ActedOn(setting)) => return Ok(FoundJava::ActedOn(setting)),
+        Ok(ClientSetting::Other(row)) if is_set_by_kdyno(row.name) => return Ok(FoundJava::Own(row)),
+        Ok(ClientSetting::Other(row)) => return Ok(FoundJava::Known(row)),
         Err(error) => match row {
             Some(row) if !is_set_by_kdyno(row.name) => return Ok(FoundJava::Known(row)),
             None if elsewhere(side, &name.text).is_none() && foreign(&name.text).is_none() => {}

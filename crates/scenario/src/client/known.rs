@@ -5,7 +5,7 @@
 
 /// A client of Kafka.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Client {
+pub enum ClientKind {
     /// The producer.
     Producer,
     /// The consumer.
@@ -60,7 +60,7 @@ impl JavaType {
 
 /// What becomes of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum SettingEffect {
     /// It is read (of those that say how a cluster is reached).
     Used,
     /// Nothing that it changes exists here, for this reason.
@@ -75,28 +75,33 @@ pub struct Other {
     /// Kafka's name.
     pub name: &'static str,
     /// The clients that have it.
-    pub of: &'static [Client],
+    pub of: &'static [ClientKind],
     /// What Kafka parses its value as.
     pub kind: JavaType,
     /// What becomes of it.
-    pub rule: Rule,
+    pub rule: SettingEffect,
 }
 
-pub(super) const fn row(name: &'static str, of: &'static [Client], kind: JavaType, rule: Rule) -> Other {
+pub(super) const fn row(
+    name: &'static str,
+    of: &'static [ClientKind],
+    kind: JavaType,
+    rule: SettingEffect,
+) -> Other {
     Other { name, of, kind, rule }
 }
 
-use Client::{Admin, Consumer, Producer};
+use ClientKind::{Admin, Consumer, Producer};
 use JavaType::{Boolean, Class, Double, Int, List, Long, Text};
-use Rule::{Always, WithoutEffect};
+use SettingEffect::{Always, WithoutEffect};
 
-const P: &[Client] = &[Producer];
-const C: &[Client] = &[Consumer];
-const A: &[Client] = &[Admin];
-const PA: &[Client] = &[Producer, Admin];
-const CA: &[Client] = &[Consumer, Admin];
-const PC: &[Client] = &[Producer, Consumer];
-pub(super) const PCA: &[Client] = &[Producer, Consumer, Admin];
+const P: &[ClientKind] = &[Producer];
+const C: &[ClientKind] = &[Consumer];
+const A: &[ClientKind] = &[Admin];
+const PA: &[ClientKind] = &[Producer, Admin];
+const CA: &[ClientKind] = &[Consumer, Admin];
+const PC: &[ClientKind] = &[Producer, Consumer];
+pub(super) const PCA: &[ClientKind] = &[Producer, Consumer, Admin];
 
 const NO_JAVA: &str = "there is no Java here";
 const OWN_ID: &str = "`transactions` of the load item say whether there are any; ids are made of the run, the item and the client's number";
@@ -205,7 +210,7 @@ pub const OTHERS: &[Other] = &[
 ];
 
 /// The setting of a client that is not acted on and says nothing of how a cluster is reached.
-pub fn other(client: Client, name: &str) -> Option<&'static Other> {
+pub fn other(client: ClientKind, name: &str) -> Option<&'static Other> {
     OTHERS.iter().find(|row| row.name == name && row.of.contains(&client))
 }
 
@@ -292,7 +297,7 @@ mod tests {
 
     #[test]
     fn only_values_that_are_done_anyway_are_taken() {
-        let complaint = |name, value| other(Client::Consumer, name).expect("a row").complaint(value);
+        let complaint = |name, value| other(ClientKind::Consumer, name).expect("a row").complaint(value);
         assert_eq!(complaint("check.crcs", "True"), None);
         assert!(complaint("check.crcs", "false").is_some_and(|(_, why)| why.contains("read: header")));
         assert_eq!(complaint("metrics.num.samples", "500"), None);

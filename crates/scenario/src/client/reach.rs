@@ -1,9 +1,9 @@
 //! The settings of Kafka's clients that say how a cluster is reached: addresses, `security.*`, `ssl.*`, `sasl.*`. They
 //! are in a target's properties file, never in a load item.
 
-use super::known::{Client, JavaType, Other, PCA, Rule, row};
+use super::known::{ClientKind, JavaType, Other, PCA, SettingEffect, row};
 use JavaType::{Boolean, Class, Double, Int, List, Long, Password, Short, Text};
-use Rule::{Always, Used, WithoutEffect};
+use SettingEffect::{Always, Used, WithoutEffect};
 
 const NO_JAVA: &str = "there is no Java here";
 const NO_KERBEROS: &str = "Kerberos is not supported";
@@ -21,7 +21,12 @@ const TOKEN_HANDLERS: &[&str] = &[
 pub const REACH: &[Other] = &[
     row("bootstrap.servers", PCA, List, Used),
     row("bootstrap.resolve.timeout.ms", PCA, Long, WithoutEffect(RESOLVED_FIRST)),
-    row("bootstrap.controllers", &[Client::Admin], List, Always(&[""], "brokers are asked, not controllers")),
+    row(
+        "bootstrap.controllers",
+        &[ClientKind::Admin],
+        List,
+        Always(&[""], "brokers are asked, not controllers"),
+    ),
     row(
         "config.providers",
         PCA,

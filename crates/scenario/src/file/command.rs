@@ -4,22 +4,22 @@ use super::http_load::{self, JobFile, UsersFile};
 use crate::input::InputError;
 use crate::keys;
 use crate::walk::{Fields, opt, scalar, scalars, settings};
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 
 /// A command.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct CommandFile {
     pub command: CommandKindFile,
-    pub at: Option<Typed>,
-    pub after: Option<Typed>,
-    pub timeout: Typed,
-    pub environment: Vec<(Typed, Typed)>,
-    pub parse: Option<Typed>,
-    pub results: Option<Typed>,
+    pub at: Option<Scalar>,
+    pub after: Option<Scalar>,
+    pub timeout: Scalar,
+    pub environment: Vec<(Scalar, Scalar)>,
+    pub parse: Option<Scalar>,
+    pub results: Option<Scalar>,
     pub columns: Option<ColumnsFile>,
     /// What requests with a label are called, and the label.
-    pub labels: Vec<(Typed, Typed)>,
+    pub labels: Vec<(Scalar, Scalar)>,
 }
 
 /// What is run, and by whom.
@@ -37,24 +37,24 @@ pub enum CommandKindFile {
 #[derive(Debug, Clone)]
 pub enum CommandLineFile {
     /// A text for `sh -c`.
-    Shell(Typed),
+    Shell(Scalar),
     /// The program and its arguments, at least one.
-    Program(Vec<Typed>),
+    Program(Vec<Scalar>),
 }
 
 /// Names of a CSV's columns.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct ColumnsFile {
-    pub elapsed: Typed,
-    pub time: Typed,
-    pub success: Typed,
-    pub label: Typed,
+    pub elapsed: Scalar,
+    pub time: Scalar,
+    pub success: Scalar,
+    pub label: Scalar,
 }
 
 impl CommandLineFile {
     /// Every value with its key.
-    pub(crate) fn all(&self) -> Vec<(&'static str, &Typed)> {
+    pub(crate) fn all(&self) -> Vec<(&'static str, &Scalar)> {
         match self {
             Self::Shell(text) => vec![("command", text)],
             Self::Program(words) => words.iter().map(|word| ("command", word)).collect(),
@@ -64,7 +64,7 @@ impl CommandLineFile {
 
 impl CommandFile {
     /// Every value with its key.
-    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
+    pub(crate) fn all(&self) -> Vec<(&str, &Scalar)> {
         let mut found = match &self.command {
             CommandKindFile::Line(line) => line.all(),
             CommandKindFile::Users(users) => users.all(),
@@ -84,7 +84,7 @@ impl CommandFile {
 }
 
 /// Reads it.
-pub(super) fn command(node: &Node) -> Result<CommandFile, InputError> {
+pub(super) fn command(node: &YamlNode) -> Result<CommandFile, InputError> {
     let fields = Fields::of(node, &keys::COMMAND)?;
     let command = CommandKindFile::Line(command_line(&fields)?);
     let columns = opt(&fields, "columns", |node| {
@@ -111,7 +111,7 @@ pub(super) fn command(node: &Node) -> Result<CommandFile, InputError> {
 
 /// What is under `command`.
 pub(super) fn command_line(fields: &Fields<'_>) -> Result<CommandLineFile, InputError> {
-    let Some(list @ Node::List(..)) = fields.get("command") else {
+    let Some(list @ YamlNode::List(..)) = fields.get("command") else {
         return Ok(CommandLineFile::Shell(fields.required("command")?));
     };
     let words = scalars(list, "command")?;
@@ -122,18 +122,18 @@ pub(super) fn command_line(fields: &Fields<'_>) -> Result<CommandLineFile, Input
 }
 
 /// Reads users as what is run.
-pub(super) fn users(node: &Node) -> Result<CommandFile, InputError> {
+pub(super) fn users(node: &YamlNode) -> Result<CommandFile, InputError> {
     let fields = Fields::of(node, &keys::USERS)?;
     let users = http_load::users(&fields)?;
     let labels = users.names()?.into_iter().map(|name| (name.clone(), name)).collect();
     // They stay until the measure phase is over.
-    let timeout = Typed::assumed("7d", fields.place);
+    let timeout = Scalar::assumed("7d", fields.place);
     let command = CommandKindFile::Users(Box::new(users));
     Ok(CommandFile { labels, ..of_kdynos_own(&fields, command, timeout)? })
 }
 
 /// Reads a job as what is run.
-pub(super) fn job(node: &Node) -> Result<CommandFile, InputError> {
+pub(super) fn job(node: &YamlNode) -> Result<CommandFile, InputError> {
     let fields = Fields::of(node, &keys::JOB)?;
     let command = CommandKindFile::Job(Box::new(http_load::job(&fields)?));
     of_kdynos_own(&fields, command, fields.required("timeout")?)
@@ -143,7 +143,7 @@ pub(super) fn job(node: &Node) -> Result<CommandFile, InputError> {
 fn of_kdynos_own(
     fields: &Fields<'_>,
     command: CommandKindFile,
-    timeout: Typed,
+    timeout: Scalar,
 ) -> Result<CommandFile, InputError> {
     Ok(CommandFile {
         command,

@@ -4,7 +4,7 @@ use super::command::{CommandLineFile, command_line};
 use crate::input::InputError;
 use crate::keys;
 use crate::walk::{Fields, opt, scalar, settings};
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 use kdyno_model::plan::PROXY;
 
 /// What runs next to the cluster.
@@ -12,8 +12,8 @@ use kdyno_model::plan::PROXY;
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct ComponentFile {
     pub kind: ComponentKindFile,
-    pub at: Typed,
-    pub ready_within: Typed,
+    pub at: Scalar,
+    pub ready_within: Scalar,
     pub stop: Option<StopFile>,
 }
 
@@ -21,31 +21,31 @@ pub struct ComponentFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub enum ComponentKindFile {
-    Command { command: CommandLineFile, environment: Vec<(Typed, Typed)>, ready: ReadyFile },
-    Postgres { version: Option<Typed>, database: Option<Typed>, settings: Vec<(Typed, Typed)> },
+    Command { command: CommandLineFile, environment: Vec<(Scalar, Scalar)>, ready: ReadyFile },
+    Postgres { version: Option<Scalar>, database: Option<Scalar>, settings: Vec<(Scalar, Scalar)> },
 }
 
 /// The proxy between clients and brokers.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum ProxyFile {
-    Word(Typed),
+    Word(Scalar),
     /// Its name as a component, its place, and what it is.
-    Program(Typed, Box<ComponentFile>),
+    Program(Scalar, Box<ComponentFile>),
 }
 
 impl ProxyFile {
     /// Its name as a component, where there may be one: a param may mean none.
-    pub(crate) fn name(&self) -> Option<Typed> {
+    pub(crate) fn name(&self) -> Option<Scalar> {
         match self {
             Self::Word(typed) if typed.text == "none" => None,
-            Self::Word(typed) => Some(Typed::assumed(PROXY, typed.place)),
+            Self::Word(typed) => Some(Scalar::assumed(PROXY, typed.place)),
             Self::Program(name, _) => Some(name.clone()),
         }
     }
 
     /// Every value with its key.
-    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
+    pub(crate) fn all(&self) -> Vec<(&str, &Scalar)> {
         match self {
             Self::Word(typed) => vec![("proxy", typed)],
             Self::Program(_, file) => file.all(),
@@ -57,22 +57,22 @@ impl ProxyFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum ReadyFile {
-    Word(Typed),
-    Http(Typed),
-    Line(Typed),
+    Word(Scalar),
+    Http(Scalar),
+    Line(Scalar),
 }
 
 /// How it is ended.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct StopFile {
-    pub signal: Typed,
-    pub within: Typed,
+    pub signal: Scalar,
+    pub within: Scalar,
 }
 
 impl ComponentFile {
     /// Every value with its key.
-    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
+    pub(crate) fn all(&self) -> Vec<(&str, &Scalar)> {
         let mut found = vec![("at", &self.at), ("ready_within", &self.ready_within)];
         match &self.kind {
             ComponentKindFile::Command { command, environment, ready } => {
@@ -99,18 +99,18 @@ impl ComponentFile {
 
 /// Reads `system.proxy`.
 pub(super) fn proxy(fields: &Fields<'_>) -> Result<ProxyFile, InputError> {
-    let Some(node @ Node::Map(..)) = fields.get("proxy") else {
+    let Some(node @ YamlNode::Map(..)) = fields.get("proxy") else {
         return fields.required("proxy").map(ProxyFile::Word);
     };
     let file = component(node)?;
     if matches!(file.kind, ComponentKindFile::Postgres { .. }) {
         return Err(InputError::at(node.place(), "a database is no proxy").hint("name its `command`"));
     }
-    Ok(ProxyFile::Program(Typed::assumed(PROXY, node.place()), Box::new(file)))
+    Ok(ProxyFile::Program(Scalar::assumed(PROXY, node.place()), Box::new(file)))
 }
 
 /// Reads it.
-pub(super) fn component(node: &Node) -> Result<ComponentFile, InputError> {
+pub(super) fn component(node: &YamlNode) -> Result<ComponentFile, InputError> {
     let fields = Fields::of(node, &keys::COMPONENT)?;
     let kind = match (fields.get("command"), fields.get("postgres")) {
         (Some(_), None) => ComponentKindFile::Command {
@@ -118,7 +118,7 @@ pub(super) fn component(node: &Node) -> Result<ComponentFile, InputError> {
             environment: opt(&fields, "environment", |node| settings(node, "environment"))?
                 .unwrap_or_default(),
             ready: opt(&fields, "ready", ready)?
-                .unwrap_or_else(|| ReadyFile::Word(Typed::assumed("port", fields.place))),
+                .unwrap_or_else(|| ReadyFile::Word(Scalar::assumed("port", fields.place))),
         },
         (None, Some(node)) => {
             if let Some(needless) = ["environment", "ready"].into_iter().find(|key| fields.get(key).is_some())
@@ -151,8 +151,8 @@ pub(super) fn component(node: &Node) -> Result<ComponentFile, InputError> {
     Ok(ComponentFile { kind, at, ready_within, stop })
 }
 
-fn ready(node: &Node) -> Result<ReadyFile, InputError> {
-    if !matches!(node, Node::Map(..)) {
+fn ready(node: &YamlNode) -> Result<ReadyFile, InputError> {
+    if !matches!(node, YamlNode::Map(..)) {
         return scalar(node, "ready").map(ReadyFile::Word);
     }
     let (name, value) = Fields::of(node, &keys::READY)?.single()?;

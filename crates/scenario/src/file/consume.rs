@@ -3,15 +3,15 @@
 use crate::input::{InputError, meant, quoted};
 use crate::keys;
 use crate::walk::{Fields, scalar};
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 
 /// How records are fetched, and what is done with them.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct ConsumeFile {
-    pub from: Typed,
-    pub group: Option<Typed>,
-    pub read: Typed,
+    pub from: Scalar,
+    pub group: Option<Scalar>,
+    pub read: Scalar,
     pub work: WorkFile,
 }
 
@@ -19,14 +19,14 @@ pub struct ConsumeFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum WorkFile {
-    Constant(Typed),
-    Exponential(Typed),
-    Zipf { least: Typed, most: Typed, s: Typed },
+    Constant(Scalar),
+    Exponential(Scalar),
+    Zipf { least: Scalar, most: Scalar, s: Scalar },
 }
 
 impl WorkFile {
     /// Every value with its key.
-    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
+    pub(crate) fn all(&self) -> Vec<(&str, &Scalar)> {
         match self {
             Self::Constant(time) => vec![("work", time)],
             Self::Exponential(mean) => vec![("exponential", mean)],
@@ -46,7 +46,7 @@ pub(super) fn consume(fields: &Fields<'_>) -> Result<ConsumeFile, InputError> {
 }
 
 fn work(fields: &Fields<'_>) -> Result<WorkFile, InputError> {
-    let Some(node @ Node::Map(..)) = fields.get("work") else {
+    let Some(node @ YamlNode::Map(..)) = fields.get("work") else {
         return fields.required("work").map(WorkFile::Constant);
     };
     let fields = Fields::of(node, &keys::WORK).map_err(|error| with_constant(error, node))?;
@@ -60,9 +60,9 @@ fn work(fields: &Fields<'_>) -> Result<WorkFile, InputError> {
 }
 
 /// An error in a map whose only key is no law's name: work that is equal for each record is no map.
-fn with_constant(error: InputError, node: &Node) -> InputError {
-    let Node::Map(_, fields) = node else { return error };
-    let [(key, Node::Scalar(time))] = fields.as_slice() else { return error };
+fn with_constant(error: InputError, node: &YamlNode) -> InputError {
+    let YamlNode::Map(_, fields) = node else { return error };
+    let [(key, YamlNode::Scalar(time))] = fields.as_slice() else { return error };
     if meant(&key.text, keys::WORK.keys.iter().map(|key| key.name)).is_some() {
         return error;
     }

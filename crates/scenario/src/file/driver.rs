@@ -1,36 +1,36 @@
 //! The `client` of a load item as typed: which client carries it, and Kafka's settings.
 
-use crate::input::{InputError, Place};
+use crate::input::{InputError, TextPosition};
 use crate::keys;
 use crate::walk::{Fields, list_of, scalar};
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 
 /// The client of a load item.
 #[derive(Debug, Clone)]
 pub struct ItemClientFile {
     /// `native` or `java`; params may be inserted.
-    pub driver: Typed,
+    pub driver: Scalar,
     /// Which Java client; `None`: nothing was typed.
     pub version: Option<JavaClientFile>,
     /// Options of its Java process.
-    pub jvm: Vec<Typed>,
+    pub jvm: Vec<Scalar>,
     /// Kafka's settings, by Kafka's names.
-    pub settings: Vec<(Typed, Typed)>,
+    pub settings: Vec<(Scalar, Scalar)>,
 }
 
 /// Where a Java client comes from.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum JavaClientFile {
-    Release(Typed),
-    Home(Typed),
-    Source(Typed),
-    Jar(Typed),
+    Release(Scalar),
+    Home(Scalar),
+    Source(Scalar),
+    Jar(Scalar),
 }
 
 impl JavaClientFile {
     /// The value with its key.
-    pub fn keyed(&self) -> (&str, &Typed) {
+    pub fn keyed(&self) -> (&str, &Scalar) {
         match self {
             Self::Release(typed) => ("version", typed),
             Self::Home(typed) => ("home", typed),
@@ -42,8 +42,8 @@ impl JavaClientFile {
 
 impl ItemClientFile {
     /// Nothing typed.
-    pub fn none(place: Place) -> Self {
-        let driver = Typed::assumed("native", place);
+    pub fn none(place: TextPosition) -> Self {
+        let driver = Scalar::assumed("native", place);
         Self { driver, version: None, jvm: Vec::new(), settings: Vec::new() }
     }
 
@@ -53,8 +53,8 @@ impl ItemClientFile {
     }
 
     /// Every value into which params may be inserted.
-    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
-        let mut found: Vec<(&str, &Typed)> = vec![("driver", &self.driver)];
+    pub(crate) fn all(&self) -> Vec<(&str, &Scalar)> {
+        let mut found: Vec<(&str, &Scalar)> = vec![("driver", &self.driver)];
         found.extend(self.version.iter().map(JavaClientFile::keyed));
         found.extend(self.jvm.iter().map(|option| ("jvm", option)));
         found.extend(self.settings.iter().map(|(name, value)| (name.text.as_str(), value)));
@@ -76,7 +76,7 @@ pub(super) fn client(item: &Fields<'_>) -> Result<ItemClientFile, InputError> {
 }
 
 fn version(fields: &Fields<'_>) -> Result<Option<JavaClientFile>, InputError> {
-    let Some(node @ Node::Map(..)) = fields.get("version") else {
+    let Some(node @ YamlNode::Map(..)) = fields.get("version") else {
         return Ok(fields.scalar("version")?.map(JavaClientFile::Release));
     };
     let (name, value) = Fields::of(node, &keys::JAVA_CLIENT)?.single()?;

@@ -3,20 +3,20 @@
 use crate::input::InputError;
 use crate::keys;
 use crate::walk::{Fields, list_of, opt, settings};
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 
 /// People who use an application.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct UsersFile {
-    pub users: Typed,
-    pub rate: Option<Typed>,
-    pub think: Typed,
-    pub ramp: Typed,
-    pub warmup: Typed,
-    pub chain: Typed,
+    pub users: Scalar,
+    pub rate: Option<Scalar>,
+    pub think: Scalar,
+    pub ramp: Scalar,
+    pub warmup: Scalar,
+    pub chain: Scalar,
     pub steps: Vec<HttpStepFile>,
-    pub data: Option<Typed>,
+    pub data: Option<Scalar>,
     pub target: HttpTargetFile,
 }
 
@@ -26,9 +26,9 @@ pub struct UsersFile {
 pub struct JobFile {
     pub job: HttpStepFile,
     pub poll: HttpStepFile,
-    pub every: Typed,
-    pub done: Vec<(Typed, Typed)>,
-    pub failed: Vec<(Typed, Typed)>,
+    pub every: Scalar,
+    pub done: Vec<(Scalar, Scalar)>,
+    pub failed: Vec<(Scalar, Scalar)>,
     pub target: HttpTargetFile,
 }
 
@@ -36,31 +36,31 @@ pub struct JobFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct HttpTargetFile {
-    pub address: Typed,
-    pub headers: Vec<(Typed, Typed)>,
-    pub trust: Option<Typed>,
-    pub request_timeout: Typed,
+    pub address: Scalar,
+    pub headers: Vec<(Scalar, Scalar)>,
+    pub trust: Option<Scalar>,
+    pub request_timeout: Scalar,
 }
 
 /// A request.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct HttpStepFile {
-    pub name: Option<Typed>,
+    pub name: Option<Scalar>,
     /// `get`, `post` and so on, and their value.
     pub method: &'static str,
-    pub url: Typed,
-    pub json: Option<Typed>,
-    pub file: Option<Typed>,
-    pub status: Option<Typed>,
-    pub holds: Vec<(Typed, Typed)>,
-    pub keep: Vec<(Typed, Typed)>,
+    pub url: Scalar,
+    pub json: Option<Scalar>,
+    pub file: Option<Scalar>,
+    pub status: Option<Scalar>,
+    pub holds: Vec<(Scalar, Scalar)>,
+    pub keep: Vec<(Scalar, Scalar)>,
 }
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 impl HttpStepFile {
-    fn all(&self) -> Vec<(&str, &Typed)> {
+    fn all(&self) -> Vec<(&str, &Scalar)> {
         let mut found = vec![(self.method, &self.url)];
         let others =
             [("name", &self.name), ("json", &self.json), ("file", &self.file), ("status", &self.status)];
@@ -71,7 +71,7 @@ impl HttpStepFile {
 }
 
 impl HttpTargetFile {
-    fn all(&self) -> impl Iterator<Item = (&str, &Typed)> {
+    fn all(&self) -> impl Iterator<Item = (&str, &Scalar)> {
         let fixed = [("address", &self.address), ("request_timeout", &self.request_timeout)];
         fixed.into_iter().chain(self.trust.iter().map(|trust| ("trust", trust))).chain(texts(&self.headers))
     }
@@ -82,7 +82,7 @@ impl UsersFile {
     ///
     /// # Errors
     /// A step has none.
-    pub(super) fn names(&self) -> Result<Vec<Typed>, InputError> {
+    pub(super) fn names(&self) -> Result<Vec<Scalar>, InputError> {
         let name = |step: &HttpStepFile| {
             step.name.clone().ok_or_else(|| {
                 let error = InputError::at(step.url.place, "a step of users has no `name`");
@@ -93,7 +93,7 @@ impl UsersFile {
     }
 
     /// Every value with its key.
-    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
+    pub(crate) fn all(&self) -> Vec<(&str, &Scalar)> {
         let mut found = vec![
             ("users", &self.users),
             ("think", &self.think),
@@ -111,7 +111,7 @@ impl UsersFile {
 
 impl JobFile {
     /// Every value with its key.
-    pub(crate) fn all(&self) -> Vec<(&str, &Typed)> {
+    pub(crate) fn all(&self) -> Vec<(&str, &Scalar)> {
         let mut found = vec![("every", &self.every)];
         found.extend(self.job.all().into_iter().chain(self.poll.all()));
         found.extend(texts(&self.done).chain(texts(&self.failed)).chain(self.target.all()));
@@ -119,7 +119,7 @@ impl JobFile {
     }
 }
 
-fn texts(pairs: &[(Typed, Typed)]) -> impl Iterator<Item = (&str, &Typed)> {
+fn texts(pairs: &[(Scalar, Scalar)]) -> impl Iterator<Item = (&str, &Scalar)> {
     pairs.iter().map(|(name, value)| (name.text.as_str(), value))
 }
 
@@ -168,7 +168,7 @@ fn target(fields: &Fields<'_>) -> Result<HttpTargetFile, InputError> {
     })
 }
 
-fn step(node: &Node) -> Result<HttpStepFile, InputError> {
+fn step(node: &YamlNode) -> Result<HttpStepFile, InputError> {
     let fields = Fields::of(node, &keys::HTTP_STEP)?;
     let mut methods = METHODS.iter().filter(|method| fields.get(method).is_some());
     let (Some(method), None) = (methods.next(), methods.next()) else {

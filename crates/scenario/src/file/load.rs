@@ -5,21 +5,21 @@ use super::consume::{self, ConsumeFile};
 use super::driver::{self, ItemClientFile};
 use super::records::{self, KeyFile, PayloadFile, ValueFile};
 use super::transactions::{TransactionsFile, transactions};
-use crate::input::{InputError, Place, listed};
+use crate::input::{InputError, TextPosition, listed};
 use crate::keys;
 use crate::walk::{Fields, entries, known, list, opt, scalar};
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 
 /// A load item.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct LoadFile {
-    pub topic: Typed,
-    pub clients: Typed,
-    pub at: Option<Typed>,
-    pub after: Option<Typed>,
-    pub until: Option<Typed>,
-    pub zone: Typed,
+    pub topic: Scalar,
+    pub clients: Scalar,
+    pub at: Option<Scalar>,
+    pub after: Option<Scalar>,
+    pub until: Option<Scalar>,
+    pub zone: Scalar,
     pub client: ItemClientFile,
     pub role: RoleFile,
 }
@@ -30,7 +30,7 @@ pub struct LoadFile {
 pub enum RoleFile {
     Produce(Box<ProduceFile>),
     Consume(Box<ConsumeFile>),
-    EndToEnd { rate: Typed, value: Typed },
+    EndToEnd { rate: Scalar, value: Scalar },
 }
 
 /// How records are sent.
@@ -39,16 +39,16 @@ pub enum RoleFile {
 pub struct ProduceFile {
     pub rate: RateFile,
     /// Only when typed: it has no meaning with a rate.
-    pub fill: Option<Typed>,
+    pub fill: Option<Scalar>,
     /// Only when typed: it has no meaning with `rate: max`.
-    pub arrivals: Option<Typed>,
+    pub arrivals: Option<Scalar>,
     pub value: ValueFile,
     pub payload: PayloadFile,
     pub key: KeyFile,
-    pub tombstones: Option<Typed>,
-    pub headers: Vec<(Typed, Typed)>,
-    pub partition: Option<Typed>,
-    pub sending: Typed,
+    pub tombstones: Option<Scalar>,
+    pub headers: Vec<(Scalar, Scalar)>,
+    pub partition: Option<Scalar>,
+    pub sending: Scalar,
     pub transactions: TransactionsFile,
 }
 
@@ -56,9 +56,9 @@ pub struct ProduceFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum RateFile {
-    Plain(Typed),
-    Ramp { from: Typed, to: Typed, over: Typed },
-    Steps(Place, Vec<(Typed, Typed)>),
+    Plain(Scalar),
+    Ramp { from: Scalar, to: Scalar, over: Scalar },
+    Steps(TextPosition, Vec<(Scalar, Scalar)>),
 }
 
 /// A load item: clients of kdyno's, or a command.
@@ -68,10 +68,10 @@ pub(super) enum ItemFile {
 }
 
 /// Items with their names.
-type Named<T> = Vec<(Typed, T)>;
+type NamedItems<T> = Vec<(Scalar, T)>;
 
 /// The load items by their kind, each kind in the order of the file.
-pub(super) fn items(all: Vec<(Typed, ItemFile)>) -> (Named<LoadFile>, Named<CommandFile>) {
+pub(super) fn items(all: Vec<(Scalar, ItemFile)>) -> (NamedItems<LoadFile>, NamedItems<CommandFile>) {
     let (mut load, mut commands) = (Vec::new(), Vec::new());
     for (name, item) in all {
         match item {
@@ -83,7 +83,7 @@ pub(super) fn items(all: Vec<(Typed, ItemFile)>) -> (Named<LoadFile>, Named<Comm
 }
 
 /// Reads one.
-pub(super) fn item(node: &Node) -> Result<ItemFile, InputError> {
+pub(super) fn item(node: &YamlNode) -> Result<ItemFile, InputError> {
     let (role, section) = role(node)?;
     let command = match role {
         "command" => command::command(node)?,
@@ -95,9 +95,8 @@ pub(super) fn item(node: &Node) -> Result<ItemFile, InputError> {
 }
 
 /// The one role that an item has.
-fn role(node: &Node) -> Result<(&'static str, &'static keys::Section), InputError> {
-    let has =
-        |name: &str| matches!(node, Node::Map(_, fields) if fields.iter().any(|(key, _)| key.text == name));
+fn role(node: &YamlNode) -> Result<(&'static str, &'static keys::Section), InputError> {
+    let has = |name: &str| matches!(node, YamlNode::Map(_, fields) if fields.iter().any(|(key, _)| key.text == name));
     let mut own = ROLES.iter().filter(|(name, _)| has(name));
     match (own.next(), own.next()) {
         (Some(role), None) => Ok(*role),
@@ -108,7 +107,7 @@ fn role(node: &Node) -> Result<(&'static str, &'static keys::Section), InputErro
         (None, _) => {
             // A role of a later version, or a misspelt one, is a key that no role has.
             let typed = entries(node, "a load item")?.iter().map(|(key, _)| key);
-            let is_known = |key: &&Typed| {
+            let is_known = |key: &&Scalar| {
                 ROLES.iter().flat_map(|(_, section)| section.keys).any(|known| known.name == key.text)
             };
             typed.filter(|key| !is_known(key)).try_for_each(|key| known(key, &keys::LOAD))?;
@@ -119,12 +118,12 @@ fn role(node: &Node) -> Result<(&'static str, &'static keys::Section), InputErro
     }
 }
 
-fn clients(node: &Node, role: &str, section: &'static keys::Section) -> Result<LoadFile, InputError> {
+fn clients(node: &YamlNode, role: &str, section: &'static keys::Section) -> Result<LoadFile, InputError> {
     let fields = Fields::of(node, section)?;
     let (topic, zone) = (fields.required(role)?, fields.required("zone")?);
     if role == "end_to_end" {
         let (rate, value) = (fields.required("rate")?, fields.required("value")?);
-        let clients = Typed::assumed("1", fields.place);
+        let clients = Scalar::assumed("1", fields.place);
         let role = RoleFile::EndToEnd { rate, value };
         return Ok(LoadFile {
             topic,
@@ -179,7 +178,7 @@ fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
 }
 
 fn rate(fields: &Fields<'_>) -> Result<RateFile, InputError> {
-    let Some(node @ Node::Map(..)) = fields.get("rate") else {
+    let Some(node @ YamlNode::Map(..)) = fields.get("rate") else {
         return fields.required("rate").map(RateFile::Plain);
     };
     let (name, value) = Fields::of(node, &keys::RATE_COURSE)?.single()?;
@@ -188,7 +187,7 @@ fn rate(fields: &Fields<'_>) -> Result<RateFile, InputError> {
         let (from, to) = (ramp.required("from")?, ramp.required("to")?);
         return Ok(RateFile::Ramp { from, to, over: ramp.required("over")? });
     }
-    let step = |node: &Node| {
+    let step = |node: &YamlNode| {
         let step = Fields::of(node, &keys::STEP)?;
         Ok((step.required("rate")?, step.required("for")?))
     };

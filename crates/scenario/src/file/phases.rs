@@ -3,32 +3,32 @@
 use crate::input::InputError;
 use crate::keys;
 use crate::walk::Fields;
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 
 /// The phases.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct PhasesFile {
-    pub warmup: Typed,
-    pub condition: Typed,
+    pub warmup: Scalar,
+    pub condition: Scalar,
     pub measure: MeasureFile,
-    pub drain: Typed,
+    pub drain: Scalar,
 }
 
 /// The measured window.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum MeasureFile {
-    Time(Typed),
-    Records { records: Typed, within: Typed },
-    Until { until: Typed, within: Typed },
+    Time(Scalar),
+    Records { records: Scalar, within: Scalar },
+    Until { until: Scalar, within: Scalar },
 }
 
 /// Reads it.
-pub(super) fn phases(node: &Node) -> Result<PhasesFile, InputError> {
+pub(super) fn phases(node: &YamlNode) -> Result<PhasesFile, InputError> {
     let fields = Fields::of(node, &keys::PHASES)?;
     let measure = match fields.get("measure") {
-        Some(node @ Node::Map(..)) => {
+        Some(node @ YamlNode::Map(..)) => {
             let measure = Fields::of(node, &keys::MEASURE)?;
             let within = measure.required("within")?;
             match (measure.scalar("records")?, measure.scalar("until")?) {

@@ -3,7 +3,7 @@
 use crate::input::InputError;
 use crate::keys;
 use crate::walk::{Fields, opt, scalar, settings};
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 
 /// Values of records.
 #[derive(Debug, Clone)]
@@ -11,27 +11,27 @@ pub struct ValueFile {
     /// Their sizes, or where they come from.
     pub values: ValuesFile,
     /// How well they compress.
-    pub compressible: Option<Typed>,
+    pub compressible: Option<Scalar>,
 }
 
 /// Sizes of values, or where they come from.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
 pub enum ValuesFile {
-    Size(Typed),
-    Uniform { from: Typed, to: Typed },
-    Lognormal { median: Typed, p99: Typed, max: Option<Typed> },
+    Size(Scalar),
+    Uniform { from: Scalar, to: Scalar },
+    Lognormal { median: Scalar, p99: Scalar, max: Option<Scalar> },
     File(GivenNameFile),
-    Sample { topic: Typed, mean: Typed, at_most: Typed },
-    Avro { schema: Typed, id: Typed },
+    Sample { topic: Scalar, mean: Scalar, at_most: Scalar },
+    Avro { schema: Scalar, id: Scalar },
 }
 
 /// A file of keys or values.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct GivenNameFile {
-    pub name: Typed,
-    pub delimiter: Typed,
+    pub name: Scalar,
+    pub delimiter: Scalar,
 }
 
 /// Keys of records.
@@ -39,7 +39,7 @@ pub struct GivenNameFile {
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum KeyFile {
     /// `none`.
-    Word(Typed),
+    Word(Scalar),
     Numbered(NumberedFile),
     File(GivenNameFile),
 }
@@ -50,23 +50,23 @@ pub enum KeyFile {
 pub struct NumberedFile {
     /// `sequential`, `uniform` or `zipf`.
     pub law: String,
-    pub of: Typed,
-    pub s: Option<Typed>,
-    pub size: Option<Typed>,
+    pub of: Scalar,
+    pub s: Option<Scalar>,
+    pub size: Option<Scalar>,
 }
 
 /// A payload.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is described in `keys`")]
 pub enum PayloadFile {
-    Word(Typed),
-    Pooled(Typed),
+    Word(Scalar),
+    Pooled(Scalar),
 }
 
 /// The payload of a produce item.
 pub(super) fn payload(fields: &Fields<'_>) -> Result<PayloadFile, InputError> {
     Ok(match fields.get("payload") {
-        Some(node @ Node::Map(..)) => {
+        Some(node @ YamlNode::Map(..)) => {
             PayloadFile::Pooled(Fields::of(node, &keys::PAYLOAD)?.required("pooled")?)
         }
         _ => PayloadFile::Word(fields.required("payload")?),
@@ -76,7 +76,7 @@ pub(super) fn payload(fields: &Fields<'_>) -> Result<PayloadFile, InputError> {
 /// The value of a produce item.
 pub(super) fn value(fields: &Fields<'_>) -> Result<ValueFile, InputError> {
     const SOURCES: &[&str] = &["size", "uniform", "lognormal", "file", "sample", "avro"];
-    let Some(node @ Node::Map(..)) = fields.get("value") else {
+    let Some(node @ YamlNode::Map(..)) = fields.get("value") else {
         let values = ValuesFile::Size(fields.required("value")?);
         return Ok(ValueFile { values, compressible: None });
     };
@@ -115,7 +115,7 @@ pub(super) fn value(fields: &Fields<'_>) -> Result<ValueFile, InputError> {
 
 /// The keys of a produce item.
 pub(super) fn key(fields: &Fields<'_>) -> Result<KeyFile, InputError> {
-    let Some(node @ Node::Map(..)) = fields.get("key") else {
+    let Some(node @ YamlNode::Map(..)) = fields.get("key") else {
         return fields.required("key").map(KeyFile::Word);
     };
     let (law, node) = Fields::of(node, &keys::KEY)?.single()?;
@@ -133,12 +133,12 @@ pub(super) fn key(fields: &Fields<'_>) -> Result<KeyFile, InputError> {
 }
 
 /// The headers of a produce item.
-pub(super) fn headers(fields: &Fields<'_>) -> Result<Vec<(Typed, Typed)>, InputError> {
+pub(super) fn headers(fields: &Fields<'_>) -> Result<Vec<(Scalar, Scalar)>, InputError> {
     Ok(opt(fields, "headers", |node| settings(node, "headers"))?.unwrap_or_default())
 }
 
-fn given(node: &Node) -> Result<GivenNameFile, InputError> {
-    if let Node::Map(..) = node {
+fn given(node: &YamlNode) -> Result<GivenNameFile, InputError> {
+    if let YamlNode::Map(..) = node {
         let fields = Fields::of(node, &keys::GIVEN)?;
         return Ok(GivenNameFile {
             name: fields.required("name")?,
@@ -147,12 +147,12 @@ fn given(node: &Node) -> Result<GivenNameFile, InputError> {
     }
     let name = scalar(node, "file")?;
     let default = keys::GIVEN.keys.iter().find_map(|key| key.default).unwrap_or_default();
-    Ok(GivenNameFile { delimiter: Typed::assumed(default, name.place), name })
+    Ok(GivenNameFile { delimiter: Scalar::assumed(default, name.place), name })
 }
 
 impl ValueFile {
     /// Every value into which params may be inserted.
-    pub(crate) fn all(&self) -> Vec<(&'static str, &Typed)> {
+    pub(crate) fn all(&self) -> Vec<(&'static str, &Scalar)> {
         let mut found = match &self.values {
             ValuesFile::Size(size) => vec![("value", size)],
             ValuesFile::Uniform { from, to } => vec![("from", from), ("to", to)],
@@ -173,7 +173,7 @@ impl ValueFile {
 
 impl KeyFile {
     /// Every value into which params may be inserted.
-    pub(crate) fn all(&self) -> Vec<(&'static str, &Typed)> {
+    pub(crate) fn all(&self) -> Vec<(&'static str, &Scalar)> {
         match self {
             Self::Word(word) => vec![("key", word)],
             Self::File(file) => file.all(),
@@ -186,7 +186,7 @@ impl KeyFile {
 }
 
 impl GivenNameFile {
-    fn all(&self) -> Vec<(&'static str, &Typed)> {
+    fn all(&self) -> Vec<(&'static str, &Scalar)> {
         vec![("file", &self.name), ("delimiter", &self.delimiter)]
     }
 }

@@ -3,23 +3,23 @@
 use crate::input::InputError;
 use crate::keys;
 use crate::walk::Fields;
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 
 /// Transactions.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub enum TransactionsFile {
     /// `none`.
-    Word(Typed),
+    Word(Scalar),
     Each {
-        every: Typed,
-        abort: Typed,
+        every: Scalar,
+        abort: Scalar,
     },
 }
 
 /// Reads them from an item's keys.
 pub(super) fn transactions(fields: &Fields<'_>) -> Result<TransactionsFile, InputError> {
-    let Some(node @ Node::Map(..)) = fields.get("transactions") else {
+    let Some(node @ YamlNode::Map(..)) = fields.get("transactions") else {
         return fields.required("transactions").map(TransactionsFile::Word);
     };
     let fields = Fields::of(node, &keys::TRANSACTIONS)?;

@@ -3,24 +3,24 @@
 use crate::input::InputError;
 use crate::keys;
 use crate::walk::{Fields, list_of, scalar};
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 
 /// The `zones` of a system.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct ZonesFile {
-    pub brokers: Vec<Typed>,
-    pub clients: Vec<Typed>,
-    pub delay: Typed,
-    pub jitter: Typed,
-    pub jitter_law: Typed,
-    pub bandwidth: Typed,
-    pub between_brokers: Typed,
+    pub brokers: Vec<Scalar>,
+    pub clients: Vec<Scalar>,
+    pub delay: Scalar,
+    pub jitter: Scalar,
+    pub jitter_law: Scalar,
+    pub bandwidth: Scalar,
+    pub between_brokers: Scalar,
 }
 
 impl ZonesFile {
     /// Every value of the section into which params may be inserted, under its key.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Typed)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Scalar)> {
         let brokers = self.brokers.iter().map(|zone| ("brokers", zone));
         let clients = self.clients.iter().map(|zone| ("clients", zone));
         let link = [
@@ -35,7 +35,7 @@ impl ZonesFile {
 }
 
 /// Reads it.
-pub(super) fn zones(node: &Node) -> Result<ZonesFile, InputError> {
+pub(super) fn zones(node: &YamlNode) -> Result<ZonesFile, InputError> {
     let fields = Fields::of(node, &keys::ZONES)?;
     let brokers = list_of(&fields, "brokers", |node| scalar(node, "brokers"))?;
     if brokers.is_empty() {

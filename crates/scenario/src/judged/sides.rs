@@ -1,8 +1,8 @@
 //! One side of what is compared: figures, what is done with them, and the unit of the outcome.
 
-use crate::input::Place;
+use crate::input::TextPosition;
 use crate::units::{self, Dimension};
-use crate::yaml::Typed;
+use crate::yaml::Scalar;
 use kdyno_model::metric::{Address, Unit};
 
 /// One side of a comparison of figures.
@@ -24,9 +24,9 @@ pub struct MetricOf {
     /// Its unit.
     pub unit: Unit,
     /// The params that select the case, with their values.
-    pub case: Vec<(Typed, Typed)>,
+    pub case: Vec<(Scalar, Scalar)>,
     /// Its place.
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 /// What is done with two figures.
@@ -110,38 +110,38 @@ pub(super) fn described(units: Units) -> String {
 
 /// How a number was written: it may take the unit of what it meets.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Written {
+pub(super) enum NumberForm {
     Plain,
     Percent,
     Duration,
     Other,
 }
 
-pub(super) struct Side {
+pub(super) struct ExprSide {
     pub(super) expr: Expr,
     pub(super) units: Units,
     /// The unit of a number alone.
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<NumberForm>,
 }
 
-impl Side {
+impl ExprSide {
     /// A number alone in the unit of what it meets, where that is what its author meant.
     pub(super) fn fit(self, wanted: Units) -> Self {
         let (Expr::Number(number), Some(written)) = (&self.expr, self.written) else { return self };
         let factor = match (written, single(wanted)) {
             // Plain numbers count; these kinds have no unit that could be written.
-            (Written::Plain, Some(4..=6)) => 1.0,
+            (NumberForm::Plain, Some(4..=6)) => 1.0,
             // `80%` of one core: the metric counts percent.
-            (Written::Percent, Some(4)) => 100.0,
+            (NumberForm::Percent, Some(4)) => 100.0,
             // CPU time is in microseconds, durations are in nanoseconds.
-            (Written::Duration, Some(5)) => 1e-3,
+            (NumberForm::Duration, Some(5)) => 1e-3,
             _ => return self,
         };
         Self { expr: Expr::Number(number * factor), units: wanted, written: None }
     }
 }
 
-pub(super) fn folded(op: Operator, left: Side, right: Side) -> Side {
+pub(super) fn folded(op: Operator, left: ExprSide, right: ExprSide) -> ExprSide {
     let power = |one: i8, other: i8| match op {
         Operator::Sum | Operator::Difference => one,
         Operator::Product => one.saturating_add(other),
@@ -151,12 +151,12 @@ pub(super) fn folded(op: Operator, left: Side, right: Side) -> Side {
     for (one, other) in units.iter_mut().zip(right.units) {
         *one = power(*one, other);
     }
-    Side { expr: Expr::Binary(op, Box::new(left.expr), Box::new(right.expr)), units, written: None }
+    ExprSide { expr: Expr::Binary(op, Box::new(left.expr), Box::new(right.expr)), units, written: None }
 }
 
 /// A number with its unit, in the unit that metrics have.
-pub(super) fn literal(word: &str) -> Option<Side> {
-    let made = |number: f64, unit: Unit, written: Written| Side {
+pub(super) fn literal(word: &str) -> Option<ExprSide> {
+    let made = |number: f64, unit: Unit, written: NumberForm| ExprSide {
         expr: Expr::Number(number),
         units: units_of(unit),
         written: Some(written),
@@ -164,18 +164,18 @@ pub(super) fn literal(word: &str) -> Option<Side> {
     if let Some(percent) = word.strip_suffix('%') {
         let quantity = units::parse(percent)?;
         let plain = quantity.dimension == Dimension::Plain;
-        return plain.then(|| made(quantity.value / 100.0, Unit::Ratio, Written::Percent));
+        return plain.then(|| made(quantity.value / 100.0, Unit::Ratio, NumberForm::Percent));
     }
     if let Some(size) = word.strip_suffix("/s").and_then(units::parse)
         && size.dimension == Dimension::Bytes
     {
-        return Some(made(size.value / f64::from(1 << 20), Unit::MibPerS, Written::Other));
+        return Some(made(size.value / f64::from(1 << 20), Unit::MibPerS, NumberForm::Other));
     }
     let quantity = units::parse(word)?;
     Some(match quantity.dimension {
-        Dimension::Plain => made(quantity.value, Unit::Ratio, Written::Plain),
-        Dimension::Bytes => made(quantity.value, Unit::Bytes, Written::Other),
-        Dimension::Ns => made(quantity.value, Unit::Ns, Written::Duration),
-        Dimension::PerS => made(quantity.value, Unit::RecordsPerS, Written::Other),
+        Dimension::Plain => made(quantity.value, Unit::Ratio, NumberForm::Plain),
+        Dimension::Bytes => made(quantity.value, Unit::Bytes, NumberForm::Other),
+        Dimension::Ns => made(quantity.value, Unit::Ns, NumberForm::Duration),
+        Dimension::PerS => made(quantity.value, Unit::RecordsPerS, NumberForm::Other),
     })
 }

@@ -1,6 +1,6 @@
 //! The keys of a load item's `client` other than Kafka's settings: which client runs the item.
 
-use super::{Kind, Section, TEXT, key, or, section};
+use super::{Section, TEXT, ValueKind, key, or, section};
 
 /// The client of a load item.
 pub static ITEM_CLIENT: Section = Section {
@@ -12,19 +12,19 @@ pub static ITEM_CLIENT: Section = Section {
     keys: &[
         or(
             "driver",
-            Kind::Choice(&["native", "java"]),
+            ValueKind::Choice(&["native", "java"]),
             "native",
             "kdyno's own client, or Kafka's Java client",
         ),
         key(
             "version",
-            Kind::Either(&[Kind::Scalar("release or `newest`"), Kind::Section(&JAVA_CLIENT)]),
+            ValueKind::Either(&[ValueKind::Scalar("release or `newest`"), ValueKind::Section(&JAVA_CLIENT)]),
             "with `driver: java`: which Java client, a release such as `4.1.1`, or `{home: DIR}`, `{source: DIR}`, `{jar: \
              FILE}`; left out: the newest known",
         ),
         key(
             "jvm",
-            Kind::List(&TEXT),
+            ValueKind::List(&TEXT),
             "with `driver: java`: options of its Java process, verbatim, e.g. `[-Xmx1g]`",
         ),
     ],

@@ -1,6 +1,6 @@
 //! The keys of load items that are commands.
 
-use super::{DURATION, Key, Kind, Section, TEXT, key, needed, or, section};
+use super::{DURATION, Key, Section, TEXT, ValueKind, key, needed, or, section};
 use kdyno_model::plan::OutputFormat;
 
 /// When a command is started.
@@ -20,7 +20,7 @@ pub static COMMAND: Section = Section {
     keys: &[
         needed(
             "command",
-            Kind::Either(&[TEXT, Kind::List(&TEXT)]),
+            ValueKind::Either(&[TEXT, ValueKind::List(&TEXT)]),
             "the program and its arguments, `[./import.sh, $records]`, started as they stand; or one text, which `sh -c` runs \
              (`$$NAME` is a variable there, since `$name` inserts a param)",
         ),
@@ -32,10 +32,10 @@ pub static COMMAND: Section = Section {
             "1h",
             "how long it may take; then it is ended with all that it started, and counts as failed",
         ),
-        key("environment", Kind::Settings("text"), "further variables of its environment"),
+        key("environment", ValueKind::Settings("text"), "further variables of its environment"),
         key(
             "parse",
-            Kind::Choice(&OutputFormat::WORDS),
+            ValueKind::Choice(&OutputFormat::WORDS),
             "how its results are read: JMeter's results as CSV, k6's JSON lines, CSV with the columns of `columns`, or the \
              standard output of Kafka's own performance tools; left out: its duration and exit code are all that is measured",
         ),
@@ -45,10 +45,10 @@ pub static COMMAND: Section = Section {
             "the file that is parsed, written by the command beneath `KDYNO_FOLDER` (or an absolute path); left out: its \
              standard output",
         ),
-        key("columns", Kind::Section(&COLUMNS), "with `parse: csv`: the names of the columns"),
+        key("columns", ValueKind::Section(&COLUMNS), "with `parse: csv`: the names of the columns"),
         key(
             "labels",
-            Kind::Settings("texts"),
+            ValueKind::Settings("texts"),
             "requests of one kind that are reported separately, `{check-out: \"Check out\"}`: what metrics call them, and the \
              label that JMeter or the column `label` has, or k6's tag `name`",
         ),

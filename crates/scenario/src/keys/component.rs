@@ -1,6 +1,6 @@
 //! The keys of components.
 
-use super::{COUNT, DURATION, Kind, Section, TEXT, key, or, section};
+use super::{COUNT, DURATION, Section, TEXT, ValueKind, key, or, section};
 use kdyno_model::plan::StopSignal;
 
 /// What runs next to the cluster.
@@ -12,13 +12,13 @@ pub static COMPONENT: Section = section(
     &[
         key(
             "command",
-            Kind::Either(&[TEXT, Kind::List(&TEXT)]),
+            ValueKind::Either(&[TEXT, ValueKind::List(&TEXT)]),
             "the program and its arguments, `[java, -jar, inventory.jar]`, started as they stand; or one text, which `sh -c` runs \
              (`$$KDYNO_PORT` is a variable there). It is to listen on 127.0.0.1 and the port that `KDYNO_PORT` names",
         ),
         key(
             "postgres",
-            Kind::Section(&POSTGRES),
+            ValueKind::Section(&POSTGRES),
             "a PostgreSQL server of this host's packages, with data and port of its own; `{}`: as it comes",
         ),
         or(
@@ -28,16 +28,20 @@ pub static COMPONENT: Section = section(
             "`here`: it is started; or the address of one that runs already, `http://HOST:PORT`, to which users and jobs go that \
              name it: then nothing is started nor read, and other components do not get its address",
         ),
-        key("environment", Kind::Settings("text"), "further variables of the command's environment"),
+        key("environment", ValueKind::Settings("text"), "further variables of the command's environment"),
         key(
             "ready",
-            Kind::Either(&[Kind::Choice(READY_WORDS), Kind::Section(&READY)]),
+            ValueKind::Either(&[ValueKind::Choice(READY_WORDS), ValueKind::Section(&READY)]),
             "when the command counts as ready: `port` (the default), when its port takes connections; `started`, at once; \
              `{http: /health}`, when its port answers that with a status from 200 to 399; `{line: TEXT}`, when it has written a \
              line with that text",
         ),
         or("ready_within", DURATION, "1m", "how long it may take until it is ready; then the run ends"),
-        key("stop", Kind::Section(&STOP), "how it is asked to end; left out: `{signal: TERM, within: 10s}`"),
+        key(
+            "stop",
+            ValueKind::Section(&STOP),
+            "how it is asked to end; left out: `{signal: TERM, within: 10s}`",
+        ),
     ],
 );
 
@@ -59,7 +63,7 @@ pub static STOP: Section = section(
     "stop",
     "How it is asked to end, with all that it started in its process group.",
     &[
-        or("signal", Kind::Choice(&StopSignal::WORDS), "TERM", "the signal that asks it"),
+        or("signal", ValueKind::Choice(&StopSignal::WORDS), "TERM", "the signal that asks it"),
         or("within", DURATION, "10s", "how long it may take then; what is left is killed"),
     ],
 );
@@ -73,7 +77,7 @@ pub static POSTGRES: Section = section(
         key("database", TEXT, "name of the database that is made in it; left out: the name of the component"),
         key(
             "settings",
-            Kind::Settings("PostgreSQL settings"),
+            ValueKind::Settings("PostgreSQL settings"),
             "settings of the server under PostgreSQL's names, e.g. `{max_connections: 200, shared_buffers: 256MB}`",
         ),
     ],

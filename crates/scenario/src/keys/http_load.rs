@@ -1,7 +1,7 @@
 //! The keys of load items over HTTP: users, and jobs.
 
 use super::command::{AFTER, AT};
-use super::{COUNT, DURATION, Key, Kind, RATE, Section, TEXT, key, needed, or, section};
+use super::{COUNT, DURATION, Key, RATE, Section, TEXT, ValueKind, key, needed, or, section};
 
 const ADDRESS: Key = needed(
     "address",
@@ -9,7 +9,7 @@ const ADDRESS: Key = needed(
     "the application, `http://127.0.0.1:8080`, or the name of a component that speaks HTTP; what addresses of steps that begin \
      with `/` come after",
 );
-const HEADERS: Key = key("headers", Kind::Settings("texts"), "headers of every request");
+const HEADERS: Key = key("headers", ValueKind::Settings("texts"), "headers of every request");
 const TRUST: Key = key(
     "trust",
     TEXT,
@@ -42,7 +42,7 @@ pub static USERS: Section = Section {
         needed("chain", TEXT, "what metrics call all steps of a turn together, such as `check-out`"),
         needed(
             "steps",
-            Kind::List(&Kind::Section(&HTTP_STEP)),
+            ValueKind::List(&ValueKind::Section(&HTTP_STEP)),
             "what a user does in a turn, one after the other",
         ),
         key(
@@ -68,8 +68,12 @@ pub static JOB: Section = Section {
     purpose: "Something that an application does for a while, such as an import: started over HTTP, then asked for until it says \
               that it is done. What it took is its `duration`.",
     keys: &[
-        needed("job", Kind::Section(&HTTP_STEP), "what starts it"),
-        needed("poll", Kind::Section(&HTTP_STEP), "what says how far it is; `{{NAME}}` of what `job` keeps"),
+        needed("job", ValueKind::Section(&HTTP_STEP), "what starts it"),
+        needed(
+            "poll",
+            ValueKind::Section(&HTTP_STEP),
+            "what says how far it is; `{{NAME}}` of what `job` keeps",
+        ),
         or(
             "every",
             DURATION,
@@ -78,10 +82,10 @@ pub static JOB: Section = Section {
         ),
         needed(
             "done",
-            Kind::Settings("texts"),
+            ValueKind::Settings("texts"),
             "what its answer says when it is done, by JSON pointer: `{/status: DONE}`; all must",
         ),
-        key("failed", Kind::Settings("texts"), "what its answer says when it failed; one is enough"),
+        key("failed", ValueKind::Settings("texts"), "what its answer says when it failed; one is enough"),
         or("timeout", DURATION, "1h", "how long it may take; then it counts as failed"),
         ADDRESS,
         HEADERS,
@@ -116,9 +120,9 @@ pub static HTTP_STEP: Section = section(
         key("status", COUNT, "the status that the answer must have; left out: any from 200 to 399"),
         key(
             "holds",
-            Kind::Settings("texts"),
+            ValueKind::Settings("texts"),
             "values that the answer must have, by JSON pointer: `{/status: Open}`",
         ),
-        key("keep", Kind::Settings("pointers"), "values that later steps use, by name: `{loan: /id}`"),
+        key("keep", ValueKind::Settings("pointers"), "values that later steps use, by name: `{loan: /id}`"),
     ],
 );

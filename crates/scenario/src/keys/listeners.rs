@@ -1,6 +1,6 @@
 //! Keys of a system's listeners.
 
-use super::{Kind, Section, key, or, section};
+use super::{Section, ValueKind, key, or, section};
 use kdyno_model::plan::{Listeners, Mechanism, Protocol};
 
 /// How clients may log in: as is usual, not, or by a mechanism.
@@ -15,11 +15,11 @@ pub static LISTENERS: Section = section(
     "How clients connect to the brokers, and brokers to each other. Certificates, a user and access control lists are \
      made for the run.",
     &[
-        key("clients", Kind::Section(&CLIENT_LISTENER), "the listener where clients connect"),
-        key("internal", Kind::Section(&INTERNAL_LISTENER), "the listener of brokers and controllers"),
+        key("clients", ValueKind::Section(&CLIENT_LISTENER), "the listener where clients connect"),
+        key("internal", ValueKind::Section(&INTERNAL_LISTENER), "the listener of brokers and controllers"),
         or(
             "authorizer",
-            Kind::Choice(&["none", "acls"]),
+            ValueKind::Choice(&["none", "acls"]),
             "none",
             "`acls`: clients may do what access control lists allow, which is what a run needs",
         ),
@@ -31,17 +31,22 @@ pub static CLIENT_LISTENER: Section = section(
     "clients",
     "The listener where clients connect.",
     &[
-        or("protocol", Kind::Choice(Protocol::NAMES), "PLAINTEXT", "its security protocol"),
+        or("protocol", ValueKind::Choice(Protocol::NAMES), "PLAINTEXT", "its security protocol"),
         or(
             "sasl",
-            Kind::Choice(&LOGINS),
+            ValueKind::Choice(&LOGINS),
             "auto",
             "how clients log in; `auto`: SCRAM-SHA-512 where the protocol has SASL",
         ),
-        or("tls", Kind::Choice(&["any", "1.2", "1.3"]), "any", "version of TLS where the protocol has it"),
+        or(
+            "tls",
+            ValueKind::Choice(&["any", "1.2", "1.3"]),
+            "any",
+            "version of TLS where the protocol has it",
+        ),
         or(
             "certificates",
-            Kind::Choice(&["none", "required"]),
+            ValueKind::Choice(&["none", "required"]),
             "none",
             "whether clients show a certificate (mutual TLS)",
         ),
@@ -54,7 +59,7 @@ pub static INTERNAL_LISTENER: Section = section(
     "The listener of brokers and controllers.",
     &[or(
         "protocol",
-        Kind::Choice(&Listeners::INTERNAL),
+        ValueKind::Choice(&Listeners::INTERNAL),
         "PLAINTEXT",
         "its security protocol; `SSL` with certificates at both ends",
     )],

@@ -3,7 +3,7 @@
 use super::client::ITEM_CLIENT;
 use super::http_load::HTTP_STEP;
 use super::records::{KEY, VALUE};
-use super::{COUNT, DURATION, Key, Kind, RATE, SIZE, Section, TEXT, key, needed, or, section};
+use super::{COUNT, DURATION, Key, RATE, SIZE, Section, TEXT, ValueKind, key, needed, or, section};
 
 /// A load item: the roles.
 pub static LOAD: Section = Section {
@@ -14,9 +14,9 @@ pub static LOAD: Section = Section {
         key("produce", TEXT, "produce to this topic"),
         key("consume", TEXT, "consume this topic"),
         key("end_to_end", TEXT, "probe with this topic"),
-        key("command", Kind::Either(&[TEXT, Kind::List(&TEXT)]), "run this program"),
+        key("command", ValueKind::Either(&[TEXT, ValueKind::List(&TEXT)]), "run this program"),
         key("users", COUNT, "so many people use an application over HTTP"),
-        key("job", Kind::Section(&HTTP_STEP), "start this over HTTP and wait until it is done"),
+        key("job", ValueKind::Section(&HTTP_STEP), "start this over HTTP and wait until it is done"),
     ],
     later: LATER_ROLES,
     open: false,
@@ -34,7 +34,7 @@ const AT: Key = key(
 );
 const AFTER: Key = key("after", TEXT, "the same, as the item whose `until` it is");
 /// Where its clients are.
-const ZONE: Kind = Kind::Scalar("`same`, or a zone of the system's `zones`");
+const ZONE: ValueKind = ValueKind::Scalar("`same`, or a zone of the system's `zones`");
 const IN_ZONE: &str = "where the clients are: in a zone of the system, or `same`: near every broker";
 /// When it goes.
 const UNTIL: Key = key(
@@ -59,42 +59,45 @@ pub static PRODUCE: Section = Section {
         ),
         needed(
             "rate",
-            Kind::Either(&[Kind::Scalar("rate, `RATE each` or `max`"), Kind::Section(&RATE_COURSE)]),
+            ValueKind::Either(&[
+                ValueKind::Scalar("rate, `RATE each` or `max`"),
+                ValueKind::Section(&RATE_COURSE),
+            ]),
             "records per second of the whole item: `20k/s`, or `5k/s each` per client, or `max` (as fast as \
              the client's buffer takes them). All cases have the same items: one that is off in some gets `1/s` there, since \
              a rate is above zero",
         ),
         or(
             "fill",
-            Kind::Choice(&["buffer", "in-flight"]),
+            ValueKind::Choice(&["buffer", "in-flight"]),
             "buffer",
             "with `rate: max`: fill `buffer.memory` as the Java client does, or only what can be sent at once",
         ),
         or(
             "arrivals",
-            Kind::Choice(&["poisson", "constant"]),
+            ValueKind::Choice(&["poisson", "constant"]),
             "poisson",
             "with a rate: exponential or equal gaps between the intended instants",
         ),
         needed(
             "value",
-            Kind::Either(&[SIZE, Kind::Section(&VALUE)]),
+            ValueKind::Either(&[SIZE, ValueKind::Section(&VALUE)]),
             "size of each record's value, or how sizes are distributed, how well values compress, or the values themselves",
         ),
         or(
             "key",
-            Kind::Either(&[Kind::Choice(&["none"]), Kind::Section(&KEY)]),
+            ValueKind::Either(&[ValueKind::Choice(&["none"]), ValueKind::Section(&KEY)]),
             "none",
             "keys of the records; a key says which partition its records go to, as Java's partitioner has it",
         ),
         key(
             "tombstones",
-            Kind::Scalar("share in percent"),
+            ValueKind::Scalar("share in percent"),
             "share of records whose value is null, e.g. `1%`: each deletes its key in a compacted topic",
         ),
         key(
             "headers",
-            Kind::Settings("sizes"),
+            ValueKind::Settings("sizes"),
             "headers of each record by name, with the size of their values: capital letters, drawn once, so that every record \
              has the same",
         ),
@@ -105,7 +108,7 @@ pub static PRODUCE: Section = Section {
         ),
         or(
             "payload",
-            Kind::Either(&[Kind::Choice(&["unique", "pooled"]), Kind::Section(&PAYLOAD)]),
+            ValueKind::Either(&[ValueKind::Choice(&["unique", "pooled"]), ValueKind::Section(&PAYLOAD)]),
             "unique",
             "each record built, or blocks encoded once and sent again and again, of values of one size without keys and \
              headers. Unless `value` says otherwise, values are random capital letters, in which lz4 and snappy find next to \
@@ -113,13 +116,13 @@ pub static PRODUCE: Section = Section {
         ),
         or(
             "sending",
-            Kind::Choice(&["async", "sync"]),
+            ValueKind::Choice(&["async", "sync"]),
             "async",
             "`sync`: a client sends its next record when the one before is answered, as `send().get()` does",
         ),
         or(
             "transactions",
-            Kind::Either(&[Kind::Choice(&["none"]), Kind::Section(&TRANSACTIONS)]),
+            ValueKind::Either(&[ValueKind::Choice(&["none"]), ValueKind::Section(&TRANSACTIONS)]),
             "none",
             "each client sends its records in transactions, one after the other",
         ),
@@ -129,7 +132,7 @@ pub static PRODUCE: Section = Section {
         or("zone", ZONE, "same", IN_ZONE),
         key(
             "client",
-            Kind::Section(&ITEM_CLIENT),
+            ValueKind::Section(&ITEM_CLIENT),
             "which client carries the item, and producer settings under the Java client's names",
         ),
     ],
@@ -152,13 +155,13 @@ pub static CONSUME: Section = Section {
         ),
         or(
             "from",
-            Kind::Choice(&["latest", "earliest"]),
+            ValueKind::Choice(&["latest", "earliest"]),
             "latest",
             "where to begin; of a group: where it has committed nothing (Kafka's `auto.offset.reset`)",
         ),
         or(
             "read",
-            Kind::Choice(&["decode", "crc", "header"]),
+            ValueKind::Choice(&["decode", "crc", "header"]),
             "decode",
             "how far what was fetched is read: as an application does, which decompresses it and finds key, value and headers \
              of each record; or the headers of batches and their checksums; or the headers alone. Records are counted alike",
@@ -168,7 +171,7 @@ pub static CONSUME: Section = Section {
         UNTIL,
         or(
             "work",
-            Kind::Either(&[DURATION, Kind::Section(&WORK)]),
+            ValueKind::Either(&[DURATION, ValueKind::Section(&WORK)]),
             "0ms",
             "how long the application works on each record before it takes the next one, in time that passes: at most \
              `max.poll.records` with each poll, and no fetch is sent while it works",
@@ -176,7 +179,7 @@ pub static CONSUME: Section = Section {
         or("zone", ZONE, "same", IN_ZONE),
         key(
             "client",
-            Kind::Section(&ITEM_CLIENT),
+            ValueKind::Section(&ITEM_CLIENT),
             "which client carries the item, and consumer settings under the Java client's names",
         ),
     ],
@@ -190,7 +193,7 @@ pub static WORK: Section = section(
     "One of the two. A plain duration, `work: 2ms`, is the same for each record.",
     &[
         key("exponential", DURATION, "exponentially distributed, with this mean"),
-        key("zipf", Kind::Section(&ZIPF_WORK), "most records take little time, a few take long"),
+        key("zipf", ValueKind::Section(&ZIPF_WORK), "most records take little time, a few take long"),
     ],
 );
 
@@ -201,7 +204,7 @@ pub static ZIPF_WORK: Section = section(
     &[
         needed("least", DURATION, "least time"),
         needed("most", DURATION, "no record takes longer than this"),
-        or("s", Kind::Scalar("number"), "2", "exponent: the higher it is, the rarer are long ones"),
+        or("s", ValueKind::Scalar("number"), "2", "exponent: the higher it is, the rarer are long ones"),
     ],
 );
 
@@ -238,8 +241,12 @@ pub static RATE_COURSE: Section = section(
     "rate",
     "One of the two.",
     &[
-        key("ramp", Kind::Section(&RAMP), "linear from one rate to another, then on at the latter"),
-        key("steps", Kind::List(&Kind::Section(&STEP)), "one rate after the other; the last goes on"),
+        key("ramp", ValueKind::Section(&RAMP), "linear from one rate to another, then on at the latter"),
+        key(
+            "steps",
+            ValueKind::List(&ValueKind::Section(&STEP)),
+            "one rate after the other; the last goes on",
+        ),
     ],
 );
 
@@ -276,6 +283,6 @@ pub static TRANSACTIONS: Section = section(
     "When a client's transactions end, and how. While one is being ended, its client takes no record.",
     &[
         needed("every", DURATION, "from a transaction's first record until it is committed or aborted"),
-        or("abort", Kind::Scalar("share in percent"), "0%", "probability with which one is aborted"),
+        or("abort", ValueKind::Scalar("share in percent"), "0%", "probability with which one is aborted"),
     ],
 );

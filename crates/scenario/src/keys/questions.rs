@@ -1,6 +1,6 @@
 //! Keys of what a scenario may ask beyond a table: comparisons, searches, expectations, contrasts.
 
-use super::{COUNT, DURATION, Kind, RATE, SYSTEM, Section, TEXT, key, needed, section};
+use super::{COUNT, DURATION, RATE, SYSTEM, Section, TEXT, ValueKind, key, needed, section};
 
 /// Two sides.
 pub static COMPARE: Section = section(
@@ -9,21 +9,21 @@ pub static COMPARE: Section = section(
      `compare: {A: {label: now, system: {kafka: 3.9.2}}, B: {label: next, system: {kafka: 4.4.0}}, judge: [{of: \
      writers.response.p99, margin: 10%}]}`. `--a` and `--b` of `kdyno compare` each take the place of their own side alone.",
     &[
-        needed("A", Kind::Section(&SIDE), "the first side; ratios are B divided by A"),
-        needed("B", Kind::Section(&SIDE), "the second side"),
+        needed("A", ValueKind::Section(&SIDE), "the first side; ratios are B divided by A"),
+        needed("B", ValueKind::Section(&SIDE), "the second side"),
         key(
             "judge",
-            Kind::List(&Kind::Section(&JUDGE)),
+            ValueKind::List(&ValueKind::Section(&JUDGE)),
             "metrics to judge; left out: CPU time per record of the brokers, then the rate of the first item that produces as fast as it can, or response p50 and p99 of the first that has a rate",
         ),
         key(
             "may_differ",
-            Kind::List(&TEXT),
+            ValueKind::List(&TEXT),
             "settings that may differ in addition to those that are compared, e.g. `log.segment.bytes`",
         ),
         key(
             "looks",
-            Kind::List(&COUNT),
+            ValueKind::List(&COUNT),
             "after how many units of evidence it is looked: `[8, 16, 24]` (the default), or one number: from 6 on where one metric is judged, from 7 on where two or three are",
         ),
         key(
@@ -34,7 +34,7 @@ pub static COMPARE: Section = section(
         ),
         key(
             "design",
-            Kind::Choice(&["turns", "duet"]),
+            ValueKind::Choice(&["turns", "duet"]),
             "`turns`: the two of a pair run one after the other; `duet`: both at once, under the same arrivals, on \
              clusters of their own; left out: `duet` where both sides have local clusters of their own and every item \
              that produces has a rate, else `turns`; sides that share a system have one each in a duet",
@@ -49,21 +49,21 @@ pub static SIDE: Section = section(
      key). What is not there in the scenario cannot be changed, Kafka's settings aside.",
     &[
         key("label", TEXT, "what the side is called; left out: what it changes"),
-        key("params", Kind::Settings("params"), "params; they win over profile and cases"),
-        key("system", Kind::Section(&SYSTEM), "keys of the system"),
+        key("params", ValueKind::Settings("params"), "params; they win over profile and cases"),
+        key("system", ValueKind::Section(&SYSTEM), "keys of the system"),
         key(
             "topics",
-            Kind::Settings(TOPICS_OF_SIDE),
+            ValueKind::Settings(TOPICS_OF_SIDE),
             "topics of the scenario, with what is different of each",
         ),
         key(
             "load",
-            Kind::Settings(LOAD_OF_SIDE),
+            ValueKind::Settings(LOAD_OF_SIDE),
             "load items of the scenario, with what is different of each",
         ),
         key(
             "components",
-            Kind::Settings(COMPONENTS_OF_SIDE),
+            ValueKind::Settings(COMPONENTS_OF_SIDE),
             "components of the scenario, with what is different of each",
         ),
     ],
@@ -84,12 +84,12 @@ pub static JUDGE: Section = section(
         needed("of", TEXT, "metric address, e.g. `writers.response.p99`"),
         key(
             "better",
-            Kind::Choice(&["lower", "higher"]),
+            ValueKind::Choice(&["lower", "higher"]),
             "which direction is better; known for latencies, rates, failures and CPU time",
         ),
         key(
             "margin",
-            Kind::Scalar("percent"),
+            ValueKind::Scalar("percent"),
             "the smallest change that matters; left out: `3%` for rates and CPU time, `10%` for latencies",
         ),
     ],
@@ -103,7 +103,7 @@ pub static FIND: Section = section(
     &[
         needed(
             "highest",
-            Kind::Scalar("`ITEM.rate` or `ITEM.clients`"),
+            ValueKind::Scalar("`ITEM.rate` or `ITEM.clients`"),
             "what is raised: the rate of a load item, or the number of its clients, each at a rate of its own",
         ),
         key("each", RATE, "rate of one client; with `ITEM.clients` only"),
@@ -115,12 +115,12 @@ pub static FIND: Section = section(
         ),
         key(
             "within",
-            Kind::Scalar("percent"),
+            ValueKind::Scalar("percent"),
             "how narrow the answer is to be; left out: `2%`, in a quick look `5%`",
         ),
         needed(
             "while",
-            Kind::List(&TEXT),
+            ValueKind::List(&TEXT),
             "conditions, e.g. `writers.response.p99 <= 20ms`, `writers.failed_share <= 0.1%`",
         ),
         key(
@@ -175,8 +175,8 @@ pub static CONTRAST: Section = section(
     "A ratio between two cases. What `from` and `to` name selects exactly one case each; the other params are the same \
      on both sides.",
     &[
-        needed("from", Kind::Settings("params"), "the case it starts from"),
-        needed("to", Kind::Settings("params"), "the case it leads to"),
-        needed("of", Kind::List(&TEXT), "metric addresses"),
+        needed("from", ValueKind::Settings("params"), "the case it starts from"),
+        needed("to", ValueKind::Settings("params"), "the case it leads to"),
+        needed("of", ValueKind::List(&TEXT), "metric addresses"),
     ],
 );

@@ -1,6 +1,6 @@
 //! The keys of what records are made of.
 
-use super::{COUNT, Key, Kind, SIZE, Section, TEXT, key, needed, or, section};
+use super::{COUNT, Key, SIZE, Section, TEXT, ValueKind, key, needed, or, section};
 
 /// Values of records.
 pub static VALUE: Section = section(
@@ -8,26 +8,30 @@ pub static VALUE: Section = section(
     "Exactly one of `size`, `uniform`, `lognormal`, `file`, `sample` and `avro`; with the first three also `compressible`.",
     &[
         key("size", SIZE, "all values have this size"),
-        key("uniform", Kind::Section(&UNIFORM), "each size in a range with the same probability"),
-        key("lognormal", Kind::Section(&LOGNORMAL), "most values small, a few large, as in many real topics"),
+        key("uniform", ValueKind::Section(&UNIFORM), "each size in a range with the same probability"),
+        key(
+            "lognormal",
+            ValueKind::Section(&LOGNORMAL),
+            "most values small, a few large, as in many real topics",
+        ),
         key(
             "file",
-            Kind::Either(&[TEXT, Kind::Section(&GIVEN)]),
+            ValueKind::Either(&[TEXT, ValueKind::Section(&GIVEN)]),
             "values from a file next to the scenario, each drawn with the same probability",
         ),
         key(
             "sample",
-            Kind::Section(&SAMPLE),
+            ValueKind::Section(&SAMPLE),
             "values of a topic of the target, each drawn with the same probability",
         ),
         key(
             "avro",
-            Kind::Section(&AVRO),
+            ValueKind::Section(&AVRO),
             "values made from an Avro schema, framed as Confluent's serializer does, each drawn with the same probability",
         ),
         key(
             "compressible",
-            Kind::Scalar("ratio"),
+            ValueKind::Scalar("ratio"),
             "how well values compress with the item's `compression.type`: bytes of records ÷ compressed bytes, e.g. \
              `3.5`; `1`: random bytes. Without it values are random capital letters",
         ),
@@ -95,14 +99,14 @@ pub static KEY: Section = section(
     &[
         key(
             "sequential",
-            Kind::Section(&NUMBERED),
+            ValueKind::Section(&NUMBERED),
             "one key after the other, over all clients, and from the start again",
         ),
-        key("uniform", Kind::Section(&NUMBERED), "each key with the same probability"),
-        key("zipf", Kind::Section(&ZIPF), "few keys often, many seldom"),
+        key("uniform", ValueKind::Section(&NUMBERED), "each key with the same probability"),
+        key("zipf", ValueKind::Section(&ZIPF), "few keys often, many seldom"),
         key(
             "file",
-            Kind::Either(&[TEXT, Kind::Section(&GIVEN)]),
+            ValueKind::Either(&[TEXT, ValueKind::Section(&GIVEN)]),
             "keys from a file next to the scenario, each drawn with the same probability",
         ),
     ],
@@ -129,7 +133,7 @@ pub static ZIPF: Section = section(
         needed("of", COUNT, "how many keys there are"),
         or(
             "s",
-            Kind::Scalar("number"),
+            ValueKind::Scalar("number"),
             "1",
             "exponent, above 0: the larger it is, the more often the first keys come",
         ),

@@ -1,34 +1,38 @@
 //! Keys of a target: how to reach an existing cluster and what may be done to it.
 
-use super::{COUNT, DURATION, Kind, SIZE, Section, TEXT, key, needed, or, section};
+use super::{COUNT, DURATION, SIZE, Section, TEXT, ValueKind, key, needed, or, section};
 
 /// A target's top level.
 pub static TARGET: Section = Section {
     name: "target",
     purpose: "How to reach an existing cluster and what may be done to it. Private: mode 0600.",
     keys: &[
-        needed("kdyno", Kind::Choice(&["1"]), "version of this format"),
+        needed("kdyno", ValueKind::Choice(&["1"]), "version of this format"),
         needed("target", TEXT, "name of the target"),
         needed("cluster_id", TEXT, "the cluster id that must answer; otherwise nothing is sent"),
-        needed("client", Kind::Section(&CLIENT), "how to reach it"),
-        key("facts", Kind::Settings("facts"), "what is known of it, printed as \"declared\"; may be nested"),
+        needed("client", ValueKind::Section(&CLIENT), "how to reach it"),
+        key(
+            "facts",
+            ValueKind::Settings("facts"),
+            "what is known of it, printed as \"declared\"; may be nested",
+        ),
         key(
             "price",
-            Kind::Section(&PRICE),
+            ValueKind::Section(&PRICE),
             "what the whole cluster costs; tables then have its cost per GB written",
         ),
         key(
             "topics",
-            Kind::Settings("names of topics"),
+            ValueKind::Settings("names of topics"),
             "existing topics, each under the name of the scenario's topic that it replaces; they are neither made \
              nor deleted, and have partitions, replicas and settings of their own (with `allow: [existing-topics]`)",
         ),
         key(
             "metrics",
-            Kind::Section(&METRICS),
+            ValueKind::Section(&METRICS),
             "where the metrics that its brokers keep of themselves are read, every 10 s",
         ),
-        key("guard", Kind::Section(&GUARD), "what may be done to it"),
+        key("guard", ValueKind::Section(&GUARD), "what may be done to it"),
     ],
     later: &[],
     open: false,
@@ -75,7 +79,7 @@ pub static CLIENT: Section = section(
     &[
         key(
             "bootstrap",
-            Kind::List(&TEXT),
+            ValueKind::List(&TEXT),
             "`host:port` of brokers to ask first; wins over the properties file's",
         ),
         key(
@@ -87,7 +91,7 @@ pub static CLIENT: Section = section(
         ),
         key(
             "secrets",
-            Kind::Named(&SECRET),
+            ValueKind::Named(&SECRET),
             "values that stand elsewhere; the properties file refers to one as `${NAME}`",
         ),
     ],
@@ -106,7 +110,7 @@ pub static SECRET: Section = section(
         ),
         key(
             "exec",
-            Kind::Either(&[TEXT, Kind::List(&TEXT)]),
+            ValueKind::Either(&[TEXT, ValueKind::List(&TEXT)]),
             "a program, or a list of a program and its arguments, that writes the value to its standard output",
         ),
     ],
@@ -117,7 +121,7 @@ pub static PRICE: Section = section(
     "price",
     "What the whole cluster costs, brokers, disks and network together.",
     &[
-        needed("per_hour", Kind::Scalar("number"), "price of an hour"),
+        needed("per_hour", ValueKind::Scalar("number"), "price of an hour"),
         needed("currency", TEXT, "its currency, three letters, e.g. `USD`"),
     ],
 );
@@ -128,15 +132,15 @@ pub static GUARD: Section = Section {
     purpose: "What may be done to the target. Only topics with the prefix and the run's id are ever deleted.",
     keys: &[
         or("prefix", TEXT, "kdyno-", "begins every topic and client id of ours"),
-        key("caps", Kind::Section(&CAPS), "limits; a plan above one is refused"),
+        key("caps", ValueKind::Section(&CAPS), "limits; a plan above one is refused"),
         key(
             "allow",
-            Kind::List(&Kind::Choice(ALLOW)),
+            ValueKind::List(&ValueKind::Choice(ALLOW)),
             "what is allowed in addition to paced load on own topics",
         ),
         key(
             "abort_if",
-            Kind::List(&TEXT),
+            ValueKind::List(&TEXT),
             "states at which the load ends at once, each `WHAT > N`, `WHAT < N`, with `for 10s` where it must last: \
              `offline_brokers`, `offline_partitions`, `under_replicated`, `rate_of_others` (records/s of other topics)",
         ),
@@ -155,7 +159,7 @@ pub static CAPS: Section = section(
     &[
         key(
             "produce",
-            Kind::Scalar("size per second, e.g. `20MiB/s`"),
+            ValueKind::Scalar("size per second, e.g. `20MiB/s`"),
             "bytes of keys, values and headers per second",
         ),
         key("connections", COUNT, "connections at once"),

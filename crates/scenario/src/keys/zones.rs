@@ -1,9 +1,9 @@
 //! Keys of a system's zones.
 
-use super::{Kind, Section, TEXT, key, needed, or, section};
+use super::{Section, TEXT, ValueKind, key, needed, or, section};
 use kdyno_model::plan::JitterLaw;
 
-const DURATION: Kind = Kind::Scalar("duration, e.g. `0.5ms`");
+const DURATION: ValueKind = ValueKind::Scalar("duration, e.g. `0.5ms`");
 
 /// Zones.
 pub static ZONES: Section = section(
@@ -14,28 +14,28 @@ pub static ZONES: Section = section(
     &[
         needed(
             "brokers",
-            Kind::List(&TEXT),
+            ValueKind::List(&TEXT),
             "zone of each broker, and its rack; a shorter list repeats: `[a]` has all of them in one",
         ),
-        key("clients", Kind::List(&TEXT), "further zones, which have clients alone"),
+        key("clients", ValueKind::List(&TEXT), "further zones, which have clients alone"),
         or("delay", DURATION, "0ms", "one-way delay between two zones; a round trip takes twice as long"),
         or("jitter", DURATION, "0ms", "by how much it varies, at most the delay; bytes stay in order"),
         or(
             "jitter_law",
-            Kind::Choice(JitterLaw::NAMES),
+            ValueKind::Choice(JitterLaw::NAMES),
             "uniform",
             "how it varies: evenly within delay ± jitter, or normally with the jitter as standard deviation, cut off at \
              three of them and at no delay",
         ),
         or(
             "bandwidth",
-            Kind::Scalar("size per second, e.g. `100MiB/s`, or `none`"),
+            ValueKind::Scalar("size per second, e.g. `100MiB/s`, or `none`"),
             "none",
             "what two zones carry in each direction, all connections together",
         ),
         or(
             "between_brokers",
-            Kind::Choice(&["no", "yes"]),
+            ValueKind::Choice(&["no", "yes"]),
             "no",
             "whether brokers reach each other that way too, each then in a zone of its own; controllers never do",
         ),

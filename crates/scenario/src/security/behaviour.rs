@@ -4,16 +4,18 @@
 
 use super::ClientProperties;
 use super::unknown::{is_name_like, unknown_notes};
-use crate::client::{FoundJava, Rule, Side, find_java, is_known, is_of, is_set_by_kdyno, other};
-use crate::input::{Place, listed, quoted};
-use crate::yaml::Typed;
+use crate::client::{
+    ClientSide, FoundJava, SettingEffect, find_java, is_known, is_of, is_set_by_kdyno, other,
+};
+use crate::input::{TextPosition, listed, quoted};
+use crate::yaml::Scalar;
 use kdyno_model::properties::{Property, trim};
 
 /// A command whose one load item takes what a file says.
 #[derive(Debug, Clone, Copy)]
-pub struct Command {
+pub struct PropertiesCommand {
     /// What its clients are.
-    pub side: Side,
+    pub side: ClientSide,
     /// Settings that it sets itself whatever the file says, as Kafka's tool does.
     pub sets: &'static [&'static str],
     /// How somebody has them followed by Kafka's own client, the end of a sentence; empty where the command has no such way.
@@ -22,7 +24,7 @@ pub struct Command {
 
 /// What a load item takes of a file, and what to say of the rest.
 #[derive(Debug)]
-pub struct Taken<'a> {
+pub struct TakenProperties<'a> {
     /// What it takes.
     pub settings: Vec<&'a Property>,
     /// What has no effect and changes nothing of what is measured, each a lowercase sentence.
@@ -33,18 +35,19 @@ pub struct Taken<'a> {
 
 impl ClientProperties {
     /// For a load item that kdyno's own client carries.
-    pub fn of_load(&self, command: &Command) -> Taken<'_> {
+    pub fn of_load(&self, command: &PropertiesCommand) -> TakenProperties<'_> {
         self.taken(command, false)
     }
 
     /// For one that Kafka's own Java client carries, which also takes settings that no table has: a newer release or a fork
     /// may know them. Those whose names sound like secrets stay out, for plans are stored.
-    pub fn of_java_load(&self, command: &Command) -> Taken<'_> {
+    pub fn of_java_load(&self, command: &PropertiesCommand) -> TakenProperties<'_> {
         self.taken(command, true)
     }
 
-    fn taken(&self, command: &Command, is_java: bool) -> Taken<'_> {
-        let mut taken = Taken { settings: Vec::new(), facts: self.notes.clone(), warnings: Vec::new() };
+    fn taken(&self, command: &PropertiesCommand, is_java: bool) -> TakenProperties<'_> {
+        let mut taken =
+            TakenProperties { settings: Vec::new(), facts: self.notes.clone(), warnings: Vec::new() };
         let (mut set, mut of_others, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         for property in &self.others {
             let name = property.name.as_str();
@@ -77,10 +80,10 @@ impl ClientProperties {
 }
 
 /// That a client does otherwise than a property says. What Kafka does not parse is left to be refused.
-fn not_followed(command: &Command, property: &Property, is_java: bool) -> Option<String> {
+fn not_followed(command: &PropertiesCommand, property: &Property, is_java: bool) -> Option<String> {
     let row = other(command.side.client(), &property.name)?;
     let is_own = is_set_by_kdyno(row.name);
-    if !matches!(row.rule, Rule::Always(..))
+    if !matches!(row.rule, SettingEffect::Always(..))
         || row.kind.complaint(&property.value).is_some()
         || is_java && !is_own
     {
@@ -104,10 +107,10 @@ fn besides(name: &str, value: &str) -> &'static str {
 }
 
 /// Whether a name that no table has is that of a setting which may be passed on and stored.
-fn is_for_java(side: Side, name: &str) -> bool {
+fn is_for_java(side: ClientSide, name: &str) -> bool {
     const SECRET: [&str; 9] =
         ["password", "passwd", "passphrase", "secret", "token", "credential", "private", ".key", "user.info"];
-    let typed = Typed::assumed(name, Place::default());
+    let typed = Scalar::assumed(name, TextPosition::default());
     let is_unknown = || matches!(find_java(side, &typed), Ok(FoundJava::Unknown));
     let is_dotted_name = name.contains('.') && is_name_like(name);
     is_dotted_name && !SECRET.iter().any(|word| name.contains(word)) && is_unknown()

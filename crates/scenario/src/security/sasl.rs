@@ -1,6 +1,6 @@
 //! `sasl.*` of a Java client.
 
-use super::Reader;
+use super::PropertiesReader;
 use crate::input::{InputError, listed, not_allowed, quoted};
 use kdyno_model::jaas::{self, LoginModule};
 use kdyno_model::plan::{Mechanism, Sasl, ScramHash};
@@ -22,7 +22,7 @@ const LOGIN_MODULES: [&str; 3] = [PLAIN, SCRAM, BEARER];
 const TOKEN_HINT: &str = "write `token=\"${TOKEN}\"` into `sasl.jaas.config`, and in the target's `client` \
                           `secrets: {TOKEN: {exec: [COMMAND, …]}}`; managed clusters give such tokens for their IAM";
 
-impl Reader<'_> {
+impl PropertiesReader<'_> {
     pub(super) fn sasl(&mut self) -> Result<Sasl, InputError> {
         let Some(mechanism) = self.text(MECHANISM) else {
             let message = format!("`{MECHANISM}` is missing, for which Kafka's clients take GSSAPI");

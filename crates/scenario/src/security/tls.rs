@@ -1,6 +1,6 @@
 //! `ssl.*` of a Java client.
 
-use super::Reader;
+use super::PropertiesReader;
 use crate::input::{InputError, listed, quoted};
 use kdyno_model::plan::{Store, StoreContent, Tls, TlsVersion};
 use std::path::Path;
@@ -37,7 +37,7 @@ const JAVAS_OWN: &[(&[u8], &str)] = &[(&[0xfe, 0xed, 0xfe, 0xed], "JKS"), (&[0xc
 /// A DER sequence, which a PKCS#12 store is.
 const SEQUENCE: u8 = 0x30;
 
-impl Reader<'_> {
+impl PropertiesReader<'_> {
     pub(super) fn tls(&mut self) -> Result<Tls, InputError> {
         Ok(Tls {
             trust: self.trust()?,

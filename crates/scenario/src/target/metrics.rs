@@ -1,9 +1,9 @@
 //! `metrics` of a target: where those of its brokers are read.
 
-use crate::input::{InputError, Place, known_hint, quoted};
+use crate::input::{InputError, TextPosition, known_hint, quoted};
 use crate::keys;
 use crate::walk::Fields;
-use crate::yaml::{Node, Typed};
+use crate::yaml::{Scalar, YamlNode};
 use kdyno_model::plan::{MetricsFrom, MetricsLogin, MetricsPlan};
 use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const URL_CHARACTERS_MAX: usize = 1000;
 
 /// `metrics: {per_broker: "http://{host}:7071/metrics"}`; the path of a file begins in `folder`.
 pub(super) fn metrics(
-    node: &Node,
+    node: &YamlNode,
     folder: &Path,
     secrets: &BTreeMap<String, SecretRef>,
 ) -> Result<MetricsPlan, InputError> {
@@ -28,7 +28,7 @@ pub(super) fn metrics(
             return Err(InputError::at(node.place(), message));
         }
     };
-    let secret = |typed: &Typed| secret(typed, secrets);
+    let secret = |typed: &Scalar| secret(typed, secrets);
     let login = match (fields.scalar("username")?, fields.scalar("password")?, fields.scalar("bearer")?) {
         (None, None, None) => None,
         (Some(username), Some(password), None) if !username.text.contains(':') => {
@@ -55,13 +55,17 @@ pub(super) fn metrics(
 }
 
 /// The place of something that JMX has not.
-fn other_than_jmx(login: Option<&MetricsLogin>, trust: Option<&Typed>, node: &Node) -> Option<Place> {
+fn other_than_jmx(
+    login: Option<&MetricsLogin>,
+    trust: Option<&Scalar>,
+    node: &YamlNode,
+) -> Option<TextPosition> {
     let bearer = matches!(login, Some(MetricsLogin::Bearer { .. })).then(|| node.place());
     trust.map(|trust| trust.place).or(bearer)
 }
 
 /// `{host}:9999`.
-fn jmx(typed: &Typed) -> Result<String, InputError> {
+fn jmx(typed: &Scalar) -> Result<String, InputError> {
     let text = typed.text.trim();
     let port = text.strip_prefix(MetricsFrom::HOST).and_then(|rest| rest.strip_prefix(':'));
     match port.map(str::parse::<u16>) {
@@ -71,7 +75,7 @@ fn jmx(typed: &Typed) -> Result<String, InputError> {
     }
 }
 
-fn per_broker(typed: &Typed) -> Result<String, InputError> {
+fn per_broker(typed: &Scalar) -> Result<String, InputError> {
     let url = url(typed)?;
     match url.matches(MetricsFrom::HOST).count() {
         1 => Ok(url),
@@ -80,7 +84,7 @@ fn per_broker(typed: &Typed) -> Result<String, InputError> {
     }
 }
 
-fn prometheus(typed: &Typed) -> Result<String, InputError> {
+fn prometheus(typed: &Scalar) -> Result<String, InputError> {
     let url = url(typed)?;
     if url.contains(['{', '?', '#']) || url.trim_end_matches('/').ends_with("/api/v1/query") {
         return Err(InputError::at(typed.place, "`prometheus`: this is more than the URL of the server")
@@ -89,7 +93,7 @@ fn prometheus(typed: &Typed) -> Result<String, InputError> {
     Ok(url)
 }
 
-fn url(typed: &Typed) -> Result<String, InputError> {
+fn url(typed: &Scalar) -> Result<String, InputError> {
     let wrong = |message: &str| InputError::at(typed.place, message.to_owned());
     let text = typed.text.trim();
     let rest = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));
@@ -107,7 +111,7 @@ fn url(typed: &Typed) -> Result<String, InputError> {
 }
 
 /// Name of the secret in `${NAME}`.
-fn secret(typed: &Typed, secrets: &BTreeMap<String, SecretRef>) -> Result<String, InputError> {
+fn secret(typed: &Scalar, secrets: &BTreeMap<String, SecretRef>) -> Result<String, InputError> {
     let name = typed.text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let Some(name) = name else {
         return Err(InputError::at(typed.place, "a login of `metrics` is here in plain text")

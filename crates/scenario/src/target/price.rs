@@ -4,11 +4,11 @@ use crate::input::{InputError, quoted};
 use crate::keys;
 use crate::units::{self, Dimension};
 use crate::walk::Fields;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 use kdyno_model::plan::Price;
 
 /// `price: {per_hour: 4.32, currency: USD}`.
-pub(super) fn price(node: &Node) -> Result<Price, InputError> {
+pub(super) fn price(node: &YamlNode) -> Result<Price, InputError> {
     let fields = Fields::of(node, &keys::PRICE)?;
     let typed = fields.required("per_hour")?;
     let per_hour = units::parse_as(&typed.text, Dimension::Plain);

@@ -3,7 +3,7 @@
 use crate::input::{InputError, quoted};
 use crate::keys;
 use crate::walk::{Fields, entries, scalar, scalars};
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,14 +12,14 @@ use std::path::Path;
 const SECRETS_MAX: usize = 100;
 
 /// Reads them; the paths of files begin in `folder`.
-pub(super) fn secrets(node: &Node, folder: &Path) -> Result<BTreeMap<String, SecretRef>, InputError> {
+pub(super) fn secrets(node: &YamlNode, folder: &Path) -> Result<BTreeMap<String, SecretRef>, InputError> {
     let mut found = BTreeMap::new();
     let all = entries(node, "secrets")?;
     if all.len() > SECRETS_MAX {
         return Err(InputError::at(node.place(), format!("there are more than {SECRETS_MAX} secrets")));
     }
     for (name, value) in all {
-        if let Node::Scalar(typed) = value {
+        if let YamlNode::Scalar(typed) = value {
             let message = format!("secret {} is here in plain text", quoted(&name.text));
             return Err(InputError::at(typed.place, message)
                 .hint("refer to it: `{env: NAME}`, `{file: PATH}` or `{exec: [PROGRAM, ARGUMENT]}`"));
@@ -36,9 +36,9 @@ pub(super) fn secrets(node: &Node, folder: &Path) -> Result<BTreeMap<String, Sec
 }
 
 /// A program, alone or with its arguments. There is no shell that would take a text apart.
-fn command(node: &Node) -> Result<Vec<String>, InputError> {
+fn command(node: &YamlNode) -> Result<Vec<String>, InputError> {
     let typed = match node {
-        Node::Scalar(_) => vec![scalar(node, "exec")?],
+        YamlNode::Scalar(_) => vec![scalar(node, "exec")?],
         _ => scalars(node, "exec")?,
     };
     match typed.first() {

@@ -2,7 +2,7 @@
 
 use crate::input::{InputError, quoted};
 use crate::walk::settings;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 use std::collections::BTreeMap;
 
 /// Longest name of a topic in Kafka.
@@ -11,7 +11,7 @@ const TOPIC_CHARS_MAX: usize = 249;
 const EXISTING_TOPICS: &str = "existing-topics";
 
 /// Existing topics, by the address of those that they replace.
-pub(super) fn topics(node: &Node, allow: &[String]) -> Result<BTreeMap<String, String>, InputError> {
+pub(super) fn topics(node: &YamlNode, allow: &[String]) -> Result<BTreeMap<String, String>, InputError> {
     let mut found = BTreeMap::new();
     for (address, value) in settings(node, "topics")? {
         let fits = (1..=TOPIC_CHARS_MAX).contains(&value.text.len())

@@ -2,7 +2,8 @@
 //! the type and the clients (producer, consumer, admin) of each entry of its `ConfigDef`s that is not internal.
 
 use kdyno_scenario::client::{
-    CONSUMER, Client, JavaType, OTHERS, PRODUCER, REACH, Setting, other, reach_setting, removed_in, since,
+    CONSUMER, ClientKind, JavaType, OTHERS, PRODUCER, REACH, SupportedSetting, other, reach_setting,
+    removed_in, since,
 };
 
 const KAFKA: &str = include_str!("client-settings.tsv");
@@ -16,11 +17,11 @@ fn kafka() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     })
 }
 
-fn acted_on(client: Client) -> &'static [Setting] {
+fn acted_on(client: ClientKind) -> &'static [SupportedSetting] {
     match client {
-        Client::Producer => PRODUCER,
-        Client::Consumer => CONSUMER,
-        Client::Admin => &[],
+        ClientKind::Producer => PRODUCER,
+        ClientKind::Consumer => CONSUMER,
+        ClientKind::Admin => &[],
     }
 }
 
@@ -45,9 +46,9 @@ fn what_becomes_of_each_setting_of_kafkas_clients_is_said_once() {
     for (name, kind, clients) in kafka() {
         for client in clients.chars() {
             let client = match client {
-                'P' => Client::Producer,
-                'C' => Client::Consumer,
-                _ => Client::Admin,
+                'P' => ClientKind::Producer,
+                'C' => ClientKind::Consumer,
+                _ => ClientKind::Admin,
             };
             let own = acted_on(client).iter().filter(|setting| setting.name == name).count();
             let rows = OTHERS.iter().filter(|row| row.name == name && row.of.contains(&client));
@@ -75,5 +76,5 @@ fn no_table_knows_a_setting_that_kafka_does_not() {
 #[test]
 fn a_setting_of_a_provider_of_configuration_is_one_of_reaching() {
     assert!(reach_setting("config.providers.env.class").is_some());
-    assert!(other(Client::Producer, "ssl.truststore.location").is_none());
+    assert!(other(ClientKind::Producer, "ssl.truststore.location").is_none());
 }

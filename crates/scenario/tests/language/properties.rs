@@ -2,15 +2,16 @@
 
 use kdyno_model::plan::{Protocol, Sasl, ScramHash, Store, StoreContent, TlsVersion};
 use kdyno_model::secret::SecretRef;
-use kdyno_scenario::client::Side;
-use kdyno_scenario::security::{ClientProperties, Command, PropertiesFile, client_properties};
+use kdyno_scenario::client::ClientSide;
+use kdyno_scenario::security::{ClientProperties, PropertiesCommand, PropertiesFile, client_properties};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A producer of a command that sets nothing itself, and a consumer.
-const PRODUCER: Command = Command { side: Side::Produce, sets: &[], with_java: "; JAVA" };
-const CONSUMER: Command = Command { side: Side::Consume, ..PRODUCER };
+const PRODUCER: PropertiesCommand =
+    PropertiesCommand { side: ClientSide::Produce, sets: &[], with_java: "; JAVA" };
+const CONSUMER: PropertiesCommand = PropertiesCommand { side: ClientSide::Consume, ..PRODUCER };
 
 const JAAS: &str = "sasl.jaas.config=org.apache.kafka.common.security";
 const PASSWORD: &str = "hunter2";
@@ -419,7 +420,7 @@ fn what_kafka_takes_is_taken_and_what_is_not_followed_is_a_warning() {
     let names = |settings: &[&kdyno_model::properties::Property]| -> Vec<String> {
         settings.iter().map(|property| property.name.clone()).collect()
     };
-    let tool = Command { sets: &["value.serializer"], ..PRODUCER };
+    let tool = PropertiesCommand { sets: &["value.serializer"], ..PRODUCER };
     let own = found.of_load(&tool);
     assert_eq!(names(&own.settings), ["linger.ms"]);
     let [retries, idle, pause, names_of_hosts, buffer, id, typo] = &own.warnings[..] else {

@@ -64,7 +64,7 @@ pub fn conclusions() -> Vec<Conclusion> {
             n: 1,
             reason: Some("one trial says nothing about the next".into()),
         }),
-        Conclusion::ToldApart(ToldApart { of, base: 3, differ: vec![1], same: vec![2], why_not: None }),
+        Conclusion::ToldApart(DistinctRows { of, base: 3, differ: vec![1], same: vec![2], why_not: None }),
         Conclusion::SettingDiffers(SettingDiffers {
             scope: Scope::Comparison { case: 0 },
             whose: "brokers".into(),

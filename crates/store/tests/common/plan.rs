@@ -4,7 +4,7 @@ use kdyno_model::metric::Address;
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, Isolation, IsolationLevel, KafkaSource,
     ListedTrial, LoadPlan, Mode, ParamValue, Partitioner, Payload, PhasesPlan, Plan, ProducePlan,
-    ProducerSettings, Published, PublishedRow, Rate, RatePiece, Read, Role, Show, StartOffset, Storage,
+    ProducerSettings, Published, PublishedRow, Rate, RatePiece, ReadDepth, Role, Show, StartOffset, Storage,
     Strategy, SystemPlan, TopicPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::run::RunHeader;
@@ -180,7 +180,7 @@ fn readers() -> LoadPlan {
         rack: String::new(),
         poll_records_max: 500,
         work: None,
-        read: Read::Crc, // as far as they were read when the file of format 3 was written
+        read: ReadDepth::Crc, // as far as they were read when the file of format 3 was written
         group: None,
         records_max: None,
         idle_ns: None,

@@ -4,7 +4,7 @@
 //! its time went into metrics of network processors that were not used and into percentiles, for each of which a broker
 //! copies and sorts a sample of 1,028 values.
 
-use super::config::Settings;
+use super::config::ConfigValues;
 use super::network_processors;
 use crate::download;
 use crate::environment::Environment;
@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 const RULES_FILE: &str = "jmx-agent.yaml";
 
 /// Attributes that a kind of metric has in addition to those that are read.
-type Unread = &'static [&'static [&'static str]];
-const OF_METER: Unread =
+type UnreadAttributes = &'static [&'static [&'static str]];
+const OF_METER: UnreadAttributes =
     &[&["EventType", "FifteenMinuteRate", "FiveMinuteRate", "MeanRate", "OneMinuteRate", "RateUnit"]];
-const OF_HISTOGRAM: Unread = &[&[
+const OF_HISTOGRAM: UnreadAttributes = &[&[
     "50thPercentile",
     "75thPercentile",
     "95thPercentile",
@@ -32,10 +32,10 @@ const OF_HISTOGRAM: Unread = &[&[
     "Min",
     "StdDev",
 ]];
-const OF_TIMER: Unread = &[OF_METER[0], OF_HISTOGRAM[0], &["LatencyUnit"]];
-const OF_GAUGE: Unread = &[];
+const OF_TIMER: UnreadAttributes = &[OF_METER[0], OF_HISTOGRAM[0], &["LatencyUnit"]];
+const OF_GAUGE: UnreadAttributes = &[];
 /// Names of releases from 2.7 on; one that is not listed costs its reading and nothing else.
-const OF_NETWORK_PROCESSOR: Unread = &[&[
+const OF_NETWORK_PROCESSOR: UnreadAttributes = &[&[
     "connection-close-rate",
     "connection-close-total",
     "connection-count",
@@ -77,7 +77,7 @@ const OF_NETWORK_PROCESSOR: Unread = &[&[
 
 /// The objects other than those of requests and network processors, by Kafka's documented names (Kafka documentation,
 /// Monitoring). Purgatories are named too: each counts what waits in it when it is asked.
-const OBJECTS: [(&str, Unread); 12] = [
+const OBJECTS: [(&str, UnreadAttributes); 12] = [
     ("kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec", OF_METER),
     ("kafka.server:type=BrokerTopicMetrics,name=BytesOutPerSec", OF_METER),
     ("kafka.server:type=BrokerTopicMetrics,name=MessagesInPerSec", OF_METER),
@@ -117,7 +117,7 @@ pub(crate) fn configuration(beside: &[&str]) -> String {
 }
 
 /// That for a broker with these settings.
-fn configuration_of(broker: &Settings) -> String {
+fn configuration_of(broker: &ConfigValues) -> String {
     let named = network_processors::of(broker);
     if named.is_empty() { configuration(&[]) } else { written(&named, &[]) }
 }
@@ -132,7 +132,7 @@ fn written(network_processors: &[String], beside: &[&str]) -> String {
     let named = OBJECTS.iter().map(|(object, unread)| ((*object).to_owned(), *unread));
     let processors = network_processors.iter().map(|object| (object.clone(), OF_NETWORK_PROCESSOR));
     let beside = beside.iter().map(|object| ((*object).to_owned(), OF_GAUGE));
-    let objects: Vec<(String, Unread)> =
+    let objects: Vec<(String, UnreadAttributes)> =
         named.chain(processors).chain(RequestKind::all().flat_map(of_request)).chain(beside).collect();
     let (mut asked, mut left_out) = (String::new(), String::new());
     for (object, unread) in objects {
@@ -190,7 +190,7 @@ impl Agent {
         &self,
         folder: &Path,
         port: u16,
-        broker: &Settings,
+        broker: &ConfigValues,
     ) -> Result<Option<String>, TestbedError> {
         let Ok(jar) = &self.jar else { return Ok(None) };
         let rules = folder.join(RULES_FILE);
@@ -214,7 +214,7 @@ mod tests {
         let agent = Agent::provide(&plan, &environment, &|_| {});
         let why = agent.missing(&plan).expect("there is no Maven");
         assert!(why.contains("no Maven found") && why.contains("the Prometheus JMX agent 1.0.1"), "{why}");
-        assert_eq!(agent.option(temp.path(), 9, &Settings::new()).expect("nothing to write"), None);
+        assert_eq!(agent.option(temp.path(), 9, &ConfigValues::new()).expect("nothing to write"), None);
         plan.metrics = BrokerMetrics::None;
         assert_eq!(Agent::provide(&plan, &environment, &|_| {}).missing(&plan), None);
     }
@@ -243,7 +243,7 @@ mod tests {
     fn it_listens_on_loopback_and_asks_for_named_objects_and_what_is_read_of_them() {
         let temp = tempfile::tempdir().expect("a folder");
         let agent = Agent { jar: Ok(PathBuf::from("/cache/agent.jar")) };
-        let broker = Settings::from([("listeners".to_owned(), "PLAINTEXT://127.0.0.1:1".to_owned())]);
+        let broker = ConfigValues::from([("listeners".to_owned(), "PLAINTEXT://127.0.0.1:1".to_owned())]);
         let option = agent.option(temp.path(), 1234, &broker).expect("written").expect("an option");
         let rules = temp.path().join(RULES_FILE);
         assert_eq!(option, format!("-javaagent:/cache/agent.jar=127.0.0.1:1234:{}", rules.display()));
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn network_processors_that_nobody_counts_are_asked_for_by_a_pattern() {
-        for text in [configuration(&[]), configuration_of(&Settings::new())] {
+        for text in [configuration(&[]), configuration_of(&ConfigValues::new())] {
             let (asked, left_out) = text.split_once("excludeObjectNameAttributes:").expect("both");
             assert!(asked.contains(network_processors::ALL) && !left_out.contains('*'), "{text}");
         }

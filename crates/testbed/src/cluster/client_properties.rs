@@ -1,6 +1,6 @@
 //! What Java clients need to connect to a cluster, as Kafka's own tools and its client library read it.
 
-use super::config::{Settings, properties};
+use super::config::{ConfigValues, properties};
 use super::secured::{LOGIN_MODULES, USER};
 use kdyno_model::plan::{Sasl, Security, Store, StoreContent, Tls};
 use kdyno_model::secret::Secret;
@@ -26,7 +26,7 @@ pub fn client_properties<'s>(
     tokens: TokenFrom,
 ) -> Secret {
     let value = |name: &str| value(name).map(text).unwrap_or_default();
-    let mut settings = Settings::new();
+    let mut settings = ConfigValues::new();
     let mut set = |name: &str, value: String| drop(settings.insert(name.to_string(), value));
     set("bootstrap.servers", bootstrap.join(","));
     set("security.protocol", security.protocol.to_string());

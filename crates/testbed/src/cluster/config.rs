@@ -1,7 +1,7 @@
 //! The settings files of brokers, controllers and ZooKeeper.
 
-use super::layout::Layout;
-use super::node::{Node, NodeKind};
+use super::layout::ClusterLayout;
+use super::node::{ClusterNode, NodeKind};
 use super::secured::{CLIENTS, INTERNAL, Secured};
 use super::zones;
 use crate::error::TestbedError;
@@ -11,7 +11,7 @@ use kdyno_model::version::Version;
 use std::collections::BTreeMap;
 
 /// Settings by name.
-pub(super) type Settings = BTreeMap<String, String>;
+pub(super) type ConfigValues = BTreeMap<String, String>;
 
 /// The listener of brokers without authentication.
 const PLAIN: &str = "PLAINTEXT";
@@ -65,16 +65,16 @@ pub(super) fn check_overrides(plan: &ClusterPlan) -> Result<(), TestbedError> {
 /// Settings of a broker or controller; the plan's own settings come last and win.
 pub(super) fn kafka(
     plan: &ClusterPlan,
-    layout: &Layout,
-    node: &Node,
+    layout: &ClusterLayout,
+    node: &ClusterNode,
     version: &Version,
     (retention, secured): (Retention, Option<&Secured>),
-) -> Settings {
-    let mut settings = Settings::new();
+) -> ConfigValues {
+    let mut settings = ConfigValues::new();
     let mut set = |key: &str, value: String| settings.insert(key.to_string(), value);
     let data: Vec<_> = node.data.iter().map(|folder| folder.display().to_string()).collect();
     set("log.dirs", data.join(","));
-    let Names { listeners: clients, advertised, between_brokers, protocols } = names(plan, node);
+    let ListenerNames { listeners: clients, advertised, between_brokers, protocols } = names(plan, node);
     let peers = format!("CONTROLLER://127.0.0.1:{}", node.peer_port);
     let kraft = layout.zookeepers().next().is_none();
     if kraft {
@@ -126,7 +126,7 @@ pub(super) fn kafka(
 const OF_CLIENTS: &str = "listener.name.clients.";
 
 /// How listeners are called.
-struct Names {
+struct ListenerNames {
     /// Listeners of a broker, with their addresses.
     listeners: String,
     /// Listeners with the advertised addresses.
@@ -137,7 +137,7 @@ struct Names {
     protocols: String,
 }
 
-fn names(plan: &ClusterPlan, node: &Node) -> Names {
+fn names(plan: &ClusterPlan, node: &ClusterNode) -> ListenerNames {
     let (clients, internal) = (plan.listeners.clients.protocol, plan.listeners.internal);
     let name = if plan.listeners.are_plain() { PLAIN } else { CLIENTS };
     let mut all = vec![(name, clients, node.client_port, node.client_port)];
@@ -153,7 +153,7 @@ fn names(plan: &ClusterPlan, node: &Node) -> Names {
     let mut protocols: Vec<String> =
         all.iter().map(|(name, protocol, ..)| format!("{name}:{protocol}")).collect();
     protocols.push(format!("CONTROLLER:{internal}"));
-    Names {
+    ListenerNames {
         listeners: listeners.join(","),
         advertised: advertised.join(","),
         between_brokers: if has_internal { INTERNAL } else { PLAIN },
@@ -162,8 +162,8 @@ fn names(plan: &ClusterPlan, node: &Node) -> Names {
 }
 
 /// What a test cluster of this size needs in place of Kafka's defaults, where the scenario says nothing.
-pub(super) fn broker_defaults(brokers: u32, version: &Version, retention: Retention) -> Settings {
-    let mut settings = Settings::new();
+pub(super) fn broker_defaults(brokers: u32, version: &Version, retention: Retention) -> ConfigValues {
+    let mut settings = ConfigValues::new();
     let replicas = brokers.min(3).to_string();
     let in_sync_min = brokers.min(2).to_string();
     let mut set = |key: &str, value: &str| settings.insert(key.to_string(), value.to_string());
@@ -185,15 +185,15 @@ pub(super) fn broker_defaults(brokers: u32, version: &Version, retention: Retent
 }
 
 /// Settings of a ZooKeeper server: those that Kafka ships, on the loopback address.
-pub(super) fn zookeeper(layout: &Layout, node: &Node) -> Settings {
-    let mut settings = Settings::new();
+pub(super) fn zookeeper(layout: &ClusterLayout, node: &ClusterNode) -> ConfigValues {
+    let mut settings = ConfigValues::new();
     let mut set = |key: String, value: String| settings.insert(key, value);
     set("dataDir".into(), node.data.first().map(|folder| folder.display().to_string()).unwrap_or_default());
     set("clientPort".into(), node.client_port.to_string());
     set("clientPortAddress".into(), "127.0.0.1".into());
     set("maxClientCnxns".into(), "0".into());
     set("admin.enableServer".into(), "false".into());
-    let ensemble: Vec<&Node> = layout.zookeepers().collect();
+    let ensemble: Vec<&ClusterNode> = layout.zookeepers().collect();
     if ensemble.len() > 1 {
         set("tickTime".into(), "2000".into());
         set("initLimit".into(), "10".into());
@@ -207,12 +207,12 @@ pub(super) fn zookeeper(layout: &Layout, node: &Node) -> Settings {
 }
 
 /// ZooKeeper's own number of a server (`myid`), which counts from 1.
-pub(super) fn zookeeper_id(node: &Node) -> u32 {
+pub(super) fn zookeeper_id(node: &ClusterNode) -> u32 {
     node.id + 1
 }
 
 /// A Java properties file.
-pub(super) fn properties(settings: &Settings) -> String {
+pub(super) fn properties(settings: &ConfigValues) -> String {
     settings.iter().map(|(key, value)| format!("{}={}\n", escape(key, true), escape(value, false))).collect()
 }
 
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
     use kdyno_model::plan::{JitterLaw, LinkPlan, Mode, Protocol, TlsVersion, ZonesPlan};
 
-    fn settings(plan: &ClusterPlan, index: usize, version: &str) -> Settings {
+    fn settings(plan: &ClusterPlan, index: usize, version: &str) -> ConfigValues {
         let layout = layout(plan);
         let retention = Retention::within(100 << 30, 100);
         let version = Version::parse(version).expect("version");
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn properties_survive_odd_characters() {
-        let settings = Settings::from([("a b".into(), " c:\\x=1\n\u{e9}".into())]);
+        let settings = ConfigValues::from([("a b".into(), " c:\\x=1\n\u{e9}".into())]);
         assert_eq!(properties(&settings), "a\\ b=\\ c:\\\\x=1\\n\\u00e9\n");
     }
 }

@@ -2,7 +2,7 @@
 
 /// Why a process ended, as far as its output says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cause {
+pub(crate) struct Diagnosis {
     /// One sentence, with the process's own words where they say it best.
     pub message: String,
     /// What to do about it.
@@ -15,10 +15,10 @@ pub(crate) struct Cause {
 const QUOTE_CHARACTERS_MAX: usize = 400;
 
 /// A sign in the output, the message it means (`{}` is the rest of the line after the sign), and a hint.
-type Sign = (&'static str, &'static str, &'static str);
+type FailureSign = (&'static str, &'static str, &'static str);
 
 /// In order of precedence: the first that occurs anywhere decides.
-const SIGNS: [Sign; 14] = [
+const SIGNS: [FailureSign; 14] = [
     ("UnsupportedClassVersionError", "this Java is too old for this Kafka", "set JAVA_HOME to a newer Java"),
     (
         "getSubject is supported only if",
@@ -52,10 +52,10 @@ const SIGNS: [Sign; 14] = [
 ];
 
 /// The most informative cause in these lines, oldest first.
-pub(crate) fn cause(lines: &[String]) -> Cause {
+pub(crate) fn cause(lines: &[String]) -> Diagnosis {
     if lines.iter().any(|line| line.contains("Address already in use") || line.contains("BindException")) {
         let line = find(lines, "already in use").or_else(|| find(lines, "BindException")).unwrap_or_default();
-        return Cause {
+        return Diagnosis {
             message: format!("a port was taken by another process: {}", quote(line)),
             hint: Some("try again; if it stays, look for what listens there with `ss -ltnp`".to_string()),
             port_clash: true,
@@ -65,7 +65,7 @@ pub(crate) fn cause(lines: &[String]) -> Cause {
         if let Some(line) = find(lines, sign) {
             let rest = line.split_once(sign).map_or("", |(_, rest)| rest);
             let hint = Some(hint.to_string());
-            return Cause { message: message.replace("{}", &quote(rest)), hint, port_clash: false };
+            return Diagnosis { message: message.replace("{}", &quote(rest)), hint, port_clash: false };
         }
     }
     let first_error = [" FATAL ", "Exception in thread", " ERROR ", "Error:", "Exception"]
@@ -76,7 +76,7 @@ pub(crate) fn cause(lines: &[String]) -> Cause {
     if let Some(thrown) = first_error.and_then(|line| thrown_after(lines, line)) {
         message = format!("{message}: {}", quote(thrown));
     }
-    Cause { message, hint: None, port_clash: false }
+    Diagnosis { message, hint: None, port_clash: false }
 }
 
 /// What was thrown, where a line of a log is followed by it: its last cause, which is where it began.

@@ -1,8 +1,8 @@
 //! What a cluster is, in words that are kept with a run.
 
 use super::config::{self, Retention};
-use super::layout::Layout;
-use crate::distribution::Distribution;
+use super::layout::ClusterLayout;
+use crate::distribution::KafkaDistribution;
 use kdyno_model::link_words::link_words;
 use kdyno_model::plan::{ClusterPlan, Mode, Storage, ZonesPlan};
 use kdyno_model::units;
@@ -17,7 +17,7 @@ fn cpu_limit(plan: &ClusterPlan) -> String {
 }
 
 /// Who is in which zone, what lies between them, and which relay.
-fn words(zones: &ZonesPlan, layout: &Layout) -> String {
+fn words(zones: &ZonesPlan, layout: &ClusterLayout) -> String {
     let brokers = layout.brokers().map(|node| format!("{} in {}", node.subject, zones.of_broker(node.id)));
     let relays = layout.relays.iter().map(|relay| format!("{} {}", relay.subject, relay.ends.join("-")));
     let parts: Vec<String> = brokers.chain([link_words(&zones.link)]).chain(relays).collect();
@@ -27,8 +27,8 @@ fn words(zones: &ZonesPlan, layout: &Layout) -> String {
 /// Version, Java, mode, storage, retention, settings that were added.
 pub(super) fn facts(
     plan: &ClusterPlan,
-    distribution: &Distribution,
-    layout: &Layout,
+    distribution: &KafkaDistribution,
+    layout: &ClusterLayout,
     retention: Retention,
 ) -> BTreeMap<String, String> {
     let mode = match plan.mode {

@@ -1,8 +1,8 @@
 //! The processes that the guard of a cluster starts and ends.
 
 use super::launch;
-use super::layout::Layout;
-use super::node::Node;
+use super::layout::ClusterLayout;
+use super::node::ClusterNode;
 use super::zones::RelayNode;
 use crate::guard::ProcessSpec;
 use kdyno_model::event::Subject;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 /// Its processes, in the order in which they are started: relays listen before anybody asks for them.
 pub(super) fn processes(
     plan: &ClusterPlan,
-    layout: &Layout,
+    layout: &ClusterLayout,
     command_lines: &BTreeMap<Subject, Vec<String>>,
 ) -> Vec<ProcessSpec> {
-    let process = |node: &Node| ProcessSpec {
+    let process = |node: &ClusterNode| ProcessSpec {
         subject: node.subject.clone(),
         command_line: command_lines.get(&node.subject).cloned().unwrap_or_default(),
         unset_variables: launch::jvm_variables(),

@@ -4,9 +4,9 @@
 //! garbage collections. Left out on purpose: remote JMX (metrics come by an agent instead, see `agent`) and `CLASSPATH`
 //! or option variables of the user's shell, so that the command line kept with the run says all.
 
-use super::layout::Layout;
-use super::node::{Node, NodeKind};
-use crate::distribution::Distribution;
+use super::layout::ClusterLayout;
+use super::node::{ClusterNode, NodeKind};
+use crate::distribution::KafkaDistribution;
 use crate::tail;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::ClusterPlan;
@@ -45,8 +45,8 @@ pub(super) fn config_file(kind: NodeKind) -> &'static str {
 /// Program and arguments for one node, with the option for its agent.
 pub(super) fn command_line(
     plan: &ClusterPlan,
-    distribution: &Distribution,
-    node: &Node,
+    distribution: &KafkaDistribution,
+    node: &ClusterNode,
     agent: Option<String>,
 ) -> Vec<String> {
     let zookeeper = node.kind == NodeKind::Zookeeper;
@@ -109,7 +109,7 @@ fn gc_log(java_major: u32, logs: &str, name: &str) -> Vec<String> {
 
 /// What a process printed and logged last; the log repeats most of what is printed, so it is read only when the
 /// console has nothing.
-pub(super) fn tail(layout: &Layout, subject: &Subject, lines_max: usize) -> Vec<String> {
+pub(super) fn tail(layout: &ClusterLayout, subject: &Subject, lines_max: usize) -> Vec<String> {
     let nodes = layout.nodes.iter().map(|node| (&node.subject, &node.folder));
     let mut all = nodes.chain(layout.relays.iter().map(|relay| (&relay.subject, &relay.folder)));
     let Some((_, folder)) = all.find(|(of, _)| *of == subject) else { return Vec::new() };
@@ -124,7 +124,7 @@ pub(super) fn tail(layout: &Layout, subject: &Subject, lines_max: usize) -> Vec<
 mod tests {
     use super::super::layout::tests::{layout, plan};
     use super::*;
-    use crate::java::Java;
+    use crate::java::JavaInstallation;
     use kdyno_model::plan::Mode;
     use kdyno_model::version::{LogBackend, Version};
 
@@ -135,9 +135,13 @@ mod tests {
     fn line_with(java_major: u32, mode: Mode, index: usize, jvm_options: &[&str]) -> String {
         let mut plan = plan(mode, 1);
         plan.jvm_options = jvm_options.iter().map(ToString::to_string).collect();
-        let distribution = Distribution {
+        let distribution = KafkaDistribution {
             version: Version::parse("3.7.2").expect("version"),
-            java: Java { program: "/j/bin/java".into(), major: java_major, version: java_major.to_string() },
+            java: JavaInstallation {
+                program: "/j/bin/java".into(),
+                major: java_major,
+                version: java_major.to_string(),
+            },
             classpath: vec!["/k/libs/*".to_string()],
             log_backend: LogBackend::Log4j1,
             bootstrap: None,

@@ -1,6 +1,6 @@
 //! Which processes make up the cluster: names, numbers, ports, folders.
 
-use super::node::{Node, NodeKind};
+use super::node::{ClusterNode, NodeKind};
 use super::ports::HeldPorts;
 use super::zones::{self, RelayNode, Relayed};
 use crate::error::TestbedError;
@@ -13,9 +13,9 @@ const CONTROLLER_ID_FIRST: u32 = 3000;
 
 /// The whole cluster.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct ClusterLayout {
     /// In the order in which they are started.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ClusterNode>,
     /// What lies between its zones.
     pub relays: Vec<RelayNode>,
     /// Id given to a KRaft cluster; a ZooKeeper cluster makes its own.
@@ -23,7 +23,7 @@ pub(crate) struct Layout {
 }
 
 /// Where things go.
-pub(crate) struct Places<'a> {
+pub(crate) struct ClusterFolders<'a> {
     /// The cluster's own folder.
     pub work_dir: &'a Path,
     /// Root for data in memory, when the plan asks for it; already unique to this cluster.
@@ -32,11 +32,11 @@ pub(crate) struct Places<'a> {
     pub drive_folder: &'a str,
 }
 
-impl Layout {
-    /// Lays the cluster out. Ports come from `ports`, four for each node at most ([`Layout::ports_needed`]).
+impl ClusterLayout {
+    /// Lays the cluster out. Ports come from `ports`, four for each node at most ([`ClusterLayout::ports_needed`]).
     pub(crate) fn new(
         plan: &ClusterPlan,
-        places: &Places<'_>,
+        places: &ClusterFolders<'_>,
         cluster_id: String,
         ports: &mut HeldPorts,
     ) -> Self {
@@ -45,7 +45,7 @@ impl Layout {
         let mut nodes = Vec::new();
         let mut add = |kind: NodeKind, id: u32, subject: Subject| {
             let broker = kind.is_broker();
-            nodes.push(Node {
+            nodes.push(ClusterNode {
                 kind,
                 id,
                 folder: places.work_dir.join(subject.to_string()),
@@ -94,7 +94,7 @@ impl Layout {
         3 * plan.mode.beside_brokers() as usize + per_broker * plan.brokers as usize
     }
 
-    pub(crate) fn brokers(&self) -> impl Iterator<Item = &Node> {
+    pub(crate) fn brokers(&self) -> impl Iterator<Item = &ClusterNode> {
         self.nodes.iter().filter(|node| node.kind.is_broker())
     }
 
@@ -105,7 +105,7 @@ impl Layout {
 
     /// `host:port` of each broker as advertised to clients of a zone, in the order of their ids.
     pub(crate) fn bootstrap_of(&self, zone: &str) -> Vec<String> {
-        let port = |node: &Node| {
+        let port = |node: &ClusterNode| {
             let listener = node.zones.iter().find(|listener| listener.zone == zone);
             listener.map_or(node.client_port, |listener| listener.advertised)
         };
@@ -128,7 +128,7 @@ impl Layout {
         self.relays.iter().map(RelayNode::relayed).collect()
     }
 
-    pub(crate) fn zookeepers(&self) -> impl Iterator<Item = &Node> {
+    pub(crate) fn zookeepers(&self) -> impl Iterator<Item = &ClusterNode> {
         self.nodes.iter().filter(|node| node.kind == NodeKind::Zookeeper)
     }
 }
@@ -148,7 +148,12 @@ fn nth_repeating<T: Clone>(list: &[T], index: u32) -> Option<T> {
 
 /// A broker's logs go where the plan says; controllers and ZooKeeper keep theirs in the run's folder, or in
 /// memory when the brokers do.
-fn data_folders(plan: &ClusterPlan, places: &Places<'_>, kind: NodeKind, subject: &Subject) -> Vec<PathBuf> {
+fn data_folders(
+    plan: &ClusterPlan,
+    places: &ClusterFolders<'_>,
+    kind: NodeKind,
+    subject: &Subject,
+) -> Vec<PathBuf> {
     let subject = subject.to_string();
     let own = || vec![places.work_dir.join(&subject).join("data")];
     match (&plan.storage, places.memory_root) {
@@ -205,10 +210,10 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) fn layout(plan: &ClusterPlan) -> Layout {
-        let mut ports = HeldPorts::take(Layout::ports_needed(plan), 99).expect("ports");
-        let places = Places { work_dir: Path::new("/w"), memory_root: None, drive_folder: "kdyno-x" };
-        Layout::new(plan, &places, "id".to_string(), &mut ports)
+    pub(crate) fn layout(plan: &ClusterPlan) -> ClusterLayout {
+        let mut ports = HeldPorts::take(ClusterLayout::ports_needed(plan), 99).expect("ports");
+        let places = ClusterFolders { work_dir: Path::new("/w"), memory_root: None, drive_folder: "kdyno-x" };
+        ClusterLayout::new(plan, &places, "id".to_string(), &mut ports)
     }
 
     #[test]
@@ -221,7 +226,7 @@ pub(crate) mod tests {
         assert_eq!(ports(&plan), [false, false, false]);
     }
 
-    fn subjects(layout: &Layout) -> Vec<String> {
+    fn subjects(layout: &ClusterLayout) -> Vec<String> {
         layout.nodes.iter().map(|node| node.subject.to_string()).collect()
     }
 

@@ -29,11 +29,11 @@ pub use unknown::UnknownSetting;
 pub use zones::Relayed;
 
 use crate::cpu_limit;
-use crate::distribution::{self, Distribution};
+use crate::distribution::{self, KafkaDistribution};
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use crate::folder::{create_folder, remove_folder};
-use crate::guard::{Guard, Spec};
+use crate::guard::{Guard, GuardSpec};
 use crate::leftovers;
 use crate::metrics::LocalEndpoint;
 use crate::process::{ProcessId, ProcessRef};
@@ -48,9 +48,9 @@ use kdyno_model::secret::Secret;
 use kdyno_model::version::Version;
 use launch::TAIL_LINES;
 pub use launch::jvm_variables;
-use layout::{Layout, Places};
-use node::{Node, NodeKind};
-use ready::Failed;
+use layout::{ClusterFolders, ClusterLayout};
+use node::{ClusterNode, NodeKind};
+use ready::FailedAttempt;
 use secured::Secured;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -127,7 +127,7 @@ impl<'a> StartOptions<'a> {
 /// A running cluster. Dropping it ends it and removes its data.
 pub struct LocalCluster {
     guard: Guard,
-    layout: Layout,
+    layout: ClusterLayout,
     access: Access,
     security: Security,
     secrets: BTreeMap<String, Secret>,
@@ -157,7 +157,7 @@ impl LocalCluster {
         let mut attempt = 1;
         loop {
             match Self::try_start(plan, (&distribution, &agent), options) {
-                Err(Failed { port_clash: true, .. }) if attempt < START_ATTEMPTS_MAX => {
+                Err(FailedAttempt { port_clash: true, .. }) if attempt < START_ATTEMPTS_MAX => {
                     (options.progress)("a port was taken meanwhile, starting again with others");
                     attempt += 1;
                 }
@@ -168,21 +168,21 @@ impl LocalCluster {
 
     fn try_start(
         plan: &ClusterPlan,
-        (distribution, agent): (&Distribution, &Agent),
+        (distribution, agent): (&KafkaDistribution, &Agent),
         options: &StartOptions<'_>,
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, FailedAttempt> {
         let started = Instant::now();
         let cluster_id = random::random_id()?;
         let drive_folder = format!("{}{}-{cluster_id}", leftovers::FOLDER_PREFIX, options.name);
         let memory_root =
             (plan.storage == Storage::Memory).then(|| options.environment.memory_dir.join(&drive_folder));
-        let places = Places {
+        let places = ClusterFolders {
             work_dir: &options.work_dir,
             memory_root: memory_root.as_deref(),
             drive_folder: &drive_folder,
         };
-        let mut ports = ports::HeldPorts::take(Layout::ports_needed(plan), random::random_number()?)?;
-        let layout = Layout::new(plan, &places, cluster_id, &mut ports);
+        let mut ports = ports::HeldPorts::take(ClusterLayout::ports_needed(plan), random::random_number()?)?;
+        let layout = ClusterLayout::new(plan, &places, cluster_id, &mut ports);
 
         let mut remove = vec![options.work_dir.clone()];
         remove.extend(memory_root.clone());
@@ -194,7 +194,7 @@ impl LocalCluster {
         let secured = Secured::make(&plan.listeners)?;
         let with = (retention, secured.as_ref(), agent);
         let command_lines = write_files(plan, distribution, &layout, with, options)?;
-        let spec = Spec {
+        let spec = GuardSpec {
             exe: options.exe.clone(),
             exe_arguments: options.exe_arguments.clone(),
             processes: guarded::processes(plan, &layout, &command_lines),
@@ -240,7 +240,7 @@ impl LocalCluster {
         secured: Option<Secured>,
         started: Instant,
         options: &StartOptions<'_>,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), FailedAttempt> {
         let layout = &self.layout;
         let internal = secured.as_ref().map(|secured| secured.internal_access(layout)).transpose()?;
         let first = internal.as_ref().unwrap_or(&self.access);
@@ -436,8 +436,8 @@ fn check_release(version: &Version, plan: &ClusterPlan) -> Result<(), TestbedErr
 /// Writes every node's folder; returns the command lines.
 fn write_files(
     plan: &ClusterPlan,
-    distribution: &Distribution,
-    layout: &Layout,
+    distribution: &KafkaDistribution,
+    layout: &ClusterLayout,
     (retention, secured, agent): (Retention, Option<&Secured>, &Agent),
     options: &StartOptions<'_>,
 ) -> Result<BTreeMap<Subject, Vec<String>>, TestbedError> {
@@ -468,8 +468,8 @@ fn write_files(
     Ok(command_lines)
 }
 
-fn endpoints(layout: &Layout, version: &Version) -> Vec<LocalEndpoint> {
-    let endpoint = |node: &Node| LocalEndpoint {
+fn endpoints(layout: &ClusterLayout, version: &Version) -> Vec<LocalEndpoint> {
+    let endpoint = |node: &ClusterNode| LocalEndpoint {
         subject: node.subject.clone(),
         port: node.metrics_port,
         // From 4.2 on each pool of request handlers has a metric of its own (KIP-1207).

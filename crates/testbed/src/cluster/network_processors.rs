@@ -3,7 +3,7 @@
 //! A broker has thousands of objects, and looks at each of them for a name with a star in it. Named ones it finds at once,
 //! and of them alone what is not read can be left out.
 
-use super::config::Settings;
+use super::config::ConfigValues;
 
 const OBJECT: &str = "kafka.server:type=socket-server-metrics";
 /// All of a broker.
@@ -18,7 +18,7 @@ const NAMED_MAX: u32 = 64;
 ///
 /// A broker numbers its processors through all of its listeners, in their order. A controller in its process has a server of
 /// its own, which starts from 0 again.
-pub(super) fn of(settings: &Settings) -> Vec<String> {
+pub(super) fn of(settings: &ConfigValues) -> Vec<String> {
     let controllers = settings.get("controller.listener.names").map(String::as_str).unwrap_or_default();
     let is_of_controller = |listener: &str| controllers.split(',').any(|one| one == listener);
     let listeners = settings.get("listeners").map(String::as_str).unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) fn of(settings: &Settings) -> Vec<String> {
 }
 
 /// How many a listener has: its own number (KIP-788), or that of all.
-fn count(settings: &Settings, listener: &str) -> Option<u32> {
+fn count(settings: &ConfigValues, listener: &str) -> Option<u32> {
     const THREADS: &str = "num.network.threads";
     let own = format!("listener.name.{}.{THREADS}", listener.to_lowercase());
     match settings.get(&own).or_else(|| settings.get(THREADS)) {

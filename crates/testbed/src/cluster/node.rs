@@ -28,7 +28,7 @@ impl NodeKind {
 
 /// One process of the cluster.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
+pub(crate) struct ClusterNode {
     pub kind: NodeKind,
     /// Node id; ZooKeeper servers count from 0 here and from 1 in their own files.
     pub id: u32,

@@ -2,7 +2,7 @@
 
 use super::diagnose;
 use super::launch::{self, TAIL_LINES};
-use super::layout::Layout;
+use super::layout::ClusterLayout;
 use crate::error::TestbedError;
 use crate::guard::Guard;
 use kdyno_kafka::admin::Access;
@@ -18,12 +18,12 @@ const CAUSE_LINES: usize = 400;
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// A failed attempt, and whether another one makes sense.
-pub(super) struct Failed {
+pub(super) struct FailedAttempt {
     pub error: TestbedError,
     pub port_clash: bool,
 }
 
-impl From<TestbedError> for Failed {
+impl From<TestbedError> for FailedAttempt {
     fn from(error: TestbedError) -> Self {
         Self { error, port_clash: false }
     }
@@ -33,11 +33,11 @@ impl From<TestbedError> for Failed {
 /// or until it is given up from outside.
 pub(super) fn wait(
     guard: &Guard,
-    (layout, access): (&Layout, &Access),
+    (layout, access): (&ClusterLayout, &Access),
     started: Instant,
     deadline: Duration,
     give_up: Option<&AtomicBool>,
-) -> Result<(), Failed> {
+) -> Result<(), FailedAttempt> {
     let bootstrap = &access.bootstrap;
     let mut ready = 0;
     loop {
@@ -70,7 +70,7 @@ fn answers(address: &str, access: &Access) -> bool {
 }
 
 /// The failure of a process that has ended; one that lost its port first, because that is worth another try.
-fn dead(guard: &Guard, layout: &Layout) -> Option<Failed> {
+fn dead(guard: &Guard, layout: &ClusterLayout) -> Option<FailedAttempt> {
     let ended = guard.ended();
     let mut failures = ended.iter().map(|(subject, status)| {
         let lines = launch::tail(layout, subject, CAUSE_LINES);
@@ -81,7 +81,7 @@ fn dead(guard: &Guard, layout: &Layout) -> Option<Failed> {
             format!("{subject} ended while starting ({status}): {}", cause.message)
         };
         let log_tail = lines[lines.len().saturating_sub(TAIL_LINES)..].to_vec();
-        Failed {
+        FailedAttempt {
             error: TestbedError::Start { message, hint: cause.hint, log_tail },
             port_clash: cause.port_clash,
         }
@@ -90,7 +90,7 @@ fn dead(guard: &Guard, layout: &Layout) -> Option<Failed> {
     if first.port_clash { Some(first) } else { failures.find(|failed| failed.port_clash).or(Some(first)) }
 }
 
-fn timeout(layout: &Layout, index: usize, address: &str, deadline: Duration) -> TestbedError {
+fn timeout(layout: &ClusterLayout, index: usize, address: &str, deadline: Duration) -> TestbedError {
     let subject = Subject::Broker(u32::try_from(index).unwrap_or(u32::MAX));
     let log_tail = launch::tail(layout, &subject, TAIL_LINES);
     let last = log_tail

@@ -5,11 +5,11 @@
 //! SCRAM users are made by a request over the internal listener, which knows the brokers' own certificate, or is
 //! PLAINTEXT on the loopback address.
 
-use super::layout::Layout;
+use super::layout::ClusterLayout;
 use crate::error::TestbedError;
 use crate::secret_file;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use kdyno_kafka::admin::{Access, Acl, AdminError, ConfigOf, Operation, Resource};
+use kdyno_kafka::admin::{Access, Acl, AclResource, AdminError, ConfigOf, Operation};
 use kdyno_kafka::security::Hidden;
 use kdyno_kafka::security::sasl::scram::{Hash, ITERATIONS_MIN};
 use kdyno_model::plan::{
@@ -245,14 +245,14 @@ impl Secured {
     }
 
     /// How clients connect to the brokers.
-    pub(super) fn access(&self, layout: &Layout) -> Result<Access, TestbedError> {
+    pub(super) fn access(&self, layout: &ClusterLayout) -> Result<Access, TestbedError> {
         let security = kdyno_credentials::security(&self.clients(), &|name| self.secrets.get(name));
         let security = security.map_err(|e| TestbedError::Impossible(e.to_string()))?;
         Ok(Access { bootstrap: layout.bootstrap(), security })
     }
 
     /// How brokers connect to each other, and the client that makes users.
-    pub(super) fn internal_access(&self, layout: &Layout) -> Result<Access, TestbedError> {
+    pub(super) fn internal_access(&self, layout: &ClusterLayout) -> Result<Access, TestbedError> {
         let security = match self.listeners.internal.has_tls() {
             false => Security::default(),
             true => {
@@ -269,7 +269,7 @@ impl Secured {
     }
 
     /// Makes the user and what it may do, on a cluster that is up, and waits until every broker knows both.
-    pub(super) fn make_user(&self, layout: &Layout, prefix: &str) -> Result<(), TestbedError> {
+    pub(super) fn make_user(&self, layout: &ClusterLayout, prefix: &str) -> Result<(), TestbedError> {
         let internal = self.internal_access(layout)?;
         let failed = |what: &'static str| {
             move |error: AdminError| TestbedError::Start {
@@ -342,14 +342,14 @@ fn acls(principal: &str, prefix: &str) -> Vec<Acl> {
     };
     [
         of(
-            Resource::Topic,
+            AclResource::Topic,
             prefix,
             true,
             &[Read, Write, Create, Delete, Describe, DescribeConfigs, AlterConfigs],
         ),
-        of(Resource::Group, prefix, true, &[Read, Describe, Delete]),
-        of(Resource::TransactionalId, prefix, true, &[Write, Describe]),
-        of(Resource::Cluster, "kafka-cluster", false, &[Describe, DescribeConfigs, IdempotentWrite]),
+        of(AclResource::Group, prefix, true, &[Read, Describe, Delete]),
+        of(AclResource::TransactionalId, prefix, true, &[Write, Describe]),
+        of(AclResource::Cluster, "kafka-cluster", false, &[Describe, DescribeConfigs, IdempotentWrite]),
     ]
     .concat()
 }
@@ -404,7 +404,7 @@ pub(super) mod tests {
         mechanism: Option<Mechanism>,
         protocol: Protocol,
         internal: Protocol,
-    ) -> (Layout, Secured) {
+    ) -> (ClusterLayout, Secured) {
         let tls = if protocol.has_tls() { vec![TlsVersion::Tls12] } else { Vec::new() };
         let clients = ClientListener { protocol, mechanism, tls, client_certificates: false };
         let listeners = Listeners { clients, internal, authorizer: mechanism.is_some() };

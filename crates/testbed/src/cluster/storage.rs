@@ -1,10 +1,10 @@
 //! Data folders as a node finds them when it starts: formatted, with a cluster id and initial features.
 
 use super::config::{self, Retention};
-use super::layout::Layout;
-use super::node::{Node, NodeKind};
+use super::layout::ClusterLayout;
+use super::node::{ClusterNode, NodeKind};
 use super::random::random_id;
-use crate::distribution::Distribution;
+use crate::distribution::KafkaDistribution;
 use crate::error::TestbedError;
 use crate::folder::create_folder;
 use crate::host;
@@ -21,8 +21,8 @@ const FORMAT_SETTINGS: [&str; 3] =
 /// Kafka and where the plan's settings change it. `None` where there is nothing to write.
 pub(super) fn checkpoint(
     plan: &ClusterPlan,
-    distribution: &Distribution,
-    layout: &Layout,
+    distribution: &KafkaDistribution,
+    layout: &ClusterLayout,
     work_dir: &Path,
 ) -> Result<Option<PathBuf>, TestbedError> {
     if matches!(plan.mode, Mode::Zookeeper { .. }) || !distribution.version.has_bootstrap_features() {
@@ -54,8 +54,8 @@ pub(super) fn checkpoint(
 
 /// Prepares a node's data folders.
 pub(super) fn format(
-    layout: &Layout,
-    node: &Node,
+    layout: &ClusterLayout,
+    node: &ClusterNode,
     version: &Version,
     checkpoint: Option<&Path>,
 ) -> Result<(), TestbedError> {
@@ -87,7 +87,11 @@ pub(super) fn format(
     Ok(())
 }
 
-fn meta_properties(layout: &Layout, node: &Node, version: &Version) -> Result<String, TestbedError> {
+fn meta_properties(
+    layout: &ClusterLayout,
+    node: &ClusterNode,
+    version: &Version,
+) -> Result<String, TestbedError> {
     let mut text = format!("version=1\ncluster.id={}\nnode.id={}\n", layout.cluster_id, node.id);
     if version.has_directory_ids() {
         text.push_str(&format!("directory.id={}\n", random_id()?));
@@ -97,7 +101,7 @@ fn meta_properties(layout: &Layout, node: &Node, version: &Version) -> Result<St
 
 /// Retention that keeps all logs within half of what is free where they lie, as far as the least retention allows;
 /// [`crate::preflight::check_retained`] looks at that before.
-pub(super) fn retention(layout: &Layout, partition_replicas: u64) -> Retention {
+pub(super) fn retention(layout: &ClusterLayout, partition_replicas: u64) -> Retention {
     let folder = layout.brokers().next().and_then(|node| node.data.first());
     let free = folder.and_then(|folder| host::free_bytes(folder).ok());
     Retention::within(free.unwrap_or(0) / 2, partition_replicas)

@@ -4,11 +4,11 @@
 //! reached over a relay has a listener of its own at every broker, advertised as the relay's port where the broker is in
 //! another zone.
 
-use super::node::{Node, ZoneListener};
+use super::node::{ClusterNode, ZoneListener};
 use super::ports::HeldPorts;
 use crate::error::TestbedError;
 use crate::folder::create_folder;
-use crate::relay::{self, Entry, LinkSpec, RELAY_COMMAND, RelaySpec, Tally};
+use crate::relay::{self, LinkSpec, RELAY_COMMAND, RelayPort, RelaySpec, RelayTally};
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{ClusterPlan, LinkPlan, ZonesPlan};
 use kdyno_model::seed::mix;
@@ -67,7 +67,7 @@ pub struct Relayed {
     /// What is at end 0 of its links and at end 1: zones.
     pub ends: [String; 2],
     /// Second by second.
-    pub tallies: Vec<Tally>,
+    pub tallies: Vec<RelayTally>,
 }
 
 /// Whether brokers have a listener for each other in addition to that for clients.
@@ -83,7 +83,7 @@ pub(super) fn ports_per_broker(plan: &ClusterPlan) -> usize {
 /// Gives brokers their listeners for zones, and returns the relays to which these lead.
 pub(super) fn lay_out(
     plan: &ClusterPlan,
-    nodes: &mut [Node],
+    nodes: &mut [ClusterNode],
     work_dir: &Path,
     ports: &mut HeldPorts,
 ) -> Vec<RelayNode> {
@@ -95,7 +95,7 @@ pub(super) fn lay_out(
         // Each broker has a link of its own: a relay does not see who connects to it, and so from where.
         for node in nodes_of_brokers(nodes) {
             node.internal_advertised = ports.next();
-            let entry = Entry { listen: node.internal_advertised, to: node.internal_port, from: 0 };
+            let entry = RelayPort { listen: node.internal_advertised, to: node.internal_port, from: 0 };
             relay.spec.links.push(LinkSpec { link: zones.link, entries: vec![entry] });
         }
         relays.push(relay);
@@ -103,7 +103,7 @@ pub(super) fn lay_out(
     relays
 }
 
-fn nodes_of_brokers(nodes: &mut [Node]) -> impl Iterator<Item = &mut Node> {
+fn nodes_of_brokers(nodes: &mut [ClusterNode]) -> impl Iterator<Item = &mut ClusterNode> {
     nodes.iter_mut().filter(|node| node.kind.is_broker())
 }
 
@@ -111,7 +111,7 @@ fn nodes_of_brokers(nodes: &mut [Node]) -> impl Iterator<Item = &mut Node> {
 fn of_clients(
     plan: &ClusterPlan,
     zones: &ZonesPlan,
-    nodes: &mut [Node],
+    nodes: &mut [ClusterNode],
     work_dir: &Path,
     ports: &mut HeldPorts,
 ) -> Vec<RelayNode> {
@@ -127,7 +127,7 @@ fn of_clients(
                 // The zone that is named first is at end 0.
                 let is_first = names.iter().position(|name| *name == of_broker) > Some(place);
                 let ends = if is_first { [*zone, of_broker] } else { [of_broker, *zone] };
-                let entry = Entry { listen: advertised, to: port, from: u8::from(!is_first) };
+                let entry = RelayPort { listen: advertised, to: port, from: u8::from(!is_first) };
                 add(&mut relays, ends, zones.link, entry, work_dir);
             }
             let name = format!("ZONE{}", place + 1);
@@ -138,7 +138,7 @@ fn of_clients(
 }
 
 /// Adds an entry to the relay between two zones.
-fn add(relays: &mut Vec<RelayNode>, ends: [&str; 2], link: LinkPlan, entry: Entry, work_dir: &Path) {
+fn add(relays: &mut Vec<RelayNode>, ends: [&str; 2], link: LinkPlan, entry: RelayPort, work_dir: &Path) {
     let place = relays.iter().position(|relay| relay.ends == ends).unwrap_or_else(|| {
         let mut relay = RelayNode::new(relays.len(), ends, work_dir);
         relay.spec.links.push(LinkSpec { link, entries: Vec::new() });

@@ -1,6 +1,6 @@
 //! The keeper's side: starts the command, waits for its end or for the word to end it, leaves nothing of it.
 
-use super::{CommandSpec, Ended, MARK, MadeToEnd, Report, monotonic_ns};
+use super::{CommandExit, CommandSpec, KeeperReport, MARK, MadeToEnd, monotonic_ns};
 use crate::error::TestbedError;
 use crate::guard::command_bound_to_us;
 use crate::process::of_pid;
@@ -44,13 +44,13 @@ pub fn main() -> Result<(), TestbedError> {
     let child = match start(&spec) {
         Ok(child) => child,
         Err(why) => {
-            tell(&socket, &Report::Failed { why });
+            tell(&socket, &KeeperReport::Failed { why });
             return Ok(());
         }
     };
-    tell(&socket, &Report::Started { keeper: std::process::id(), pid: child.id(), at_ns: started_ns });
+    tell(&socket, &KeeperReport::Started { keeper: std::process::id(), pid: child.id(), at_ns: started_ns });
     let ended = keep(&spec, child, started_ns, &socket);
-    tell(&socket, &Report::Ended(ended));
+    tell(&socket, &KeeperReport::Ended(ended));
     Ok(())
 }
 
@@ -73,12 +73,12 @@ fn start(spec: &CommandSpec) -> Result<Child, String> {
 }
 
 /// Reports to kdyno; where that has gone, the socket's end says so soon enough.
-fn tell(mut socket: &UnixStream, report: &Report) {
+fn tell(mut socket: &UnixStream, report: &KeeperReport) {
     let _ = serde_json::to_string(report).map(|text| writeln!(socket, "{text}"));
 }
 
 /// Until the command and all that it started have ended.
-fn keep(spec: &CommandSpec, mut child: Child, started_ns: u64, socket: &UnixStream) -> Ended {
+fn keep(spec: &CommandSpec, mut child: Child, started_ns: u64, socket: &UnixStream) -> CommandExit {
     let leader = pid_of(child.id());
     let handle = leader.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
     let timeout_ns = started_ns.saturating_add(spec.timeout_ns);
@@ -93,7 +93,7 @@ fn keep(spec: &CommandSpec, mut child: Child, started_ns: u64, socket: &UnixStre
                 let at_ns = monotonic_ns();
                 let status = ended.ok().flatten();
                 let left = leave_nothing();
-                return Ended {
+                return CommandExit {
                     at_ns,
                     code: status.and_then(|status| status.code()),
                     signal: status.and_then(|status| status.signal()),

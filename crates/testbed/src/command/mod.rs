@@ -59,18 +59,18 @@ pub struct CommandSpec {
 /// Messages of a keeper, a JSON line each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Report {
+pub(crate) enum KeeperReport {
     /// It was started by this keeper, at an instant of CLOCK_MONOTONIC, ns.
     Started { keeper: u32, pid: u32, at_ns: u64 },
     /// It was not, one lowercase clause.
     Failed { why: String },
     /// It has ended, and nothing of it is left.
-    Ended(Ended),
+    Ended(CommandExit),
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct CommandExit {
     /// When, on CLOCK_MONOTONIC, ns.
     pub at_ns: u64,
     /// What it exited with; `None` where a signal ended it.

@@ -1,6 +1,6 @@
 //! kdyno's side of a command: starts its keeper, hears what becomes of it, ends it.
 
-use super::{CommandSpec, Ended, MARK, Report, WATCH_COMMAND, monotonic_ns};
+use super::{CommandExit, CommandSpec, KeeperReport, MARK, WATCH_COMMAND, monotonic_ns};
 use procfs::process::all_processes;
 use rustix::process::{Pid, Signal};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -77,12 +77,12 @@ impl RunningCommand {
         // A keeper that is gone is heard of at once.
         let _ = writeln!(running.socket, "{line}");
         match running.hear() {
-            Some(Report::Started { keeper, pid, at_ns }) => {
+            Some(KeeperReport::Started { keeper, pid, at_ns }) => {
                 running.pids = Some((keeper, pid));
                 Ok((running, outputs, at_ns))
             }
-            Some(Report::Failed { why }) => Err(why),
-            Some(Report::Ended(_)) | None => {
+            Some(KeeperReport::Failed { why }) => Err(why),
+            Some(KeeperReport::Ended(_)) | None => {
                 let mut why = String::new();
                 let _ = outputs.stderr.take(REPORT_BYTES_MAX).read_to_string(&mut why);
                 Err(failed("the keeper of a command did not start it", &why.trim()))
@@ -110,16 +110,16 @@ impl RunningCommand {
     }
 
     /// Waits until nothing of it is left. `None`: its keeper was ended from outside, and the command with it.
-    pub fn wait(&mut self) -> Option<Ended> {
+    pub fn wait(&mut self) -> Option<CommandExit> {
         let ended = match self.hear() {
-            Some(Report::Ended(ended)) => Some(ended),
+            Some(KeeperReport::Ended(ended)) => Some(ended),
             _ => None,
         };
         self.end(ended.is_some());
         ended
     }
 
-    fn hear(&mut self) -> Option<Report> {
+    fn hear(&mut self) -> Option<KeeperReport> {
         let mut line = String::new();
         Read::by_ref(&mut self.reports).take(REPORT_BYTES_MAX).read_line(&mut line).ok()?;
         serde_json::from_str(&line).ok()

@@ -1,6 +1,6 @@
 //! Runs Maven and says in one sentence what went wrong when it fails.
 
-use super::pom::Parts;
+use super::pom::ReleaseParts;
 use crate::bounded;
 use crate::environment::Environment;
 use crate::error::TestbedError;
@@ -23,7 +23,7 @@ const OPTIONAL_TIME_MAX: Duration = Duration::from_secs(60);
 /// (settings, mirrors, local repository) is used as it is.
 pub(super) fn copy_dependencies(
     environment: &Environment,
-    (version, parts): (&Version, Parts),
+    (version, parts): (&Version, ReleaseParts),
     pom: &Path,
     libs: &Path,
 ) -> Result<(), TestbedError> {
@@ -77,7 +77,7 @@ fn run(command: Command, program: &Path, time_max: Duration) -> Result<bool, Tes
 }
 
 /// Turns Maven's output into one message. Patterns are those of Maven 3.6 to 4.
-fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
+fn explain(version: &Version, parts: ReleaseParts, output: &str) -> TestbedError {
     let what = format!("{} {}", parts.product(), version.text);
     let errors: Vec<&str> =
         output.lines().filter_map(|line| line.split_once("[ERROR]").map(|(_, text)| text.trim())).collect();
@@ -129,7 +129,7 @@ fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
 }
 
 /// What Maven's repositories lack, where that is why it failed.
-fn explain_missing(version: &Version, parts: Parts, what: &str, output: &str) -> Option<TestbedError> {
+fn explain_missing(version: &Version, parts: ReleaseParts, what: &str, output: &str) -> Option<TestbedError> {
     let main = format!("{}:{}:", parts.group(), parts.main());
     let missing = missing_artifact(output, &main)?;
     let release = &version.text;
@@ -179,10 +179,10 @@ mod tests {
     use super::*;
 
     fn message(version: &str, output: &str) -> (String, String) {
-        message_of(Parts::Broker, version, output)
+        message_of(ReleaseParts::Broker, version, output)
     }
 
-    fn message_of(parts: Parts, version: &str, output: &str) -> (String, String) {
+    fn message_of(parts: ReleaseParts, version: &str, output: &str) -> (String, String) {
         let error = explain(&Version::parse(version).expect("version"), parts, output);
         (error.to_string(), error.hint().unwrap_or_default().to_string())
     }
@@ -200,7 +200,7 @@ mod tests {
     fn a_client_that_does_not_exist_names_the_nearest_known_and_the_newest() {
         let output =
             "[ERROR] Could not find artifact org.apache.kafka:kafka-clients:jar:3.7.9 in central (https://x)";
-        let (message, hint) = message_of(Parts::Client, "3.7.9", output);
+        let (message, hint) = message_of(ReleaseParts::Client, "3.7.9", output);
         assert_eq!(message, "Kafka 3.7.9 is unknown: Maven's repositories have no such release");
         assert_eq!(hint, format!("nearest known: 3.7.2; newest known: {}", version::NEWEST));
     }
@@ -216,7 +216,7 @@ mod tests {
     fn what_is_not_kafka_is_not_called_so() {
         let lacks = |artifact: &str| {
             let output = format!("[ERROR] Could not find artifact {artifact} in central (https://x)");
-            message_of(Parts::Kroxylicious, "3.7.2", &output).0
+            message_of(ReleaseParts::Kroxylicious, "3.7.2", &output).0
         };
         let main = lacks("io.kroxylicious:kroxylicious-runtime:jar:3.7.2");
         assert_eq!(main, "Maven's repositories have not Kroxylicious 3.7.2");

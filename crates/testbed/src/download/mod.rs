@@ -7,10 +7,10 @@ mod sums;
 use crate::cached;
 use crate::environment::Environment;
 use crate::error::TestbedError;
-use crate::java::Java;
+use crate::java::JavaInstallation;
 use crate::storage_tool;
 use kdyno_model::version::Version;
-use pom::Parts;
+use pom::ReleaseParts;
 use std::path::{Path, PathBuf};
 
 /// Folder of the cache with the Java clients of releases.
@@ -47,7 +47,7 @@ pub(crate) fn folder(environment: &Environment, version: &str) -> PathBuf {
 /// No Maven, no network, unknown version, or no room; what is already cached needs none of them.
 pub(crate) fn release(
     environment: &Environment,
-    java: &Java,
+    java: &JavaInstallation,
     version: &Version,
     progress: &dyn Fn(&str),
 ) -> Result<Cached, TestbedError> {
@@ -72,7 +72,7 @@ pub fn clients(
     let base = environment.cache_dir.join(CLIENTS);
     let folder = cached::folder(&base, &version.text, progress, |folder: &Path| {
         progress(&format!("fetching kafka-clients {} by Maven (once)", version.text));
-        fetch(environment, (version, Parts::Client), folder, progress)
+        fetch(environment, (version, ReleaseParts::Client), folder, progress)
     })?;
     Ok(folder.join(LIBS))
 }
@@ -94,7 +94,7 @@ pub(crate) fn metrics_agent(
     environment: &Environment,
     progress: &dyn Fn(&str),
 ) -> Result<PathBuf, TestbedError> {
-    one_jar(environment, Parts::MetricsAgent, "jmx-agent", progress)
+    one_jar(environment, ReleaseParts::MetricsAgent, "jmx-agent", progress)
 }
 
 /// Makes sure that the standalone Prometheus JMX exporter is in the cache; returns its jar.
@@ -105,13 +105,13 @@ pub(crate) fn metrics_exporter(
     environment: &Environment,
     progress: &dyn Fn(&str),
 ) -> Result<PathBuf, TestbedError> {
-    one_jar(environment, Parts::MetricsExporter, "jmx-exporter", progress)
+    one_jar(environment, ReleaseParts::MetricsExporter, "jmx-exporter", progress)
 }
 
 /// The jar of the agent's release that these parts are.
 fn one_jar(
     environment: &Environment,
-    parts: Parts,
+    parts: ReleaseParts,
     name: &str,
     progress: &dyn Fn(&str),
 ) -> Result<PathBuf, TestbedError> {
@@ -135,7 +135,7 @@ pub(crate) fn profiler(
 ) -> Result<PathBuf, TestbedError> {
     let (major, minor) = PROFILER;
     let version = Version { major, minor, patch: 0, text: format!("{major}.{minor}") };
-    optional(environment, (&version, Parts::Profiler), "async-profiler", progress, unpack)
+    optional(environment, (&version, ReleaseParts::Profiler), "async-profiler", progress, unpack)
 }
 
 /// Makes sure that a release of Kroxylicious and all that it needs is in the cache; returns its folder, with what `compile` makes
@@ -154,7 +154,7 @@ pub(crate) fn kroxylicious(
     let base = environment.cache_dir.join(KROXYLICIOUS);
     cached::folder(&base, folder, progress, |folder: &Path| {
         progress(&format!("fetching Kroxylicious {} by Maven (once)", version.text));
-        fetch(environment, (&version, Parts::Kroxylicious), folder, progress)?;
+        fetch(environment, (&version, ReleaseParts::Kroxylicious), folder, progress)?;
         compile(&folder.join(LIBS), folder)
     })
 }
@@ -167,7 +167,7 @@ pub(crate) fn kroxylicious_is_cached(environment: &Environment, folder: &str) ->
 /// A folder of the cache by that name with one jar, and what `unpack` makes of the jar in the folder before it is there.
 fn optional(
     environment: &Environment,
-    (version, parts): (&Version, Parts),
+    (version, parts): (&Version, ReleaseParts),
     name: &str,
     progress: &dyn Fn(&str),
     unpack: impl FnOnce(&Path, &Path) -> Result<(), TestbedError>,
@@ -181,18 +181,18 @@ fn optional(
 }
 
 /// Where the jar lies that parts are named after.
-fn main_jar(folder: &Path, version: &Version, parts: Parts) -> PathBuf {
+fn main_jar(folder: &Path, version: &Version, parts: ReleaseParts) -> PathBuf {
     folder.join(LIBS).join(format!("{}-{}.jar", parts.main(), version.text))
 }
 
 fn fill(
     environment: &Environment,
-    java: &Java,
+    java: &JavaInstallation,
     version: &Version,
     folder: &Path,
     progress: &dyn Fn(&str),
 ) -> Result<(), TestbedError> {
-    fetch(environment, (version, Parts::Broker), folder, progress)?;
+    fetch(environment, (version, ReleaseParts::Broker), folder, progress)?;
     if version.has_bootstrap_features() {
         let classpath = format!("{}/*", folder.join(LIBS).display());
         storage_tool::make_checkpoint(
@@ -210,7 +210,7 @@ fn fill(
 /// Fetches the parts of a release into the folder's `libs`, and makes sure that they are those that are known.
 fn fetch(
     environment: &Environment,
-    (version, parts): (&Version, Parts),
+    (version, parts): (&Version, ReleaseParts),
     folder: &Path,
     progress: &dyn Fn(&str),
 ) -> Result<(), TestbedError> {

@@ -13,7 +13,7 @@ const SLF4J_SIMPLE_2: &str = "2.0.16";
 
 /// Which parts of a release are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parts {
+pub(super) enum ReleaseParts {
     /// What a broker needs.
     Broker,
     /// What the Java client needs. Jackson, which its own OAUTHBEARER logins need and which it does not bring, is none of it:
@@ -29,7 +29,7 @@ pub(super) enum Parts {
     Kroxylicious,
 }
 
-impl Parts {
+impl ReleaseParts {
     /// The artifact without which there is no such release.
     pub fn main(self) -> &'static str {
         match self {
@@ -123,7 +123,7 @@ fn artifacts(version: &Version) -> Vec<Artifact> {
 }
 
 /// The whole file.
-pub(super) fn text(version: &Version, parts: Parts) -> String {
+pub(super) fn text(version: &Version, parts: ReleaseParts) -> String {
     let mut out = String::from(
         "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">\n  <modelVersion>4.0.0</modelVersion>\n  \
          <groupId>kdyno</groupId>\n  <artifactId>kafka-parts</artifactId>\n  <version>1</version>\n  \
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn the_version_stands_in_the_file() {
         let version = Version::parse("3.7.2").expect("version");
-        for parts in [Parts::Broker, Parts::Client] {
+        for parts in [ReleaseParts::Broker, ReleaseParts::Client] {
             let main = format!("<artifactId>{}</artifactId><version>3.7.2</version>", parts.main());
             assert!(text(&version, parts).contains(&main));
         }

@@ -4,7 +4,7 @@
 //! `sums.txt` has the files of all releases that kdyno names (`scripts/sums.sh` adds what the cache has). For other
 //! releases Maven's look is all there is, which is reported.
 
-use super::pom::Parts;
+use super::pom::ReleaseParts;
 use crate::digest::sha256;
 use crate::error::TestbedError;
 use kdyno_model::version::Version;
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 const KNOWN: &str = include_str!("sums.txt");
 
 /// Sum by the name of the file.
-type Sums<'a> = BTreeMap<&'a str, &'a str>;
+type ChecksumsByFile<'a> = BTreeMap<&'a str, &'a str>;
 
-fn read(text: &str) -> Sums<'_> {
+fn read(text: &str) -> ChecksumsByFile<'_> {
     text.lines().filter_map(|line| line.split_once("  ")).map(|(sum, name)| (name, sum)).collect()
 }
 
@@ -28,7 +28,7 @@ fn read(text: &str) -> Sums<'_> {
 /// # Errors
 /// A file is another one than is known, or none of the release's; it is named.
 pub(super) fn check(
-    (version, parts): (&Version, Parts),
+    (version, parts): (&Version, ReleaseParts),
     libs: &Path,
     progress: &dyn Fn(&str),
 ) -> Result<(), TestbedError> {
@@ -38,7 +38,7 @@ pub(super) fn check(
 }
 
 fn check_against(
-    known: &Sums<'_>,
+    known: &ChecksumsByFile<'_>,
     (what, main): (&str, &str),
     libs: &Path,
     progress: &dyn Fn(&str),
@@ -98,12 +98,12 @@ mod tests {
             }
         }
         let (major, minor, patch) = super::super::METRICS_AGENT;
-        for part in [Parts::MetricsAgent, Parts::MetricsExporter] {
+        for part in [ReleaseParts::MetricsAgent, ReleaseParts::MetricsExporter] {
             assert!(known.contains_key(&*format!("{}-{major}.{minor}.{patch}.jar", part.main())));
         }
         let (major, minor) = super::super::PROFILER;
-        assert!(known.contains_key(&*format!("{}-{major}.{minor}.jar", Parts::Profiler.main())));
-        assert!(known.contains_key(&*format!("{}-{KROXYLICIOUS}.jar", Parts::Kroxylicious.main())));
+        assert!(known.contains_key(&*format!("{}-{major}.{minor}.jar", ReleaseParts::Profiler.main())));
+        assert!(known.contains_key(&*format!("{}-{KROXYLICIOUS}.jar", ReleaseParts::Kroxylicious.main())));
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         let temp = tempfile::tempdir().expect("temp");
         let write = |name: &str, text: &str| std::fs::write(temp.path().join(name), text).expect("written");
         let told = RefCell::new(Vec::new());
-        let check = |known: &Sums<'_>, main: &str| {
+        let check = |known: &ChecksumsByFile<'_>, main: &str| {
             let progress = |text: &str| told.borrow_mut().push(text.to_owned());
             check_against(known, ("Kafka 1", main), temp.path(), &progress).map_err(|error| error.to_string())
         };
@@ -119,7 +119,8 @@ mod tests {
         write("shared-2.jar", "shared");
         let sum = |text: &str| sha256(&mut text.as_bytes()).expect("read");
         let (main, shared) = (sum("main"), sum("shared"));
-        let mut known = Sums::from([("main-1.jar", main.as_str()), ("shared-2.jar", shared.as_str())]);
+        let mut known =
+            ChecksumsByFile::from([("main-1.jar", main.as_str()), ("shared-2.jar", shared.as_str())]);
         check(&known, "main-1.jar").expect("as published");
         assert!(told.borrow().is_empty());
         write("shared-2.jar", "changed");

@@ -1,6 +1,6 @@
 //! kdyno's side of the guard: starts it, hears what becomes of the brokers, ends it.
 
-use super::{GUARD_COMMAND, Report, Spec, WORD_DETACH, WORD_STOP};
+use super::{GUARD_COMMAND, GuardReport, GuardSpec, WORD_DETACH, WORD_STOP};
 use crate::error::TestbedError;
 use crate::process::{ProcessId, ProcessRef};
 use kdyno_model::event::Subject;
@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(10);
 
 /// What is known of the guard's processes.
 #[derive(Default)]
-struct State {
+struct GuardState {
     started: Vec<ProcessRef>,
     /// Handles that stay those processes' even when their numbers are given away again.
     handles: Vec<OwnedFd>,
@@ -35,14 +35,14 @@ struct State {
 pub(crate) struct Guard {
     child: Child,
     stdin: Option<ChildStdin>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<GuardState>>,
     grace: Duration,
 }
 
 impl Guard {
     /// Starts the guard and its processes; returns when all have been started (not: are ready).
     /// Neither it nor they inherit the environment variables `hidden`.
-    pub(crate) fn start(spec: &Spec, hidden: &[String], log: &Path) -> Result<Self, TestbedError> {
+    pub(crate) fn start(spec: &GuardSpec, hidden: &[String], log: &Path) -> Result<Self, TestbedError> {
         let errors = File::create(log).map_err(|e| TestbedError::io("cannot create", log, e))?;
         let failed = |what: &str, e: std::io::Error| TestbedError::Guard(format!("cannot {what}: {e}"));
         let mut command = Command::new(&spec.exe);
@@ -59,7 +59,7 @@ impl Guard {
             .map_err(|e| failed("start it", e))?;
         let mut stdin = child.stdin.take();
         let stdout = child.stdout.take();
-        let state = Arc::new(Mutex::new(State::default()));
+        let state = Arc::new(Mutex::new(GuardState::default()));
         if let Some(stdout) = stdout {
             let state = Arc::clone(&state);
             std::thread::spawn(move || listen(BufReader::new(stdout), &state));
@@ -135,32 +135,32 @@ impl Drop for Guard {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<GuardState>) -> MutexGuard<'_, GuardState> {
     // The state is plain data; a panic elsewhere leaves it usable.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Follows the guard's reports until its output closes, that is: until it has ended or nothing is left of it.
-fn listen(reports: impl BufRead, state: &Mutex<State>) {
+fn listen(reports: impl BufRead, state: &Mutex<GuardState>) {
     for line in reports.lines() {
         let Ok(line) = line else { break };
-        let Ok(report) = serde_json::from_str::<Report>(&line) else { continue };
+        let Ok(report) = serde_json::from_str::<GuardReport>(&line) else { continue };
         let mut state = lock(state);
         match report {
-            Report::Started { subject, pid } => {
+            GuardReport::Started { subject, pid } => {
                 let handle = i32::try_from(pid).ok().and_then(Pid::from_raw);
                 let handle =
                     handle.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
                 state.handles.extend(handle);
                 state.started.push(ProcessRef::new(subject, pid));
             }
-            Report::Failed { subject, why } => {
+            GuardReport::Failed { subject, why } => {
                 state.ended.insert(subject, format!("could not be started: {why}"));
             }
-            Report::Ended { subject, status } => {
+            GuardReport::Ended { subject, status } => {
                 state.ended.insert(subject, status);
             }
-            Report::Ready => state.ready = true,
+            GuardReport::Ready => state.ready = true,
         }
     }
     let mut state = lock(state);
@@ -172,7 +172,7 @@ fn listen(reports: impl BufRead, state: &Mutex<State>) {
 }
 
 /// Harmless for those that have ended: the handle then names nothing.
-fn kill_all(state: &State) {
+fn kill_all(state: &GuardState) {
     for handle in &state.handles {
         let _ = rustix::process::pidfd_send_signal(handle, Signal::KILL);
     }
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn hidden_variables_are_not_inherited() {
         let temp = tempfile::tempdir().expect("temp");
-        let spec = Spec {
+        let spec = GuardSpec {
             exe: "/bin/sh".into(),
             exe_arguments: vec!["-c".to_string(), "env >&2; read line".to_string()],
             processes: Vec::new(),

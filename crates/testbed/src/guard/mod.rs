@@ -33,7 +33,7 @@ pub(crate) const OWNER_FILE: &str = ".kdyno-owner";
 
 /// What the guard starts and tidies up: the first line on its standard input, as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Spec {
+pub(crate) struct GuardSpec {
     /// This executable, for the step between guard and JVM.
     pub exe: PathBuf,
     /// Arguments before the hidden subcommand (none for kdyno itself).
@@ -69,7 +69,7 @@ pub(crate) struct ProcessSpec {
 /// Messages of the guard on its standard output, a JSON line each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Report {
+pub(crate) enum GuardReport {
     /// A process was started.
     Started { subject: Subject, pid: u32 },
     /// A process could not be started.

@@ -1,7 +1,7 @@
 //! The guard's own side: start, watch, end.
 
 use super::exec::ExecSpec;
-use super::{EXEC_COMMAND, ProcessSpec, Report, Spec, WORD_DETACH, WORD_STOP};
+use super::{EXEC_COMMAND, GuardReport, GuardSpec, ProcessSpec, WORD_DETACH, WORD_STOP};
 use crate::cpu_limit::CpuGroup;
 use crate::error::TestbedError;
 use crate::leftovers;
@@ -21,14 +21,14 @@ const WATCH: Duration = Duration::from_millis(100);
 const WATCH_END: Duration = Duration::from_millis(10);
 
 /// What comes in on standard input.
-enum Word {
+enum GuardInput {
     Stop,
     Detach,
     /// kdyno closed its end: it has ended or dropped the cluster.
     Closed,
 }
 
-struct Running {
+struct GuardedProcess {
     subject: Subject,
     end_order: u8,
     child: Child,
@@ -69,7 +69,7 @@ fn close_inherited() {
     }
 }
 
-fn read_spec() -> Result<Spec, TestbedError> {
+fn read_spec() -> Result<GuardSpec, TestbedError> {
     let mut line = String::new();
     let stdin = std::io::stdin();
     stdin
@@ -83,13 +83,13 @@ fn read_spec() -> Result<Spec, TestbedError> {
 
 /// Reads words in a thread of its own: the main thread must stay free to watch, and alive (it is the brokers'
 /// parent thread).
-fn listen() -> Receiver<Word> {
+fn listen() -> Receiver<GuardInput> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines() {
             let word = match line.as_deref() {
-                Ok(WORD_STOP) => Word::Stop,
-                Ok(WORD_DETACH) => Word::Detach,
+                Ok(WORD_STOP) => GuardInput::Stop,
+                Ok(WORD_DETACH) => GuardInput::Detach,
                 _ => break,
             };
             if sender.send(word).is_err() {
@@ -97,33 +97,33 @@ fn listen() -> Receiver<Word> {
             }
         }
         // The receiver is gone only when the guard is at its end.
-        let _ = sender.send(Word::Closed);
+        let _ = sender.send(GuardInput::Closed);
     });
     receiver
 }
 
-fn start_all(spec: &Spec) -> Vec<Running> {
+fn start_all(spec: &GuardSpec) -> Vec<GuardedProcess> {
     spec.remove.iter().for_each(|folder| leftovers::claim(folder));
     let mut running = Vec::new();
     for process in &spec.processes {
         match start(spec, process) {
             Ok((child, group)) => {
-                tell(&Report::Started { subject: process.subject.clone(), pid: child.id() });
-                running.push(Running {
+                tell(&GuardReport::Started { subject: process.subject.clone(), pid: child.id() });
+                running.push(GuardedProcess {
                     subject: process.subject.clone(),
                     end_order: process.end_order,
                     child,
                     _group: group,
                 });
             }
-            Err(why) => tell(&Report::Failed { subject: process.subject.clone(), why: why.to_string() }),
+            Err(why) => tell(&GuardReport::Failed { subject: process.subject.clone(), why: why.to_string() }),
         }
     }
-    tell(&Report::Ready);
+    tell(&GuardReport::Ready);
     running
 }
 
-fn start(spec: &Spec, process: &ProcessSpec) -> std::io::Result<(Child, Option<CpuGroup>)> {
+fn start(spec: &GuardSpec, process: &ProcessSpec) -> std::io::Result<(Child, Option<CpuGroup>)> {
     let group = process.cpu_limit.map(|limit| CpuGroup::make(&process.subject, limit));
     let group = group.transpose().map_err(std::io::Error::other)?;
     let exec = ExecSpec {
@@ -148,21 +148,21 @@ fn start(spec: &Spec, process: &ProcessSpec) -> std::io::Result<(Child, Option<C
 }
 
 /// Reports to kdyno; when kdyno has gone, the end of standard input says so soon enough.
-fn tell(report: &Report) {
+fn tell(report: &GuardReport) {
     let mut out = std::io::stdout().lock();
     let _ = serde_json::to_string(report).map(|text| writeln!(out, "{text}").and_then(|()| out.flush()));
 }
 
 /// Returns when the cluster is to end.
-fn watch(spec: &Spec, words: &Receiver<Word>, running: &mut Vec<Running>) {
+fn watch(spec: &GuardSpec, words: &Receiver<GuardInput>, running: &mut Vec<GuardedProcess>) {
     let mut detached = false;
     let mut listening = true;
     loop {
         if listening {
             match words.recv_timeout(WATCH) {
-                Ok(Word::Stop) => return,
-                Ok(Word::Detach) => detached = true,
-                Ok(Word::Closed) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(GuardInput::Stop) => return,
+                Ok(GuardInput::Detach) => detached = true,
+                Ok(GuardInput::Closed) | Err(RecvTimeoutError::Disconnected) => {
                     if !detached {
                         return;
                     }
@@ -182,22 +182,22 @@ fn watch(spec: &Spec, words: &Receiver<Word>, running: &mut Vec<Running>) {
 }
 
 /// Takes out and reports what has ended.
-fn reap(running: &mut Vec<Running>) {
+fn reap(running: &mut Vec<GuardedProcess>) {
     running.retain_mut(|process| match process.child.try_wait() {
         Ok(None) => true,
         Ok(Some(status)) => {
-            tell(&Report::Ended { subject: process.subject.clone(), status: status.to_string() });
+            tell(&GuardReport::Ended { subject: process.subject.clone(), status: status.to_string() });
             false
         }
         Err(error) => {
-            tell(&Report::Ended { subject: process.subject.clone(), status: error.to_string() });
+            tell(&GuardReport::Ended { subject: process.subject.clone(), status: error.to_string() });
             false
         }
     });
 }
 
 /// SIGTERM, a short grace, SIGKILL; brokers first, then what they depend on.
-fn end_all(running: &mut Vec<Running>, grace: Duration) {
+fn end_all(running: &mut Vec<GuardedProcess>, grace: Duration) {
     for order in 0..=1 {
         signal(running, order, Signal::TERM);
         wait_for(running, order, grace);
@@ -208,7 +208,7 @@ fn end_all(running: &mut Vec<Running>, grace: Duration) {
 }
 
 /// The children are not reaped yet, so their numbers are still theirs.
-fn signal(running: &[Running], order: u8, signal: Signal) {
+fn signal(running: &[GuardedProcess], order: u8, signal: Signal) {
     for process in running.iter().filter(|process| process.end_order <= order) {
         if let Some(pid) = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw) {
             // It fails only if the process has just ended.
@@ -217,7 +217,7 @@ fn signal(running: &[Running], order: u8, signal: Signal) {
     }
 }
 
-fn wait_for(running: &mut Vec<Running>, order: u8, time_max: Duration) {
+fn wait_for(running: &mut Vec<GuardedProcess>, order: u8, time_max: Duration) {
     let started = Instant::now();
     loop {
         reap(running);
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_process_that_cannot_be_started_leaves_no_control_group() {
         let folder = tempfile::tempdir().expect("a folder");
-        let spec = Spec {
+        let spec = GuardSpec {
             exe: folder.path().join("nothing"),
             exe_arguments: Vec::new(),
             processes: Vec::new(),

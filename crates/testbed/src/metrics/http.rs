@@ -15,7 +15,7 @@ pub(super) const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Who asks.
 #[derive(Clone, Copy)]
-pub enum Login<'a> {
+pub enum HttpLogin<'a> {
     /// HTTP's basic authentication.
     Basic(&'a str, &'a Secret),
     /// A bearer token.
@@ -39,7 +39,7 @@ impl Http {
     ///
     /// # Errors
     /// The login cannot be sent: one lowercase clause.
-    pub(super) fn new(trusted: &[Vec<u8>], login: Option<Login<'_>>) -> Result<Self, String> {
+    pub(super) fn new(trusted: &[Vec<u8>], login: Option<HttpLogin<'_>>) -> Result<Self, String> {
         let authorization = login.map(authorization).transpose()?;
         let roots: Vec<Certificate<'static>> =
             trusted.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
@@ -98,13 +98,13 @@ fn failed(error: &Error) -> String {
     }
 }
 
-fn authorization(login: Login<'_>) -> Result<HeaderValue, String> {
+fn authorization(login: HttpLogin<'_>) -> Result<HeaderValue, String> {
     let bytes = match login {
-        Login::Basic(username, password) => {
+        HttpLogin::Basic(username, password) => {
             let both = [username.as_bytes(), b":", password.expose()].concat();
             format!("Basic {}", STANDARD.encode(both)).into_bytes()
         }
-        Login::Bearer(token) => [b"Bearer ", token.expose()].concat(),
+        HttpLogin::Bearer(token) => [b"Bearer ", token.expose()].concat(),
     };
     let mut value = HeaderValue::from_bytes(&bytes)
         .map_err(|_| "the token has characters that no header may have".to_string())?;

@@ -9,13 +9,13 @@ mod names;
 mod prometheus;
 mod text;
 
-pub use http::Login;
+pub use http::HttpLogin;
 
 use http::Http;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::MetricsFrom;
 use kdyno_model::sample::series;
-use names::Told;
+use names::ProcessMetrics;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct LocalEndpoint {
 
 /// What one broker exposed of itself.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct BrokerReading {
     /// The broker.
     pub subject: Subject,
     /// When, on the wall clock of who scraped it, ns since 1970; `None`: just now.
@@ -45,7 +45,7 @@ pub struct Reading {
 
 /// Why nothing is read of a broker, or of all: one lowercase sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadMetrics {
     /// The broker, or all of them.
     pub subject: Subject,
     /// Why.
@@ -54,7 +54,7 @@ pub struct Unread {
 
 /// One endpoint of metrics.
 #[derive(Debug)]
-pub struct Source {
+pub struct MetricsSource {
     http: Http,
     of: Of,
     /// For how long an agent of our own has answered so far.
@@ -74,16 +74,16 @@ enum Of {
         /// What an intermediate exporter writes.
         console: Option<PathBuf>,
     },
-    Server(prometheus::Server),
+    Server(prometheus::PrometheusServer),
 }
 
-impl Source {
+impl MetricsSource {
     /// The agent of a broker on this host.
     ///
     /// # Errors
     /// There is no client for HTTP.
-    pub fn local(endpoint: &LocalEndpoint) -> Result<Self, Unread> {
-        let unread = |why| Unread { subject: endpoint.subject.clone(), why };
+    pub fn local(endpoint: &LocalEndpoint) -> Result<Self, UnreadMetrics> {
+        let unread = |why| UnreadMetrics { subject: endpoint.subject.clone(), why };
         Ok(Self {
             http: Http::new(&[], None).map_err(unread)?,
             of: Of::Broker {
@@ -101,7 +101,7 @@ impl Source {
     ///
     /// # Errors
     /// There is no client for HTTP.
-    pub(crate) fn exporter(endpoint: &LocalEndpoint, console: &Path) -> Result<Self, Unread> {
+    pub(crate) fn exporter(endpoint: &LocalEndpoint, console: &Path) -> Result<Self, UnreadMetrics> {
         let mut source = Self::local(endpoint)?;
         if let Of::Broker { console: of, .. } = &mut source.of {
             *of = Some(console.to_owned());
@@ -117,9 +117,9 @@ impl Source {
         from: &MetricsFrom,
         brokers: &[(Subject, String)],
         trusted: &[Vec<u8>],
-        login: Option<Login<'_>>,
-    ) -> Result<Vec<Self>, Unread> {
-        let unread = |why| Unread { subject: Subject::Brokers, why };
+        login: Option<HttpLogin<'_>>,
+    ) -> Result<Vec<Self>, UnreadMetrics> {
+        let unread = |why| UnreadMetrics { subject: Subject::Brokers, why };
         let hosts: BTreeMap<String, Subject> =
             brokers.iter().map(|(subject, host)| (host.clone(), subject.clone())).collect();
         if hosts.len() < brokers.len() {
@@ -129,7 +129,7 @@ impl Source {
         let http = || Http::new(trusted, login).map_err(|why| unread(not_read("the brokers", &why)));
         match from {
             MetricsFrom::Prometheus(url) => {
-                let of = Of::Server(prometheus::Server::new(url, hosts));
+                let of = Of::Server(prometheus::PrometheusServer::new(url, hosts));
                 Ok(vec![Self { http: http()?, of, answered: Duration::ZERO }])
             }
             MetricsFrom::PerBroker(url) => {
@@ -160,7 +160,7 @@ impl Source {
     ///
     /// # Errors
     /// There is no answer of use.
-    pub fn read(&mut self) -> Result<Vec<Reading>, Unread> {
+    pub fn read(&mut self) -> Result<Vec<BrokerReading>, UnreadMetrics> {
         match &mut self.of {
             Of::Broker { subject, url, is_own, counts_controller, console } => {
                 let begun = Instant::now();
@@ -179,7 +179,7 @@ impl Source {
                 };
                 let whose = format!("broker {}", subject.to_string().trim_start_matches("broker-"));
                 let asked_of = if *is_own { String::new() } else { format!(" (of {})", place(url)) };
-                let unread = |why: String| Unread {
+                let unread = |why: String| UnreadMetrics {
                     subject: subject.clone(),
                     why: not_read(&whose, &format!("{why}{asked_of}")),
                 };
@@ -189,13 +189,15 @@ impl Source {
                     self.answered += took;
                     values.push((series::AGENT_ANSWERED_S_TOTAL.to_owned(), self.answered.as_secs_f64()));
                 }
-                Ok(vec![Reading { subject: subject.clone(), at_unix_ns: None, values }])
+                Ok(vec![BrokerReading { subject: subject.clone(), at_unix_ns: None, values }])
             }
             Of::Server(server) => {
-                let unread =
-                    |why: String| Unread { subject: Subject::Brokers, why: not_read("the brokers", &why) };
+                let unread = |why: String| UnreadMetrics {
+                    subject: Subject::Brokers,
+                    why: not_read("the brokers", &why),
+                };
                 let scraped = server.read(&self.http).map_err(unread)?;
-                let one = |(subject, at_ms, values): prometheus::Scraped| Reading {
+                let one = |(subject, at_ms, values): prometheus::Scraped| BrokerReading {
                     subject,
                     at_unix_ns: Some(at_ms.saturating_mul(1_000_000)),
                     values,
@@ -212,10 +214,10 @@ fn of_broker(
     url: &str,
     asked: &[&str],
     counts_controller: bool,
-) -> Result<Vec<names::Value>, String> {
+) -> Result<Vec<names::NamedValue>, String> {
     let asked: Vec<(&str, &str)> = asked.iter().map(|name| ("name[]", *name)).collect();
     let answer = http.get(url, &asked)?;
-    let mut told = Told::default();
+    let mut told = ProcessMetrics::default();
     let mut is_any = false;
     text::read(answer, names::is_asked, |one| {
         is_any |= one.name.starts_with("kafka_");

@@ -4,13 +4,13 @@
 //! names of object and attribute: `kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec"}`. The other one, of Strimzi and of
 //! the exporter's example rules, has all of them in the name: `kafka_server_brokertopicmetrics_bytesin_total`.
 
-use super::text::Series;
+use super::text::SeriesLine;
 use kdyno_model::inside::{RequestKind, RequestStage};
 use kdyno_model::sample::series;
 use std::collections::BTreeMap;
 
 /// What a reading is called, and its value.
-pub(super) type Value = (String, f64);
+pub(super) type NamedValue = (String, f64);
 
 const MS_PER_S: f64 = 1e3;
 const NS_PER_S: f64 = 1e9;
@@ -91,7 +91,7 @@ enum Attribute {
 
 /// What one process exposes of itself, as far as it is read.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ProcessMetrics {
     /// Values that are readings as they are.
     plain: BTreeMap<&'static str, f64>,
     requests: BTreeMap<(RequestKind, RequestStage, Attribute), f64>,
@@ -102,9 +102,9 @@ pub(super) struct Told {
     network_idle_ns: BTreeMap<(String, usize), Vec<f64>>,
 }
 
-impl Told {
+impl ProcessMetrics {
     /// Takes what is one of those that are read.
-    pub(super) fn take(&mut self, one: &Series<'_>) {
+    pub(super) fn take(&mut self, one: &SeriesLine<'_>) {
         if !one.value.is_finite() {
             return;
         }
@@ -122,7 +122,7 @@ impl Told {
         }
     }
 
-    fn take_network(&mut self, one: &Series<'_>, name: usize) {
+    fn take_network(&mut self, one: &SeriesLine<'_>, name: usize) {
         let Some(listener) = one.label("listener") else { return };
         let listener: String = listener.chars().take(LISTENER_CHARACTERS_MAX).collect();
         let key = (listener, name);
@@ -131,7 +131,7 @@ impl Told {
         }
     }
 
-    fn take_object(&mut self, object: &str, name: &str, attribute: Attribute, one: &Series<'_>) {
+    fn take_object(&mut self, object: &str, name: &str, attribute: Attribute, one: &SeriesLine<'_>) {
         let found = |of: &(&str, &str, &str)| of.0 == object && of.1 == name;
         match attribute {
             Attribute::Count => {
@@ -174,8 +174,8 @@ impl Told {
 
     /// The readings that come of it. `counts_controller`: the request handlers of a controller in the same process are counted
     /// with the broker's.
-    pub(super) fn values(self, counts_controller: bool) -> Vec<Value> {
-        let mut values: Vec<Value> =
+    pub(super) fn values(self, counts_controller: bool) -> Vec<NamedValue> {
+        let mut values: Vec<NamedValue> =
             self.plain.iter().map(|(series, value)| ((*series).to_owned(), *value)).collect();
         for kind in RequestKind::all() {
             for stage in RequestStage::all() {
@@ -220,7 +220,7 @@ impl Told {
 }
 
 /// Object, name and attribute of a series of Kafka's, in small letters, without `PerSec` and `Percent` at the name's end.
-fn parts(one: &Series<'_>) -> Option<(String, String, Attribute)> {
+fn parts(one: &SeriesLine<'_>) -> Option<(String, String, Attribute)> {
     let all = one.name.strip_prefix("kafka_")?.to_ascii_lowercase();
     let bare = |name: &str| {
         let end = ["persec", "percent"].iter().find_map(|end| name.strip_suffix(end));
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     fn told(answer: &str, counts_controller: bool) -> BTreeMap<String, f64> {
-        let mut told = Told::default();
+        let mut told = ProcessMetrics::default();
         text::read(answer.as_bytes(), is_asked, |one| told.take(one)).expect("a text");
         told.values(counts_controller).into_iter().collect()
     }

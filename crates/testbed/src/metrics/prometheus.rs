@@ -2,8 +2,8 @@
 //! instants at which it did. These are by its clock, so that is compared with this host's at each reading.
 
 use super::http::Http;
-use super::names::{Told, Value};
-use super::text::{Series, number};
+use super::names::{NamedValue, ProcessMetrics};
+use super::text::{SeriesLine, number};
 use kdyno_model::event::Subject;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ const QUOTED_CHARACTERS_MAX: usize = 200;
 
 /// Which broker is at which host, and up to when its metrics have been read.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct PrometheusServer {
     url: String,
     query: String,
     brokers: BTreeMap<String, Subject>,
@@ -35,26 +35,26 @@ pub(super) struct Server {
 }
 
 /// What the server had scraped of one broker at one instant, ms since 1970 by this host's clock.
-pub(super) type Scraped = (Subject, u64, Vec<Value>);
+pub(super) type Scraped = (Subject, u64, Vec<NamedValue>);
 
 #[derive(Deserialize)]
-struct Answer {
-    data: Option<Data>,
+struct QueryResponse {
+    data: Option<QueryData>,
     error: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Data {
-    result: Vec<Row>,
+struct QueryData {
+    result: Vec<PrometheusSeries>,
 }
 
 #[derive(Deserialize)]
 struct ClockAnswer {
-    data: Clock,
+    data: ServerTime,
 }
 
 #[derive(Deserialize)]
-struct Clock {
+struct ServerTime {
     result: Instant,
 }
 
@@ -64,21 +64,21 @@ struct Clock {
 enum Instant {
     Scalar((f64, String)),
     /// As VictoriaMetrics answers every query.
-    Vector([Sample; 1]),
+    Vector([InstantSample; 1]),
 }
 
 #[derive(Deserialize)]
-struct Sample {
+struct InstantSample {
     value: (f64, String),
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct PrometheusSeries {
     metric: BTreeMap<String, String>,
     values: Vec<(f64, String)>,
 }
 
-impl Server {
+impl PrometheusServer {
     pub(super) fn new(url: &str, brokers: BTreeMap<String, Subject>) -> Self {
         let hosts: Vec<String> = brokers.keys().map(|host| escaped(host)).collect();
         // A regular expression in quotes: both have backslashes of their own.
@@ -128,7 +128,7 @@ impl Server {
         if text.len() as u64 > ANSWER_BYTES_MAX {
             return Err(format!("the answer is longer than {} MiB", ANSWER_BYTES_MAX >> 20));
         }
-        let answer: Answer = serde_json::from_slice(text)
+        let answer: QueryResponse = serde_json::from_slice(text)
             .map_err(|error| format!("the answer is none of a Prometheus server's query API: {error}"))?;
         if let Some(error) = answer.error {
             let error: String =
@@ -142,7 +142,7 @@ impl Server {
             .filter(|row| label(row, "__name__").starts_with("kafka_"))
             .map(|row| label(row, "instance"))
             .collect();
-        let mut told: BTreeMap<(Subject, u64), Told> = BTreeMap::new();
+        let mut told: BTreeMap<(Subject, u64), ProcessMetrics> = BTreeMap::new();
         let mut is_any = false;
         for row in rows.iter().filter(|row| of_kafka.contains(label(row, "instance"))) {
             let Some(subject) = self.brokers.get(host_of(label(row, "instance"))) else { continue };
@@ -157,7 +157,7 @@ impl Server {
             for (at_s, value) in &row.values {
                 let at_ms = (at_s * 1e3) as u64;
                 if let Some(value) = number(value).filter(|_| at_ms > read_to_ms) {
-                    let one = Series { name, labels: labels.clone(), value };
+                    let one = SeriesLine { name, labels: labels.clone(), value };
                     told.entry((subject.clone(), at_ms)).or_default().take(&one);
                 }
             }
@@ -176,7 +176,7 @@ impl Server {
 fn clock_ms(text: &[u8]) -> Result<u64, String> {
     let wrong = "the Prometheus server does not tell its clock (`time()`)";
     let answer: ClockAnswer = serde_json::from_slice(text).map_err(|error| format!("{wrong}: {error}"))?;
-    let (Instant::Scalar(told) | Instant::Vector([Sample { value: told }])) = answer.data.result;
+    let (Instant::Scalar(told) | Instant::Vector([InstantSample { value: told }])) = answer.data.result;
     let seconds = number(&told.1).filter(|seconds| (0.0..1e11).contains(seconds));
     seconds.map(|seconds| (seconds * 1e3) as u64).ok_or_else(|| wrong.to_string())
 }
@@ -187,7 +187,7 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn label<'a>(row: &'a Row, name: &str) -> &'a str {
+fn label<'a>(row: &'a PrometheusSeries, name: &str) -> &'a str {
     row.metric.get(name).map_or("", String::as_str)
 }
 
@@ -212,10 +212,10 @@ mod tests {
     use kdyno_model::sample::series;
     use proptest::prelude::*;
 
-    fn server() -> Server {
+    fn server() -> PrometheusServer {
         let brokers = [("b0.example", 0), ("b1.example", 1)];
         let brokers = brokers.map(|(host, id)| (host.to_owned(), Subject::Broker(id)));
-        Server::new("https://prometheus.example/", brokers.into())
+        PrometheusServer::new("https://prometheus.example/", brokers.into())
     }
 
     fn row(name: &str, instance: &str, labels: &str, values: &str) -> String {

@@ -38,10 +38,10 @@ fn says(status: &str, body: &str) -> impl FnOnce(&mut TcpStream) + Send + 'stati
     move |stream| drop(stream.write_all(answer.as_bytes()))
 }
 
-fn source(port: u16, login: Option<Login<'_>>) -> Source {
+fn source(port: u16, login: Option<HttpLogin<'_>>) -> MetricsSource {
     let from = MetricsFrom::PerBroker(format!("http://{{host}}:{port}/metrics"));
     let brokers = [(Subject::Broker(3), "127.0.0.1".to_owned())];
-    Source::of_target(&from, &brokers, &[], login).expect("a source").remove(0)
+    MetricsSource::of_target(&from, &brokers, &[], login).expect("a source").remove(0)
 }
 
 fn why(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> String {
@@ -58,7 +58,7 @@ fn what_an_endpoint_tells_are_readings_of_its_broker() {
     let (port, asked) = server(says("200 OK", TOLD));
     let found = source(port, None).read().expect("readings");
     let values = vec![(series::BYTES_IN_TOTAL.to_owned(), 5.0)];
-    assert_eq!(found, [Reading { subject: Subject::Broker(3), at_unix_ns: None, values }]);
+    assert_eq!(found, [BrokerReading { subject: Subject::Broker(3), at_unix_ns: None, values }]);
     let asked = asked.recv_timeout(GENEROUS).expect("a request");
     assert!(
         asked.starts_with("GET /metrics HTTP/1.1\r\n") && !asked.to_lowercase().contains("authorization"),
@@ -70,8 +70,8 @@ fn what_an_endpoint_tells_are_readings_of_its_broker() {
 fn an_agent_of_our_own_is_asked_by_name_alone() {
     let (port, asked) = server(says("200 OK", TOLD));
     let endpoint = LocalEndpoint { subject: Subject::Broker(0), port, counts_controller: true };
-    let found = Source::local(&endpoint).expect("a source").read().expect("readings");
-    let [Reading { values, .. }] = found.as_slice() else { panic!("{found:?}") };
+    let found = MetricsSource::local(&endpoint).expect("a source").read().expect("readings");
+    let [BrokerReading { values, .. }] = found.as_slice() else { panic!("{found:?}") };
     let answered = values.iter().find(|(name, _)| name == series::AGENT_ANSWERED_S_TOTAL);
     assert!(answered.is_some_and(|(_, s)| *s > 0.0 && *s < GENEROUS.as_secs_f64()), "{values:?}");
     let asked = asked.recv_timeout(GENEROUS).expect("a request");
@@ -84,8 +84,8 @@ fn an_agent_of_our_own_is_asked_by_name_alone() {
 fn logins_are_sent_and_never_told() {
     let secret = Secret::new(b"hunter2".to_vec());
     for (login, header) in [
-        (Login::Basic("kdyno", &secret), "Basic a2R5bm86aHVudGVyMg=="),
-        (Login::Bearer(&secret), "Bearer hunter2"),
+        (HttpLogin::Basic("kdyno", &secret), "Basic a2R5bm86aHVudGVyMg=="),
+        (HttpLogin::Bearer(&secret), "Bearer hunter2"),
     ] {
         let (port, asked) = server(says("403 Forbidden", ""));
         let mut source = source(port, Some(login));
@@ -98,7 +98,8 @@ fn logins_are_sent_and_never_told() {
     let token = Secret::new(b"a\nb".to_vec());
     let from = MetricsFrom::PerBroker("http://{host}/".to_owned());
     let brokers = [(Subject::Broker(0), "h".to_owned())];
-    let unread = Source::of_target(&from, &brokers, &[], Some(Login::Bearer(&token))).expect_err("no header");
+    let unread = MetricsSource::of_target(&from, &brokers, &[], Some(HttpLogin::Bearer(&token)))
+        .expect_err("no header");
     assert!(unread.why.contains("characters that no header may have"), "{unread:?}");
 }
 
@@ -161,7 +162,7 @@ fn put_right(clock: impl Fn(f64) -> String, expected_s: f64) {
     });
     let from = MetricsFrom::Prometheus(format!("http://127.0.0.1:{port}"));
     let brokers = [(Subject::Broker(3), "127.0.0.1".to_owned())];
-    let mut source = Source::of_target(&from, &brokers, &[], None).expect("a source").remove(0);
+    let mut source = MetricsSource::of_target(&from, &brokers, &[], None).expect("a source").remove(0);
     let found = source.read().expect("readings");
     answering.join().expect("both were asked for");
     let at_s = found[0].at_unix_ns.expect("an instant") as f64 / 1e9;
@@ -212,7 +213,7 @@ fn brokers_at_one_host_are_not_mistaken_for_each_other() {
     let brokers = [0, 1].map(|id| (Subject::Broker(id), "h".to_owned()));
     for from in [MetricsFrom::PerBroker("http://{host}/".into()), MetricsFrom::Prometheus("http://p".into())]
     {
-        let unread = Source::of_target(&from, &brokers, &[], None).expect_err("one host");
+        let unread = MetricsSource::of_target(&from, &brokers, &[], None).expect_err("one host");
         assert!(unread.why.contains("does not tell them apart"), "{unread:?}");
     }
 }
@@ -249,7 +250,7 @@ fn over_https_those_are_believed_that_are_trusted_and_no_others() {
     let from = MetricsFrom::PerBroker(format!("https://{{host}}:{port}/metrics"));
     let brokers = [(Subject::Broker(3), "127.0.0.1".to_owned())];
     let read = |trusted: &[u8]| {
-        let sources = Source::of_target(&from, &brokers, &[trusted.to_vec()], None);
+        let sources = MetricsSource::of_target(&from, &brokers, &[trusted.to_vec()], None);
         sources.expect("a source").remove(0).read()
     };
     let unread = read(other.cert.der()).expect_err("not trusted");

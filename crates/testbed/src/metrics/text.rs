@@ -15,7 +15,7 @@ const QUOTED_CHARACTERS_MAX: usize = 60;
 
 /// One line with a value.
 #[derive(Debug, PartialEq)]
-pub(super) struct Series<'a> {
+pub(super) struct SeriesLine<'a> {
     /// The metric's name.
     pub(super) name: &'a str,
     /// Names and values of its labels.
@@ -24,7 +24,7 @@ pub(super) struct Series<'a> {
     pub(super) value: f64,
 }
 
-impl Series<'_> {
+impl SeriesLine<'_> {
     /// The value of a label; some exporters write names of labels with small letters.
     pub(super) fn label(&self, name: &str) -> Option<&str> {
         let found = self.labels.iter().find(|(label, _)| label.eq_ignore_ascii_case(name));
@@ -39,7 +39,7 @@ impl Series<'_> {
 pub(super) fn read(
     answer: impl Read,
     is_asked: impl Fn(&str) -> bool,
-    mut each: impl FnMut(&Series<'_>),
+    mut each: impl FnMut(&SeriesLine<'_>),
 ) -> Result<(), String> {
     let mut lines = BufReader::new(answer.take(BYTES_MAX + 1));
     let mut line = Vec::new();
@@ -90,14 +90,14 @@ fn is_of_name(c: char) -> bool {
 }
 
 /// What follows a name: labels, the value, and what may come after it.
-fn series<'a>(name: &'a str, rest: &'a str) -> Result<Series<'a>, &'static str> {
+fn series<'a>(name: &'a str, rest: &'a str) -> Result<SeriesLine<'a>, &'static str> {
     let (labels, rest) = match rest.trim_start().strip_prefix('{') {
         Some(labels) => labels_of(labels)?,
         None => (Vec::new(), rest),
     };
     // A time stamp and an exemplar may follow.
     let value = rest.split_ascii_whitespace().next().ok_or("it has no value")?;
-    Ok(Series { name, labels, value: number(value).ok_or("its value is no number")? })
+    Ok(SeriesLine { name, labels, value: number(value).ok_or("its value is no number")? })
 }
 
 /// Names and values.
@@ -162,9 +162,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// Name, labels and value.
-    type Found = (String, Vec<(String, String)>, f64);
+    type ParsedSeries = (String, Vec<(String, String)>, f64);
 
-    fn all(text: &str) -> Result<Vec<Found>, String> {
+    fn all(text: &str) -> Result<Vec<ParsedSeries>, String> {
         let mut found = Vec::new();
         read(
             text.as_bytes(),

@@ -1,7 +1,7 @@
 //! The end that measures.
 
 use super::wire::{
-    ANSWER_TIME_MAX, BLOCK_BYTES, BLOCKS_TIME, ECHO, ECHO_BYTES, END, Fault, GIVE, HELLO, Peer, TAKE,
+    ANSWER_TIME_MAX, BLOCK_BYTES, BLOCKS_TIME, ECHO, ECHO_BYTES, END, GIVE, HELLO, Peer, TAKE, WireFault,
 };
 use crate::disk_speed::incompressible;
 use crate::error::TestbedError;
@@ -47,7 +47,7 @@ pub fn measure(address: &str, stop: &AtomicBool) -> Result<Option<Vec<NetworkRou
     let stream = connect(address).map_err(|error| failed(&error))?;
     match look(stream, stop) {
         Ok(rounds) => Ok(Some(rounds)),
-        Err(Fault::Stopped) => Ok(None),
+        Err(WireFault::Stopped) => Ok(None),
         Err(fault) => Err(failed(&fault)),
     }
 }
@@ -65,13 +65,13 @@ fn connect(address: &str) -> std::io::Result<TcpStream> {
     Err(last)
 }
 
-fn look(stream: TcpStream, stop: &AtomicBool) -> Result<Vec<NetworkRound>, Fault> {
+fn look(stream: TcpStream, stop: &AtomicBool) -> Result<Vec<NetworkRound>, WireFault> {
     let mut peer = Peer::new(stream, stop)?;
     peer.write(HELLO)?;
     let mut hello = [0; HELLO.len()];
     peer.read(&mut hello)?;
     if hello != *HELLO {
-        return Err(Fault::Garbage);
+        return Err(WireFault::Garbage);
     }
     let mut block = incompressible(BLOCK_BYTES);
     let rounds = (0..ROUNDS).map(|_| round(&mut peer, &mut block)).collect::<Result<Vec<_>, _>>()?;
@@ -80,7 +80,7 @@ fn look(stream: TcpStream, stop: &AtomicBool) -> Result<Vec<NetworkRound>, Fault
     Ok(rounds)
 }
 
-fn round(peer: &mut Peer<'_>, block: &mut [u8]) -> Result<NetworkRound, Fault> {
+fn round(peer: &mut Peer<'_>, block: &mut [u8]) -> Result<NetworkRound, WireFault> {
     // The small ones first, while nothing is in the queues between.
     let round_trips = round_trips(peer)?;
     let begun = Instant::now();
@@ -90,7 +90,7 @@ fn round(peer: &mut Peer<'_>, block: &mut [u8]) -> Result<NetworkRound, Fault> {
     peer.read(&mut told)?;
     let sending = begun.elapsed();
     if u64::from_be_bytes(told) != sent {
-        return Err(Fault::Garbage);
+        return Err(WireFault::Garbage);
     }
     peer.within(ANSWER_TIME_MAX);
     let begun = Instant::now();
@@ -100,7 +100,7 @@ fn round(peer: &mut Peer<'_>, block: &mut [u8]) -> Result<NetworkRound, Fault> {
 }
 
 /// How long each took; at least one.
-fn round_trips(peer: &mut Peer<'_>) -> Result<Vec<Duration>, Fault> {
+fn round_trips(peer: &mut Peer<'_>) -> Result<Vec<Duration>, WireFault> {
     let mut message = [7; ECHO_BYTES];
     message[0] = ECHO;
     let (begun, mut found) = (Instant::now(), Vec::new());
@@ -112,7 +112,7 @@ fn round_trips(peer: &mut Peer<'_>) -> Result<Vec<Duration>, Fault> {
         peer.read(&mut answer)?;
         found.push(one.elapsed());
         if answer != message {
-            return Err(Fault::Garbage);
+            return Err(WireFault::Garbage);
         }
     }
     Ok(found)

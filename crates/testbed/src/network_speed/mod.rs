@@ -10,7 +10,7 @@ mod serve;
 mod wire;
 
 pub use measure::{NetworkRound, ROUNDS, TIME_MAX, measure};
-pub use serve::{SERVE_TIME_MAX, Served, serve};
+pub use serve::{SERVE_TIME_MAX, ServedClients, serve};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The end that answers: one peer at a time, for a bounded time.
 
-use super::wire::{ANSWER_TIME_MAX, BLOCK_BYTES, ECHO, ECHO_BYTES, END, Fault, GIVE, HELLO, Peer, TAKE};
+use super::wire::{ANSWER_TIME_MAX, BLOCK_BYTES, ECHO, ECHO_BYTES, END, GIVE, HELLO, Peer, TAKE, WireFault};
 use crate::disk_speed::incompressible;
 use crate::error::TestbedError;
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Whom it had.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Served {
+pub struct ServedClients {
     /// Peers that measured to the end.
     pub measured: u32,
     /// Connections that went another way.
@@ -35,11 +35,11 @@ pub fn serve(
     time: Duration,
     stop: &AtomicBool,
     told: &mut dyn FnMut(&str),
-) -> Result<Served, TestbedError> {
+) -> Result<ServedClients, TestbedError> {
     let failed =
         |error| TestbedError::Impossible(format!("cannot listen for a network measurement: {error}"));
     listener.set_nonblocking(true).map_err(failed)?;
-    let (begun, mut served) = (Instant::now(), Served::default());
+    let (begun, mut served) = (Instant::now(), ServedClients::default());
     while !stop.load(Ordering::Relaxed) {
         if begun.elapsed() > time {
             served.is_time_over = true;
@@ -52,7 +52,7 @@ pub fn serve(
         };
         match with(stream, stop) {
             Ok(()) => served.measured += 1,
-            Err(Fault::Stopped) => {}
+            Err(WireFault::Stopped) => {}
             Err(fault) => {
                 served.failed += 1;
                 told(&format!("{peer}: {fault}"));
@@ -62,12 +62,12 @@ pub fn serve(
     Ok(served)
 }
 
-fn with(stream: TcpStream, stop: &AtomicBool) -> Result<(), Fault> {
+fn with(stream: TcpStream, stop: &AtomicBool) -> Result<(), WireFault> {
     let mut peer = Peer::new(stream, stop)?;
     let mut hello = [0; HELLO.len()];
     peer.read(&mut hello)?;
     if hello != *HELLO {
-        return Err(Fault::Garbage);
+        return Err(WireFault::Garbage);
     }
     peer.write(HELLO)?;
     let (begun, mut block) = (Instant::now(), incompressible(BLOCK_BYTES));
@@ -88,8 +88,8 @@ fn with(stream: TcpStream, stop: &AtomicBool) -> Result<(), Fault> {
                 peer.write(&bytes.to_be_bytes())?;
             }
             END => return Ok(()),
-            _ => return Err(Fault::Garbage),
+            _ => return Err(WireFault::Garbage),
         }
     }
-    Err(Fault::Late)
+    Err(WireFault::Late)
 }

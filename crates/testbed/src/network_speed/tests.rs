@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 struct Serving {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<(Served, Vec<String>)>,
+    thread: JoinHandle<(ServedClients, Vec<String>)>,
 }
 
 fn listener() -> (TcpListener, SocketAddr) {
@@ -41,7 +41,7 @@ impl Serving {
         stream
     }
 
-    fn end(self) -> (Served, Vec<String>) {
+    fn end(self) -> (ServedClients, Vec<String>) {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().expect("no panic")
     }
@@ -168,7 +168,7 @@ fn both_ends_stop_when_they_are_asked_to_and_one_when_its_time_is_over() {
     let stop = AtomicBool::new(true);
     assert_eq!(measure(&address.to_string(), &stop).expect("stopped"), None);
     let served = serve(&listener, SERVE_TIME_MAX, &stop, &mut |_| {}).expect("stopped");
-    assert_eq!(served, Served::default());
+    assert_eq!(served, ServedClients::default());
     let go_on = AtomicBool::new(false);
     drop(listener);
     let (listener, _) = super::tests::listener();

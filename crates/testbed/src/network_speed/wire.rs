@@ -34,7 +34,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Why it goes on no further.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum WireFault {
     /// Somebody asked to stop.
     #[error("it was stopped")]
     Stopped,
@@ -74,7 +74,7 @@ impl<'a> Peer<'a> {
     }
 
     /// All of it.
-    pub(super) fn read(&mut self, bytes: &mut [u8]) -> Result<(), Fault> {
+    pub(super) fn read(&mut self, bytes: &mut [u8]) -> Result<(), WireFault> {
         let mut filled = 0;
         while filled < bytes.len() {
             self.may_go_on()?;
@@ -84,7 +84,7 @@ impl<'a> Peer<'a> {
     }
 
     /// All of it, into the hands of the kernel.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), WireFault> {
         let mut sent = 0;
         while sent < bytes.len() {
             self.may_go_on()?;
@@ -93,15 +93,15 @@ impl<'a> Peer<'a> {
         Ok(())
     }
 
-    fn may_go_on(&self) -> Result<(), Fault> {
+    fn may_go_on(&self) -> Result<(), WireFault> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Fault::Stopped);
+            return Err(WireFault::Stopped);
         }
-        if Instant::now() > self.deadline { Err(Fault::Late) } else { Ok(()) }
+        if Instant::now() > self.deadline { Err(WireFault::Late) } else { Ok(()) }
     }
 
     /// Sends blocks for a while; how many bytes.
-    pub(super) fn give(&mut self, block: &mut [u8]) -> Result<u64, Fault> {
+    pub(super) fn give(&mut self, block: &mut [u8]) -> Result<u64, WireFault> {
         self.within(BLOCKS_TIME_MAX);
         let (begun, mut bytes) = (Instant::now(), 0);
         loop {
@@ -116,7 +116,7 @@ impl<'a> Peer<'a> {
     }
 
     /// Takes blocks until the last one; how many bytes.
-    pub(super) fn take(&mut self, block: &mut [u8]) -> Result<u64, Fault> {
+    pub(super) fn take(&mut self, block: &mut [u8]) -> Result<u64, WireFault> {
         self.within(BLOCKS_TIME_MAX);
         let mut bytes = 0;
         while bytes < BLOCKS_BYTES_MAX {
@@ -128,19 +128,19 @@ impl<'a> Peer<'a> {
                 _ => break,
             }
         }
-        Err(Fault::Garbage)
+        Err(WireFault::Garbage)
     }
 }
 
 /// How many bytes one call moved; none where its time was over.
-fn some(moved: io::Result<usize>) -> Result<usize, Fault> {
+fn some(moved: io::Result<usize>) -> Result<usize, WireFault> {
     match moved {
-        Ok(0) => Err(Fault::Closed),
+        Ok(0) => Err(WireFault::Closed),
         Ok(bytes) => Ok(bytes),
         Err(error) => match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(0),
             ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted => {
-                Err(Fault::Closed)
+                Err(WireFault::Closed)
             }
             _ => Err(error.into()),
         },

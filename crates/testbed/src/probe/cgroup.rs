@@ -8,14 +8,14 @@ const MOUNT: &str = "/sys/fs/cgroup";
 
 /// A file that has it, and the label and the unit of the number in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Limit {
+pub(super) struct CgroupFile {
     path: PathBuf,
     label: &'static str,
     per_s: u64,
 }
 
 /// The files of a process's groups: its own and those above it, since a limit may be at each.
-pub(super) fn limits_of(pid: u32) -> Vec<Limit> {
+pub(super) fn limits_of(pid: u32) -> Vec<CgroupFile> {
     let groups = parse::read(&format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let mut limits = files(&groups);
     limits.retain(|limit| limit.read().is_some());
@@ -23,12 +23,12 @@ pub(super) fn limits_of(pid: u32) -> Vec<Limit> {
 }
 
 /// Seconds for which the limits have held it, added up; `None` without such a file.
-pub(super) fn held_s(limits: &[Limit]) -> Option<f64> {
+pub(super) fn held_s(limits: &[CgroupFile]) -> Option<f64> {
     let held = limits.iter().filter_map(|limit| Some(limit.read()? as f64 / limit.per_s as f64));
     held.reduce(|sum, one| sum + one)
 }
 
-impl Limit {
+impl CgroupFile {
     fn read(&self) -> Option<u64> {
         parse::field(&parse::read(self.path.to_str()?)?, self.label)
     }
@@ -36,7 +36,7 @@ impl Limit {
 
 /// Every file that may have it, by the lines `ID:CONTROLLERS:PATH` of `/proc/PID/cgroup`; version 2 has no controllers
 /// there.
-fn files(groups: &str) -> Vec<Limit> {
+fn files(groups: &str) -> Vec<CgroupFile> {
     let mut found = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -54,7 +54,7 @@ fn files(groups: &str) -> Vec<Limit> {
             continue;
         }
         let above = relative.ancestors().map(|group| mount.join(group).join("cpu.stat"));
-        found.extend(above.map(|path| Limit { path, label, per_s }));
+        found.extend(above.map(|path| CgroupFile { path, label, per_s }));
     }
     found
 }
@@ -90,7 +90,7 @@ mod tests {
         let limit = |name: &str, text: &str, label, per_s| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).expect("written");
-            Limit { path, label, per_s }
+            CgroupFile { path, label, per_s }
         };
         let limits = [
             limit("a", "nr_throttled 7\nthrottled_usec 1500000\n", "throttled_usec ", 1_000_000),

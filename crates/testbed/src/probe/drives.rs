@@ -1,6 +1,6 @@
 //! The machine's whole drives: partitions and mapped devices (dm, md, loop) would count the same bytes again.
 
-use super::parse::Value;
+use super::parse::SeriesValue;
 use kdyno_model::sample::series;
 use procfs::DiskStat;
 use std::path::Path;
@@ -14,7 +14,7 @@ const MS_PER_S: f64 = 1e3;
 const DRIVES_MAX: usize = 64;
 
 /// Bytes read and written, of all drives together and of each; of each its operations and times too.
-pub(super) fn values() -> Vec<Value> {
+pub(super) fn values() -> Vec<SeriesValue> {
     let Ok(all) = procfs::diskstats() else { return Vec::new() };
     let whole: Vec<DiskStat> = all.into_iter().filter(|drive| is_whole(&drive.name)).collect();
     let sum = |of: fn(&DiskStat) -> u64| whole.iter().map(|drive| of(drive) as f64 * SECTOR_BYTES).sum();
@@ -25,7 +25,7 @@ pub(super) fn values() -> Vec<Value> {
     together.into_iter().chain(whole.iter().take(DRIVES_MAX).flat_map(of_one)).collect()
 }
 
-fn of_one(drive: &DiskStat) -> Vec<Value> {
+fn of_one(drive: &DiskStat) -> Vec<SeriesValue> {
     let bytes = |sectors: u64| sectors as f64 * SECTOR_BYTES;
     let seconds = |ms: u64| ms as f64 / MS_PER_S;
     let values = [

@@ -1,6 +1,6 @@
 //! Garbage collections and safepoints of a JVM, from the log that its command line names (`-Xlog`, Java 9 and later).
 
-use super::parse::{self, Value};
+use super::parse::{self, SeriesValue};
 use kdyno_model::sample::series;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -22,12 +22,12 @@ pub(super) struct GcLog {
     path: PathBuf,
     inode: u64,
     read_bytes: u64,
-    told: Told,
+    told: GcTotals,
 }
 
 /// Sums of the lines so far.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct GcTotals {
     pauses: u64,
     paused_s: f64,
     /// The longest pause since the last reading.
@@ -51,24 +51,24 @@ impl GcLog {
         Some(log)
     }
 
-    fn at(named: &Named<'_>) -> Option<Self> {
+    fn at(named: &GcLogOption<'_>) -> Option<Self> {
         let path = Path::new(named.file);
         let log = path.metadata().ok().filter(|log| log.is_file() && path.is_absolute())?;
         let (inode, read_bytes) = (log.ino(), log.len());
         // From the first reading on: without one before it the first safepoint would count for nothing.
-        let told = Told { safepoint_s: named.has_safepoints.then_some(0.0), ..Told::default() };
+        let told = GcTotals { safepoint_s: named.has_safepoints.then_some(0.0), ..GcTotals::default() };
         Some(Self { path: path.to_owned(), inode, read_bytes, told })
     }
 
     /// Reads what was written since, and returns the sums of all that was read.
-    pub(super) fn values(&mut self) -> Vec<Value> {
+    pub(super) fn values(&mut self) -> Vec<SeriesValue> {
         self.told.longest_s = 0.0;
         if let Some(text) = self.read() {
             text.lines().for_each(|line| self.told.take(line));
         }
-        let Told { pauses, paused_s, longest_s, heap_after_share, heap_after_bytes, safepoint_s, .. } =
+        let GcTotals { pauses, paused_s, longest_s, heap_after_share, heap_after_bytes, safepoint_s, .. } =
             self.told;
-        let mut values: Vec<Value> = vec![
+        let mut values: Vec<SeriesValue> = vec![
             (series::GC_PAUSES_TOTAL.into(), pauses as f64),
             (series::GC_PAUSE_S_TOTAL.into(), paused_s),
             (series::GC_PAUSE_S_LONGEST.into(), longest_s),
@@ -101,7 +101,7 @@ impl GcLog {
     }
 }
 
-impl Told {
+impl GcTotals {
     fn take(&mut self, line: &str) {
         if let Some(pause_s) = pause_s(line) {
             self.pauses += 1;
@@ -120,17 +120,17 @@ impl Told {
 
 /// What an option of the command line says of a log.
 #[derive(Debug, PartialEq)]
-struct Named<'a> {
+struct GcLogOption<'a> {
     file: &'a str,
     has_safepoints: bool,
 }
 
 /// Reads `-Xlog:gc*,safepoint:file=/path/gc.log:time,tags:…`.
-fn named(argument: &str) -> Option<Named<'_>> {
+fn named(argument: &str) -> Option<GcLogOption<'_>> {
     let (what, output) = argument.strip_prefix("-Xlog:")?.split_once(":file=")?;
     what.contains("gc").then_some(())?;
     let has_safepoints = what.split(',').any(|tags| tags.starts_with("safepoint"));
-    output.split(':').next().map(|file| Named { file, has_safepoints })
+    output.split(':').next().map(|file| GcLogOption { file, has_safepoints })
 }
 
 /// The time in `[…][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 35M->22M(47M) 0.932ms`. The line of a pause
@@ -215,13 +215,13 @@ mod tests {
     const STOPPED_11: &str = "[13:59][safepoint   ] Total time for which application threads were stopped: 0.0050000 \
         seconds, Stopping threads took: 0.0001973 seconds\n";
 
-    fn told(text: &str) -> Told {
-        let mut told = Told { safepoint_s: Some(0.0), ..Told::default() };
+    fn told(text: &str) -> GcTotals {
+        let mut told = GcTotals { safepoint_s: Some(0.0), ..GcTotals::default() };
         text.lines().for_each(|line| told.take(line));
         told
     }
 
-    fn value(values: &[Value], series: &str) -> Option<f64> {
+    fn value(values: &[SeriesValue], series: &str) -> Option<f64> {
         values.iter().find(|(name, _)| name == series).map(|(_, value)| *value)
     }
 
@@ -242,7 +242,7 @@ mod tests {
         );
         assert_eq!(told(STOPPED_25).safepoint_s, Some(0.003));
         assert_eq!(told(STOPPED_11).safepoint_s, Some(0.005));
-        let mut may_grow = Told { heap_most_bytes: heap_most_bytes("-Xmx88m"), ..Told::default() };
+        let mut may_grow = GcTotals { heap_most_bytes: heap_most_bytes("-Xmx88m"), ..GcTotals::default() };
         may_grow.take(YOUNG);
         assert_eq!(may_grow.heap_after_share, Some(0.25), "22 of 88, though 44 are there now");
         let phases = "[1][gc,phases   ] GC(1429)   Pre Evacuate Collection Set: 0.1ms\n\
@@ -260,7 +260,7 @@ mod tests {
             file.write_all(text.as_bytes()).expect("written");
         };
         append(FULL);
-        let named = |has_safepoints| Named { file: path.to_str().expect("plain path"), has_safepoints };
+        let named = |has_safepoints| GcLogOption { file: path.to_str().expect("plain path"), has_safepoints };
         let mut log = GcLog::at(&named(false)).expect("a log");
         assert_eq!(value(&log.values(), series::GC_PAUSES_TOTAL), Some(0.0), "what was there before");
         let (half, rest) = FULL.split_at(30);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_log_is_the_one_that_the_command_line_names() {
-        let log = |file, has_safepoints| Some(Named { file, has_safepoints });
+        let log = |file, has_safepoints| Some(GcLogOption { file, has_safepoints });
         let with_options = "-Xlog:gc*,safepoint:file=/w/gc.log:time,tags:filecount=10";
         assert_eq!(named(with_options), log("/w/gc.log", true));
         assert_eq!(named("-Xlog:gc*:file=/w/gc.log"), log("/w/gc.log", false));
@@ -299,7 +299,7 @@ mod tests {
             assert_eq!(named(other), None, "{other}");
         }
         for file in ["gc.log", "/dev/null"] {
-            assert!(GcLog::at(&Named { file, has_safepoints: true }).is_none(), "{file}");
+            assert!(GcLog::at(&GcLogOption { file, has_safepoints: true }).is_none(), "{file}");
         }
         assert!(GcLog::of(std::process::id()).is_none(), "no JVM");
     }

@@ -1,6 +1,6 @@
 //! The whole machine's processors and memory.
 
-use super::parse::{self, Value};
+use super::parse::{self, SeriesValue};
 use kdyno_model::sample::series;
 
 /// What is read of `/proc/meminfo`.
@@ -23,7 +23,7 @@ const PRESSURE: [(&str, &str); 3] = [
 const PROCESSORS_MAX: usize = 1024;
 
 /// Every series of processors and memory that this machine has.
-pub(super) fn values() -> Vec<Value> {
+pub(super) fn values() -> Vec<SeriesValue> {
     let mut values = processors().unwrap_or_default();
     let memory = parse::read("/proc/meminfo").unwrap_or_default();
     values.extend(
@@ -82,7 +82,7 @@ fn kernel_stats() -> Option<procfs::KernelStats> {
 }
 
 /// Time of all processors together by kind, and of each of them by itself, seconds.
-fn processors() -> Option<Vec<Value>> {
+fn processors() -> Option<Vec<SeriesValue>> {
     let ticks_per_s = procfs::ticks_per_second() as f64;
     let stats = kernel_stats()?;
     let cpu = HostCpu::from(&stats.total);

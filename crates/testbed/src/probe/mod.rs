@@ -1,6 +1,6 @@
 //! Samples what processes and the host use, from `/proc`.
 //!
-//! What the kernel does not report gives no reading, a process that is gone is reported by [`Sampler::dead`], and
+//! What the kernel does not report gives no reading, a process that is gone is reported by [`ProbeSampler::dead`], and
 //! nothing here panics or blocks.
 
 mod cgroup;
@@ -15,7 +15,7 @@ mod threads;
 mod tree;
 
 use self::open_files::open_files;
-use self::parse::Value;
+use self::parse::SeriesValue;
 use self::threads::ThreadCounters;
 use crate::process::{ProcessId, ProcessRef, of_pid, seconds};
 use kdyno_model::event::Subject;
@@ -26,37 +26,37 @@ const NS_PER_S: f64 = 1e9;
 
 /// Reads all probes of a set of processes, and of the host.
 #[derive(Debug)]
-pub struct Sampler {
-    watched: Vec<Watched>,
+pub struct ProbeSampler {
+    watched: Vec<WatchedProcess>,
     include_host: bool,
     dead: BTreeSet<Subject>,
 }
 
 #[derive(Debug)]
-struct Watched {
+struct WatchedProcess {
     subject: Subject,
     id: ProcessId,
     /// Involuntary and voluntary ones.
     switches: ThreadCounters<2>,
     run_delay_ns: ThreadCounters<1>,
     /// Files that say for how long limits on CPU time have held it.
-    limits: Vec<cgroup::Limit>,
+    limits: Vec<cgroup::CgroupFile>,
     /// Where a broker's or controller's garbage collector writes.
     gc_log: Option<gc_log::GcLog>,
     /// A worker's threads by number.
-    threads: BTreeMap<u32, Named>,
+    threads: BTreeMap<u32, ThreadName>,
     /// What is below it, where that is meant.
-    tree: Option<tree::Tree>,
+    tree: Option<tree::ProcessTree>,
 }
 
 /// A thread's name as the kernel has it, and as it is distinguished from others of that name.
 #[derive(Debug)]
-struct Named {
+struct ThreadName {
     name: String,
     unique: String,
 }
 
-impl Sampler {
+impl ProbeSampler {
     /// Watches these processes; one that is already gone is dead from the start.
     #[must_use]
     pub fn new(subjects: Vec<ProcessRef>, include_host: bool) -> Self {
@@ -71,7 +71,7 @@ impl Sampler {
             Some(id) => {
                 self.dead.remove(&process.subject);
                 let is_kafka = matches!(process.subject, Subject::Broker(_) | Subject::Controller(_));
-                self.watched.push(Watched {
+                self.watched.push(WatchedProcess {
                     gc_log: is_kafka.then(|| gc_log::GcLog::of(process.pid)).flatten(),
                     subject: process.subject,
                     id,
@@ -79,7 +79,7 @@ impl Sampler {
                     run_delay_ns: ThreadCounters::default(),
                     limits: cgroup::limits_of(process.pid),
                     threads: BTreeMap::new(),
-                    tree: process.is_keeper.then(tree::Tree::default),
+                    tree: process.is_keeper.then(tree::ProcessTree::default),
                 });
             }
             None => {
@@ -103,7 +103,7 @@ impl Sampler {
                 dead.insert(watched.subject.clone());
                 return false;
             };
-            let of = |value: Value| reading(at_ns, &watched.subject, value);
+            let of = |value: SeriesValue| reading(at_ns, &watched.subject, value);
             readings.extend(values.into_iter().map(of));
             // A load generator is at its limit when one of its threads is, however idle the others are.
             if matches!(watched.subject, Subject::Worker(_)) {
@@ -125,17 +125,17 @@ impl Sampler {
     }
 }
 
-fn reading(at_ns: i64, subject: &Subject, (series, value): Value) -> ProbeReading {
+fn reading(at_ns: i64, subject: &Subject, (series, value): SeriesValue) -> ProbeReading {
     ProbeReading { at_ns, subject: subject.clone(), series: series.into_owned(), value }
 }
 
 /// `None` when the process is gone. Counters of `/proc/PID/io` are readable by the process's owner only and may be
 /// missing.
-fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
+fn process_values(watched: &mut WatchedProcess) -> Option<Vec<SeriesValue>> {
     let process = of_pid(watched.id.pid)?;
     let stat = process.stat().ok()?;
     let (user_s, system_s) = seconds(&stat);
-    let mut values: Vec<Value> = vec![
+    let mut values: Vec<SeriesValue> = vec![
         (series::CPU_USER_S_TOTAL.into(), user_s),
         (series::CPU_SYSTEM_S_TOTAL.into(), system_s),
         (series::MEMORY_RSS_BYTES.into(), stat.rss as f64 * procfs::page_size() as f64),
@@ -170,7 +170,7 @@ fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
 /// CPU time of each thread and the time it waited for a processor, s, each under a series of its own. `names`
 /// keeps them: of two threads with one name the one that was there first has it alone, whatever order they are listed
 /// in later.
-fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<Value> {
+fn thread_times(pid: u32, names: &mut BTreeMap<u32, ThreadName>) -> Vec<SeriesValue> {
     let Some(process) = of_pid(pid) else { return Vec::new() };
     let mut times = Vec::new();
     for thread in threads::sorted(pid) {
@@ -180,7 +180,7 @@ fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<Value> {
         // A thread that has just begun still has the name of the one that made it.
         if names.get(&thread).is_none_or(|known| known.name != name) {
             let unique = unused(name, names);
-            names.insert(thread, Named { name: name.to_owned(), unique });
+            names.insert(thread, ThreadName { name: name.to_owned(), unique });
         }
         let unique = &names[&thread].unique;
         let (user_s, system_s) = seconds(&stat);
@@ -194,7 +194,7 @@ fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<Value> {
 }
 
 /// The name itself, or the first of `NAME#2`, `NAME#3` … that no thread has.
-fn unused(name: &str, names: &BTreeMap<u32, Named>) -> String {
+fn unused(name: &str, names: &BTreeMap<u32, ThreadName>) -> String {
     let is_used = |candidate: &String| names.values().any(|used| used.unique == *candidate);
     let numbered = (2..).map(|number| format!("{name}#{number}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|candidate| !is_used(candidate)).unwrap_or_default()
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn this_process_and_the_host_give_every_series() {
         let me = ProcessRef::new(Subject::Kdyno, std::process::id());
-        let mut sampler = Sampler::new(vec![me], true);
+        let mut sampler = ProbeSampler::new(vec![me], true);
         let first = sampler.sample(-5);
         assert!(first.iter().all(|r| r.at_ns == -5 && r.value >= 0.0));
         // The kernel has run delay in a file that it may have been built without.
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_spinning_processs_time_is_counted() {
         let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
-        let mut sampler = Sampler::new(vec![ProcessRef::new(Subject::Broker(7), child.id())], false);
+        let mut sampler = ProbeSampler::new(vec![ProcessRef::new(Subject::Broker(7), child.id())], false);
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         let mut cpu = 0.0;
         while cpu < 0.05 && std::time::Instant::now() < deadline {
@@ -291,7 +291,7 @@ mod tests {
         };
         let all = [spawn("writers", true), spawn("a name that is cut off", false), spawn("writers", false)];
         let me = |subject| ProcessRef::new(subject, std::process::id());
-        let mut sampler = Sampler::new(vec![me(Subject::Worker(0)), me(Subject::Broker(0))], false);
+        let mut sampler = ProbeSampler::new(vec![me(Subject::Worker(0)), me(Subject::Broker(0))], false);
         let of = |thread: &str| format!("{}{thread}", series::THREAD_CPU_S_TOTAL_OF);
         let names = [of("writers"), of("writers#2"), of("a name that is ")];
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);

@@ -95,7 +95,7 @@ pub struct NamedProcesses {
 
 /// What is there of them at some time.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundProcesses {
     /// Processes that are there.
     pub processes: Vec<ProcessRef>,
     /// Subjects and names that are not, in the words of an event: what, and why.
@@ -112,7 +112,7 @@ impl NamedProcesses {
         if typed.is_empty() && kept.is_empty() {
             return Ok(Self::default());
         }
-        let host = Host::read();
+        let host = HostProcesses::read();
         let mut all = Vec::new();
         for text in typed {
             all.push(one(text.trim(), &host)?);
@@ -158,12 +158,12 @@ impl NamedProcesses {
 
     /// Processes that are there now, but for `known` ones, each once.
     #[must_use]
-    pub fn look(&self, known: &BTreeSet<u32>) -> Found {
-        if self.is_empty() { Found::default() } else { self.look_on(&Host::read(), known) }
+    pub fn look(&self, known: &BTreeSet<u32>) -> FoundProcesses {
+        if self.is_empty() { FoundProcesses::default() } else { self.look_on(&HostProcesses::read(), known) }
     }
 
-    fn look_on(&self, host: &Host, known: &BTreeSet<u32>) -> Found {
-        let mut found = Found::default();
+    fn look_on(&self, host: &HostProcesses, known: &BTreeSet<u32>) -> FoundProcesses {
+        let mut found = FoundProcesses::default();
         let mut taken = known.clone();
         let mut take = |subject: Subject, pid: u32| {
             if taken.insert(pid) {
@@ -191,12 +191,12 @@ impl NamedProcesses {
         for left_out in found.processes.split_off(found.processes.len().min(NAMED_MAX)) {
             missing.push((left_out.subject, format!("at most {NAMED_MAX} are read")));
         }
-        Found { missing, ..found }
+        FoundProcesses { missing, ..found }
     }
 }
 
 /// What one word means.
-fn one(typed: &str, host: &Host) -> Result<One, NamedError> {
+fn one(typed: &str, host: &HostProcesses) -> Result<One, NamedError> {
     let is_name = !typed.is_empty()
         && typed.chars().count() <= NAME_CHARS_MAX
         && !typed.chars().any(|c| c.is_control() || c.is_whitespace());
@@ -246,17 +246,17 @@ fn denied_words(io: bool, files: bool) -> Option<String> {
 }
 
 /// The processes of this host by name, oldest first.
-struct Host {
+struct HostProcesses {
     /// Number, start and names of each but kdyno's own.
-    others: Vec<(u64, u32, Names)>,
+    others: Vec<(u64, u32, ProcessNames)>,
     /// This process and what it started.
     own: BTreeSet<u32>,
-    own_names: Vec<Names>,
+    own_names: Vec<ProcessNames>,
 }
 
 /// What a process may be called.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Names {
+struct ProcessNames {
     /// As the kernel has it.
     kernel: String,
     /// Last part of the path that it was started by.
@@ -265,7 +265,7 @@ struct Names {
     java: Option<String>,
 }
 
-impl Names {
+impl ProcessNames {
     fn of(kernel: String, command_line: &str) -> Self {
         let args: Vec<&str> = command_line.split('\0').collect();
         let file = last_part(args.first().copied().unwrap_or_default(), '/').to_owned();
@@ -307,7 +307,7 @@ fn java_runs<'a>(args: &[&'a str]) -> Option<&'a str> {
     None
 }
 
-impl Host {
+impl HostProcesses {
     fn read() -> Self {
         let mut all = Vec::new();
         let folders = std::fs::read_dir("/proc").into_iter().flatten().take(HOST_PROCESSES_MAX);
@@ -318,7 +318,7 @@ impl Host {
             }
             let command_line = parse::read(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let parent = u32::try_from(stat.ppid).unwrap_or(0);
-            all.push((stat.starttime, pid, parent, Names::of(stat.comm, &command_line)));
+            all.push((stat.starttime, pid, parent, ProcessNames::of(stat.comm, &command_line)));
         }
         let parents = all.iter().map(|(_, pid, parent, _)| (*pid, *parent)).collect();
         let own = family(std::process::id(), &parents);
@@ -356,8 +356,8 @@ fn family(of: u32, parents: &BTreeMap<u32, u32>) -> BTreeSet<u32> {
 mod tests {
     use super::*;
 
-    fn names(kernel: &str, args: &[&str]) -> Names {
-        Names::of(kernel.to_owned(), &args.join("\0"))
+    fn names(kernel: &str, args: &[&str]) -> ProcessNames {
+        ProcessNames::of(kernel.to_owned(), &args.join("\0"))
     }
 
     #[test]
@@ -424,20 +424,21 @@ mod tests {
     }
 
     /// Host with these processes, oldest first.
-    fn host(all: &[(u32, &str)]) -> Host {
+    fn host(all: &[(u32, &str)]) -> HostProcesses {
         let others = all.iter().map(|(pid, name)| (0, *pid, names(name, &[name]))).collect();
-        Host { others, own: BTreeSet::new(), own_names: Vec::new() }
+        HostProcesses { others, own: BTreeSet::new(), own_names: Vec::new() }
     }
 
-    fn found(named: &NamedProcesses, host: &Host, known: &[u32]) -> Vec<(String, u32)> {
+    fn found(named: &NamedProcesses, host: &HostProcesses, known: &[u32]) -> Vec<(String, u32)> {
         let found = named.look_on(host, &known.iter().copied().collect());
         found.processes.into_iter().map(|one| (one.subject.to_string(), one.pid)).collect()
     }
 
     #[test]
     fn the_only_one_of_a_name_keeps_it_and_several_have_their_numbers() {
-        let named =
-            |typed: &str, host: &Host| NamedProcesses { all: vec![one(typed, host).expect("it is there")] };
+        let named = |typed: &str, host: &HostProcesses| NamedProcesses {
+            all: vec![one(typed, host).expect("it is there")],
+        };
         let one_alone = host(&[(7, "db")]);
         let only = named("db", &one_alone);
         assert_eq!(found(&only, &one_alone, &[]), [("process-db".to_owned(), 7)]);

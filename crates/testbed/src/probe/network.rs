@@ -1,12 +1,12 @@
 //! The machine's network: bytes of its interfaces, and what TCP had to send again.
 
-use super::parse::{self, Value};
+use super::parse::{self, SeriesValue};
 use kdyno_model::sample::series;
 use procfs::net::DeviceStatus;
 use std::path::Path;
 
 /// Every series of the network that this machine has.
-pub(super) fn values() -> Vec<Value> {
+pub(super) fn values() -> Vec<SeriesValue> {
     let mut values = interfaces().unwrap_or_default();
     let snmp = parse::read("/proc/net/snmp").unwrap_or_default();
     let tcp = [
@@ -21,7 +21,7 @@ pub(super) fn values() -> Vec<Value> {
 
 /// Sums over interfaces other than loopback, those with hardware behind them where there are any: bridges and virtual
 /// pairs would count the same bytes again.
-fn interfaces() -> Option<Vec<Value>> {
+fn interfaces() -> Option<Vec<SeriesValue>> {
     let mut all = procfs::net::dev_status().ok()?;
     all.remove("lo");
     let hardware = |name: &str| Path::new("/sys/class/net").join(name).join("device").exists();

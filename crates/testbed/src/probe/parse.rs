@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 
 /// A series name and its value: what is made of such files.
-pub(super) type Value = (Cow<'static, str>, f64);
+pub(super) type SeriesValue = (Cow<'static, str>, f64);
 
 /// The largest files read here (`/proc/cpuinfo` of a machine with hundreds of processors) stay below this.
 const FILE_BYTES_MAX: u64 = 1 << 20;

@@ -4,7 +4,7 @@
 //! run and over what they and the keeper have inherited is what all of them ever used.
 
 use super::open_files::open_files;
-use super::parse::Value;
+use super::parse::SeriesValue;
 use crate::process::{ProcessId, of_pid};
 use kdyno_model::sample::series;
 use procfs::process::Process;
@@ -15,7 +15,7 @@ const PROCESSES_MAX: usize = 1_000;
 
 /// What was read so far of the processes below a keeper.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct ProcessTree {
     /// Counters never fall: what a process used that ends while it is read may be left out of one reading.
     most: [f64; 4],
 }
@@ -33,9 +33,9 @@ struct Used {
     open_files: f64,
 }
 
-impl Tree {
+impl ProcessTree {
     /// What the processes below the keeper used together, or of the other side's what is needed of that; `None`: it is gone.
-    pub(super) fn values(&mut self, keeper: u32, is_other: bool) -> Option<Vec<Value>> {
+    pub(super) fn values(&mut self, keeper: u32, is_other: bool) -> Option<Vec<SeriesValue>> {
         // Lower processes are read before what is above them: what ends in between may be in both, and is not lost.
         let mut below = below(keeper);
         below.reverse();
@@ -45,7 +45,7 @@ impl Tree {
         let sum = |of: fn(&Used) -> f64| all.iter().map(of).sum::<f64>();
         let shared = all.iter().map(|one| one.shared_bytes).fold(0.0, f64::max);
         let [user_s, system_s, read, written] = self.most;
-        let mut values: Vec<Value> = vec![
+        let mut values: Vec<SeriesValue> = vec![
             (series::CPU_USER_S_TOTAL.into(), user_s),
             (series::CPU_SYSTEM_S_TOTAL.into(), system_s),
             (series::MEMORY_RSS_BYTES.into(), sum(|one| one.own_bytes) + shared),
@@ -130,9 +130,9 @@ mod tests {
     use std::time::{Duration, Instant};
 
     /// Ends what a test started, also when it fails.
-    struct Ended(Child);
+    struct KillOnDrop(Child);
 
-    impl Drop for Ended {
+    impl Drop for KillOnDrop {
         fn drop(&mut self) {
             let _ = self.0.kill();
             let _ = self.0.wait();
@@ -143,10 +143,10 @@ mod tests {
     fn what_children_and_their_children_used_is_kept_when_they_have_ended() {
         // The shell plays the keeper: what it uses itself does not count, what it reaps does.
         let script = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 0'; sleep 60; exit 0";
-        let keeper = Ended(Command::new("sh").args(["-c", script]).spawn().expect("sh"));
-        let mut tree = Tree::default();
+        let keeper = KillOnDrop(Command::new("sh").args(["-c", script]).spawn().expect("sh"));
+        let mut tree = ProcessTree::default();
         let until = Instant::now() + Duration::from_secs(60);
-        let value = |values: &[Value], name: &str| {
+        let value = |values: &[SeriesValue], name: &str| {
             values.iter().find(|(series, _)| series == name).map_or(0.0, |(_, value)| *value)
         };
         let mut last = 0.0;
@@ -183,7 +183,7 @@ mod tests {
             shared_bytes: 0.0,
             open_files: 0.0,
         };
-        let mut tree = Tree::default();
+        let mut tree = ProcessTree::default();
         tree.count([1.0, 0.0, 0.0, 0.0], &[used(2, 5.0), used(3, 100.0)], |_| true);
         assert_eq!(tree.most[0], 106.0);
         // It was read, it ended, and the keeper inherited it before that was read.
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn of_a_keeper_that_is_gone_nothing_is_read() {
-        assert!(Tree::default().values(u32::MAX >> 1, false).is_none());
-        let others = Tree::default().values(std::process::id(), true).expect("this process");
+        assert!(ProcessTree::default().values(u32::MAX >> 1, false).is_none());
+        let others = ProcessTree::default().values(std::process::id(), true).expect("this process");
         assert_eq!(others.len(), 3, "of the other side no more than is needed: {others:?}");
     }
 }

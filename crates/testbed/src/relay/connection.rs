@@ -1,7 +1,7 @@
 //! One connection over a link: two sockets, and a pipe in each direction.
 
 use super::link::{Direction, READ_BYTES_MAX};
-use super::pipe::{End, Pipe};
+use super::pipe::{DirectionEnd, Pipe};
 use super::tally::Tallies;
 use rustix::fd::AsFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -22,7 +22,7 @@ pub(super) enum After {
 }
 
 /// What a connection needs to pass bytes on.
-pub(super) struct Work<'w> {
+pub(super) struct PassContext<'w> {
     /// The directions of its link, by the number of the end that sends.
     pub link: &'w mut [Direction; 2],
     pub tallies: &'w mut Tallies,
@@ -34,7 +34,7 @@ pub(super) struct Work<'w> {
 
 /// A connection: socket 0 was accepted, socket 1 leads to where it goes.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct RelayedConnection {
     pub(super) link: usize,
     sockets: [TcpStream; 2],
     /// What comes from socket 0, and from socket 1.
@@ -52,7 +52,7 @@ pub(super) struct Connection {
     is_waiting: [bool; 2],
 }
 
-impl Connection {
+impl RelayedConnection {
     /// Goes on to a port of the loopback address.
     pub(super) fn new(
         (link, from): (usize, usize),
@@ -133,7 +133,7 @@ impl Connection {
     }
 
     /// Passes on what is due and takes in what has come; `now` returns the time, ns.
-    pub(super) fn work(&mut self, now: impl Fn() -> u64, work: &mut Work<'_>) -> After {
+    pub(super) fn work(&mut self, now: impl Fn() -> u64, work: &mut PassContext<'_>) -> After {
         if self.is_connecting && !self.is_connected() {
             return if self.is_over[1] { self.reset() } else { After::GoesOn { again: false } };
         }
@@ -163,7 +163,7 @@ impl Connection {
     }
 
     /// Writes what is due of what came from a socket; whether the connection is gone.
-    fn pass_on(&mut self, from: usize, now: &impl Fn() -> u64, work: &mut Work<'_>) -> bool {
+    fn pass_on(&mut self, from: usize, now: &impl Fn() -> u64, work: &mut PassContext<'_>) -> bool {
         let (pipe, to) = (&mut self.pipes[from], 1 - from);
         while self.is_writable[to] && !self.is_over[from] {
             let due = pipe.due(now());
@@ -187,19 +187,19 @@ impl Connection {
             }
         }
         match pipe.end_due(now()) {
-            Some(End::Fin) if !self.is_over[from] => {
+            Some(DirectionEnd::Fin) if !self.is_over[from] => {
                 self.is_over[from] = true;
                 // It fails only where the other end is gone already, which reading from it shows.
                 let _ = self.sockets[to].shutdown(Shutdown::Write);
                 false
             }
-            Some(End::Reset) => true,
+            Some(DirectionEnd::Reset) => true,
             _ => false,
         }
     }
 
     /// Reads what a socket has, as far as its link and its pipe take it; whether there is more at once.
-    fn take_in(&mut self, from: usize, now: &impl Fn() -> u64, work: &mut Work<'_>) -> bool {
+    fn take_in(&mut self, from: usize, now: &impl Fn() -> u64, work: &mut PassContext<'_>) -> bool {
         let direction = self.directions[from];
         for _ in 0..READS_MAX {
             let pipe = &mut self.pipes[from];
@@ -219,7 +219,7 @@ impl Connection {
             match self.sockets[from].read(&mut work.scratch[..room]) {
                 Ok(0) => {
                     let due_ns = link.pass(now(), 0);
-                    pipe.end(End::Fin, due_ns);
+                    pipe.end(DirectionEnd::Fin, due_ns);
                 }
                 Ok(count) => {
                     let due_ns = link.pass(now(), count);
@@ -230,7 +230,7 @@ impl Connection {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => {
                     let due_ns = link.pass(now(), 0);
-                    pipe.end(End::Reset, due_ns);
+                    pipe.end(DirectionEnd::Reset, due_ns);
                 }
             }
         }

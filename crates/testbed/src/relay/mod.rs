@@ -14,8 +14,8 @@ mod tally;
 mod tests;
 
 pub use serve::CONNECTIONS_MAX;
-pub use spec::{Entry, LinkSpec, RelaySpec};
-pub use tally::{Tally, read};
+pub use spec::{LinkSpec, RelayPort, RelaySpec};
+pub use tally::{RelayTally, read};
 
 use crate::error::TestbedError;
 use std::convert::Infallible;
@@ -32,5 +32,5 @@ pub fn main(spec: &Path) -> Result<Infallible, TestbedError> {
     let text = std::fs::read_to_string(spec).map_err(|e| TestbedError::io("cannot read", spec, e))?;
     let spec: RelaySpec = serde_json::from_str(&text)
         .map_err(|e| TestbedError::Relay(format!("not a spec (only kdyno starts a relay): {e}")))?;
-    serve::Relay::new(&spec)?.run()
+    serve::RelayLoop::new(&spec)?.run()
 }

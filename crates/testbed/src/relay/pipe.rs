@@ -9,7 +9,7 @@ const WRITE_BYTES_MAX: usize = 256 << 10;
 
 /// How a direction of a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum DirectionEnd {
     /// Its sender sends no more; the other direction goes on (half-close).
     Fin,
     /// The connection is gone.
@@ -32,7 +32,7 @@ pub(super) struct Pipe {
     stretches: VecDeque<Stretch>,
     window_bytes: usize,
     last_due_ns: u64,
-    end: Option<(End, u64)>,
+    end: Option<(DirectionEnd, u64)>,
     /// The receiver did not take all that was due.
     is_held: bool,
     /// Until then it did not: how late what was due by then is, is not the relay's doing.
@@ -69,7 +69,7 @@ impl Pipe {
     }
 
     /// Ends it behind all that it holds.
-    pub(super) fn end(&mut self, end: End, due_ns: u64) {
+    pub(super) fn end(&mut self, end: DirectionEnd, due_ns: u64) {
         self.last_due_ns = self.last_due_ns.max(due_ns);
         self.end = Some((end, self.last_due_ns));
     }
@@ -125,7 +125,7 @@ impl Pipe {
     }
 
     /// How it ends, once all has been passed on and the end is due.
-    pub(super) fn end_due(&self, now_ns: u64) -> Option<End> {
+    pub(super) fn end_due(&self, now_ns: u64) -> Option<DirectionEnd> {
         let (end, due_ns) = self.end?;
         (self.stretches.is_empty() && due_ns <= now_ns).then_some(end)
     }
@@ -170,10 +170,10 @@ mod tests {
         assert_eq!((pipe.next_due_ns(), pipe.due(9)), (Some(10), &b""[..]));
         assert_eq!(all_due(&mut pipe, 10), (b"abcd".to_vec(), vec![0, 0]));
         assert_eq!(pipe.next_due_ns(), Some(20));
-        pipe.end(End::Fin, 7);
+        pipe.end(DirectionEnd::Fin, 7);
         assert_eq!(pipe.end_due(100), None, "behind what it holds");
         assert_eq!(all_due(&mut pipe, 25), (b"e".to_vec(), vec![5]));
-        assert_eq!((pipe.end_due(19), pipe.end_due(20)), (None, Some(End::Fin)));
+        assert_eq!((pipe.end_due(19), pipe.end_due(20)), (None, Some(DirectionEnd::Fin)));
     }
 
     #[test]

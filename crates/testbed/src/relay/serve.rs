@@ -4,7 +4,7 @@
 //! changes, when something of it is due, or when its link or memory has room again. A timer of the kernel (timerfd) wakes it, since a
 //! time-out of epoll is rounded up by the kernel's slack.
 
-use super::connection::{After, Connection, Work, reset};
+use super::connection::{After, PassContext, RelayedConnection, reset};
 use super::link::{Direction, READ_BYTES_MAX};
 use super::spec::RelaySpec;
 use super::tally::Tallies;
@@ -42,7 +42,7 @@ struct Listening {
 }
 
 /// All that the relay knows.
-pub(super) struct Relay {
+pub(super) struct RelayLoop {
     epoll: OwnedFd,
     timer: OwnedFd,
     /// For when the timer is set.
@@ -51,7 +51,7 @@ pub(super) struct Relay {
     /// A listener may have more to accept from then on.
     accept_again_ns: Option<u64>,
     links: Vec<[Direction; 2]>,
-    connections: BTreeMap<u64, Connection>,
+    connections: BTreeMap<u64, RelayedConnection>,
     pub(super) connections_max: usize,
     next_number: u64,
     /// Connections by when they have something to pass on; one that is over is passed over.
@@ -66,7 +66,7 @@ pub(super) struct Relay {
     scratch: Vec<u8>,
 }
 
-impl Relay {
+impl RelayLoop {
     /// Listens at every entry.
     pub(super) fn new(spec: &RelaySpec) -> Result<Self, TestbedError> {
         let failed = |e: rustix::io::Errno| TestbedError::Relay(e.to_string());
@@ -184,7 +184,9 @@ impl Relay {
                 continue;
             }
             // What cannot be carried on is closed by being dropped.
-            let Ok(connection) = Connection::new((link, from), accepted, to, windows) else { continue };
+            let Ok(connection) = RelayedConnection::new((link, from), accepted, to, windows) else {
+                continue;
+            };
             let watched = (0u64..).zip(connection.sockets()).try_for_each(|(socket, of)| {
                 let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
                 epoll::add(&self.epoll, of.as_fd(), EventData::new_u64(2 * number + socket), flags)
@@ -200,7 +202,7 @@ impl Relay {
     fn work(&mut self, number: u64) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let held = connection.held();
-        let mut work = Work {
+        let mut work = PassContext {
             link: &mut self.links[connection.link],
             tallies: &mut self.tallies,
             scratch: &mut self.scratch,
@@ -279,7 +281,7 @@ impl Relay {
             return Ok(());
         }
         self.tally_at_ns = now_ns + NS_PER_S;
-        self.connections.values_mut().for_each(Connection::shrink);
+        self.connections.values_mut().for_each(RelayedConnection::shrink);
         self.tallies.write(now_ns)
     }
 

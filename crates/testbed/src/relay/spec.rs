@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct RelaySpec {
     /// The links. Each has two directions, and its connections share them.
     pub links: Vec<LinkSpec>,
-    /// Where it writes each second what it did (see [`super::Tally`]).
+    /// Where it writes each second what it did (see [`super::RelayTally`]).
     pub tally: PathBuf,
     /// What its jitter is drawn from.
     pub seed: u64,
@@ -23,13 +23,13 @@ pub struct LinkSpec {
     /// What lies between its ends.
     pub link: LinkPlan,
     /// Where connections come in, and where they lead.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RelayPort>,
 }
 
 /// A port on the loopback address that leads over a link to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct RelayPort {
     /// Where it listens.
     pub listen: u16,
     /// Where it connects to.

@@ -18,7 +18,7 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 /// What a relay did in a second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tally {
+pub struct RelayTally {
     /// The end of that second, ns on CLOCK_MONOTONIC.
     pub until_ns: u64,
     /// Bytes passed on since it started, by direction: from end 0 to end 1 of its links, and back.
@@ -30,7 +30,7 @@ pub struct Tally {
     late: String,
 }
 
-impl Tally {
+impl RelayTally {
     /// One with these.
     #[must_use]
     pub fn of(until_ns: u64, bytes: [u64; 2], late_ns: &[u64]) -> Self {
@@ -81,7 +81,7 @@ impl Tallies {
     /// Writes a line, and starts again.
     pub(super) fn write(&mut self, until_ns: u64) -> Result<(), TestbedError> {
         let failed = |e: &dyn std::fmt::Display| TestbedError::Relay(format!("cannot write its tally: {e}"));
-        let tally = Tally { until_ns, bytes: self.bytes, refused: self.refused, late: text(&self.late) };
+        let tally = RelayTally { until_ns, bytes: self.bytes, refused: self.refused, late: text(&self.late) };
         self.late.clear();
         let mut line = serde_json::to_string(&tally).map_err(|e| failed(&e))?;
         line.push('\n');
@@ -105,7 +105,7 @@ fn text(late: &Histogram<u64>) -> String {
 
 /// What a relay has written so far, the oldest first. A line that is not whole yet, or damaged, is left out.
 #[must_use]
-pub fn read(path: &Path) -> Vec<Tally> {
+pub fn read(path: &Path) -> Vec<RelayTally> {
     let Ok(mut file) = File::open(path) else { return Vec::new() };
     let length = file.metadata().map_or(0, |found| found.len());
     if file.seek(SeekFrom::Start(length.saturating_sub(FILE_BYTES_MAX))).is_err() {

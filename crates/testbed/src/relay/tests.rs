@@ -1,7 +1,7 @@
 //! A relay on real sockets, in a thread of the test.
 
-use super::serve::Relay;
-use super::{Entry, LinkSpec, RelaySpec, read};
+use super::serve::RelayLoop;
+use super::{LinkSpec, RelayPort, RelaySpec, read};
 use kdyno_model::plan::{JitterLaw, LinkPlan};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -16,13 +16,13 @@ fn link(delay_ns: u64) -> LinkPlan {
 }
 
 /// A relay that leads to a listener; its thread ends with the test's process.
-struct Scene {
+struct RelayFixture {
     temp: tempfile::TempDir,
     port: u16,
     server: TcpListener,
 }
 
-impl Scene {
+impl RelayFixture {
     fn new(link: LinkPlan) -> Self {
         Self::with(link, super::CONNECTIONS_MAX)
     }
@@ -32,8 +32,8 @@ impl Scene {
         let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let to = server.local_addr().expect("bound").port();
         let port = free_port();
-        let spec = spec(&temp, link, Entry { listen: port, to, from: 0 });
-        let mut relay = Relay::new(&spec).expect("it listens");
+        let spec = spec(&temp, link, RelayPort { listen: port, to, from: 0 });
+        let mut relay = RelayLoop::new(&spec).expect("it listens");
         relay.connections_max = connections_max;
         std::thread::spawn(move || relay.run());
         Self { temp, port, server }
@@ -52,7 +52,7 @@ impl Scene {
     }
 }
 
-fn spec(temp: &tempfile::TempDir, link: LinkPlan, entry: Entry) -> RelaySpec {
+fn spec(temp: &tempfile::TempDir, link: LinkPlan, entry: RelayPort) -> RelaySpec {
     RelaySpec {
         links: vec![LinkSpec { link, entries: vec![entry] }],
         tally: temp.path().join("tally"),
@@ -67,7 +67,7 @@ fn free_port() -> u16 {
 
 #[test]
 fn each_way_takes_the_delay_and_the_tally_says_how_late_it_was() {
-    let scene = Scene::new(link(20 * MS));
+    let scene = RelayFixture::new(link(20 * MS));
     let (mut client, mut server) = scene.connect();
     let mut byte = [0];
     for _ in 0..10 {
@@ -93,7 +93,7 @@ fn each_way_takes_the_delay_and_the_tally_says_how_late_it_was() {
 fn bytes_arrive_whole_and_in_order_also_with_jitter() {
     const BYTES: usize = 8 << 20;
     let jitter = LinkPlan { jitter_ns: 2 * MS, jitter_law: JitterLaw::Normal, ..link(2 * MS) };
-    let scene = Scene::new(jitter);
+    let scene = RelayFixture::new(jitter);
     let (mut client, mut server) = scene.connect();
     let number = |place: usize| (place % 251) as u8;
     let sent = std::thread::spawn(move || {
@@ -131,7 +131,7 @@ fn a_bandwidth_is_shared_by_the_connections_of_its_direction() {
 /// How long each of two connections takes for 1 MiB over a link of 4 MiB/s.
 fn two_megabytes_over_one_link() -> [Duration; 2] {
     const BYTES: usize = 1 << 20;
-    let scene = Scene::new(LinkPlan { bytes_per_s: Some(4 << 20), ..link(0) });
+    let scene = RelayFixture::new(LinkPlan { bytes_per_s: Some(4 << 20), ..link(0) });
     let begun = Instant::now();
     let pairs = [scene.connect(), scene.connect()];
     let threads = pairs.map(|(mut client, mut server)| {
@@ -151,7 +151,7 @@ fn two_megabytes_over_one_link() -> [Duration; 2] {
 
 #[test]
 fn what_nobody_takes_stays_with_its_sender() {
-    let scene = Scene::new(link(0));
+    let scene = RelayFixture::new(link(0));
     let (mut client, server) = scene.connect();
     client.set_write_timeout(Some(Duration::from_millis(500))).expect("set");
     let mut taken = 0;
@@ -170,7 +170,7 @@ fn what_nobody_takes_stays_with_its_sender() {
 
 #[test]
 fn a_refusal_and_a_reset_are_carried_over() {
-    let scene = Scene::new(link(0));
+    let scene = RelayFixture::new(link(0));
     let (mut client, server) = scene.connect();
     super::connection::reset(&server);
     drop(server);
@@ -179,8 +179,8 @@ fn a_refusal_and_a_reset_are_carried_over() {
 
     let temp = tempfile::tempdir().expect("temp");
     let listen = free_port();
-    let nobody = Entry { listen, to: free_port(), from: 0 };
-    let relay = Relay::new(&spec(&temp, link(0), nobody)).expect("it listens");
+    let nobody = RelayPort { listen, to: free_port(), from: 0 };
+    let relay = RelayLoop::new(&spec(&temp, link(0), nobody)).expect("it listens");
     std::thread::spawn(move || relay.run());
     let mut refused = TcpStream::connect((Ipv4Addr::LOCALHOST, listen)).expect("the relay itself is there");
     refused.set_read_timeout(Some(PATIENCE)).expect("set");
@@ -190,7 +190,7 @@ fn a_refusal_and_a_reset_are_carried_over() {
 
 #[test]
 fn a_connection_too_many_is_reset_and_counted() {
-    let scene = Scene::with(link(0), 1);
+    let scene = RelayFixture::with(link(0), 1);
     let (mut client, mut server) = scene.connect();
     for _ in 0..2 {
         let mut refused = TcpStream::connect((Ipv4Addr::LOCALHOST, scene.port)).expect("the relay listens");
@@ -214,7 +214,7 @@ fn a_port_that_is_taken_is_told_as_brokers_tell_it() {
     let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let listen = held.local_addr().expect("bound").port();
     let temp = tempfile::tempdir().expect("temp");
-    let Err(error) = Relay::new(&spec(&temp, link(0), Entry { listen, to: 1, from: 0 })) else {
+    let Err(error) = RelayLoop::new(&spec(&temp, link(0), RelayPort { listen, to: 1, from: 0 })) else {
         panic!("it is taken")
     };
     let lines = [error.to_string()];

@@ -1,6 +1,6 @@
 //! Clusters that do not start: the message says why.
 
-use crate::scene::{Scene, ensure, environment, one_broker, plan, trial};
+use crate::scene::{TestFolder, ensure, environment, one_broker, plan, trial};
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode};
 use kdyno_model::version::{NEWEST, Version};
 use kdyno_testbed::{LocalCluster, TestbedError, distribution, guard, java};
@@ -23,7 +23,7 @@ pub fn trials() -> Vec<Trial> {
 
 /// The failure of a plan, with the folder gone.
 fn failure(plan: &ClusterPlan) -> Result<TestbedError, Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let error = scene.start(plan).err().ok_or("it started")?;
     ensure(!scene.work_dir().exists(), format!("the folder stayed after: {error}"))?;
     Ok(error)
@@ -66,7 +66,7 @@ fn impossible() -> Result<(), Failed> {
 }
 
 fn cached_without_maven() -> Result<(), Failed> {
-    let mut scene = Scene::new()?;
+    let mut scene = TestFolder::new()?;
     let newest = KafkaSource::Release(NEWEST.to_string());
     distribution::prepare(&scene.environment, &newest, &|_| {})?;
     let java = java::find(&scene.environment, &Version::parse(NEWEST)?)?;
@@ -81,7 +81,7 @@ fn cached_without_maven() -> Result<(), Failed> {
 }
 
 fn no_java() -> Result<(), Failed> {
-    let mut scene = Scene::new()?;
+    let mut scene = TestFolder::new()?;
     (scene.environment.java_home, scene.environment.path, scene.environment.java_folders) =
         (None, vec![], vec![]);
     let error = scene.start(&one_broker()).err().ok_or("it started without Java")?;
@@ -91,7 +91,7 @@ fn no_java() -> Result<(), Failed> {
 
 /// Runs Maven with a closed port for its repository, then with one that answers and has no such release.
 fn unreachable_or_unknown() -> Result<(), Failed> {
-    let mut scene = Scene::new()?;
+    let mut scene = TestFolder::new()?;
     let fetched = fetched_by_maven(&scene);
     scene.environment.cache_dir = scene.folder.path().join("empty");
     scene.environment.maven_repository = Some(scene.folder.path().join("repository"));
@@ -120,14 +120,14 @@ fn unreachable_or_unknown() -> Result<(), Failed> {
 /// The folder in which Maven keeps what it fetched. It is laid out as repositories are, so it serves as one that
 /// needs no network and has every part of Maven's own. `None`: it is not in its usual place, and the user's own
 /// repositories have to answer.
-pub fn fetched_by_maven(scene: &Scene) -> Option<PathBuf> {
+pub fn fetched_by_maven(scene: &TestFolder) -> Option<PathBuf> {
     let usual = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".m2/repository"));
     let folder = scene.environment.maven_repository.clone().or(usual)?;
     folder.join("org/apache/maven/plugins/maven-dependency-plugin").is_dir().then_some(folder)
 }
 
 /// A folder with an `mvn` that is found before the real one and sends it to `url` for everything.
-pub fn maven_with_mirror(scene: &Scene, name: &str, url: &str) -> Result<PathBuf, Failed> {
+pub fn maven_with_mirror(scene: &TestFolder, name: &str, url: &str) -> Result<PathBuf, Failed> {
     let maven = environment(scene.folder.path())?.find_program("mvn").ok_or("these tests need Maven")?;
     let bin = scene.folder.path().join(name);
     std::fs::create_dir(&bin)?;
@@ -146,7 +146,7 @@ fn no_guard() -> Result<(), Failed> {
     let output = Command::new(std::env::current_exe()?).args([guard::EXEC_COMMAND, spec]).output()?;
     let text = String::from_utf8_lossy(&output.stderr);
     ensure(!output.status.success() && text.contains("guard"), format!("{text}"))?;
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let options = kdyno_testbed::StartOptions {
         exe: "/bin/false".into(),
         ..crate::scene::options(&scene.environment, scene.work_dir())

@@ -1,10 +1,10 @@
 //! A consumer of Kafka's own client and a member of ours share a group: each assignor, both protocols.
 
-use crate::scene::{PATIENCE, Scene, ensure, one_broker, trial};
+use crate::scene::{PATIENCE, TestFolder, ensure, one_broker, trial};
 use kdyno_kafka::admin::Admin;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionsConfig};
-use kdyno_kafka::connection::Written;
+use kdyno_kafka::connection::WriteProgress;
 use kdyno_kafka::group::{Assignor, GroupConfig, GroupEvent, GroupProtocol, GroupRequest, Member, Position};
 use kdyno_kafka::messages::{Api, m03_metadata, m08_offset_commit, m09_offset_fetch, m10_find_coordinator};
 use kdyno_kafka::wire::FRAME_BYTES_MAX;
@@ -29,7 +29,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn share() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let mut plan = one_broker();
     plan.config.insert("group.initial.rebalance.delay.ms".to_owned(), "0".to_owned());
     plan.config.insert("group.consumer.heartbeat.interval.ms".to_owned(), "1000".to_owned());
@@ -90,7 +90,7 @@ fn java_and_jars(cluster: &LocalCluster) -> Result<(PathBuf, String), Failed> {
 }
 
 /// The folder of the consumer's class, which is started five times.
-fn compiled(scene: &Scene, cluster: &LocalCluster) -> Result<String, Failed> {
+fn compiled(scene: &TestFolder, cluster: &LocalCluster) -> Result<String, Failed> {
     let (java, jars) = java_and_jars(cluster)?;
     let classes = scene.folder.path().join("classes").display().to_string();
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clusters/GroupMember.java");
@@ -274,7 +274,7 @@ impl Ours {
         let Some(socket) = sockets.get_mut(&connection) else { return };
         let queues = connections.connection_mut(connection);
         // A socket that is full, or gone, takes the rest later, or is found out below.
-        if matches!(queues.write_to(socket), Ok(Written::Request)) {
+        if matches!(queues.write_to(socket), Ok(WriteProgress::Request)) {
             queues.stamp_written(now_ns);
         }
         let read = socket.read(queues.input_space());

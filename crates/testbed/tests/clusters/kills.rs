@@ -2,7 +2,7 @@
 //! runs (`crates/kdyno/tests/real_cluster/faults.rs`).
 
 use crate::holder::{HOLD, Held};
-use crate::scene::{Scene, ensure, eventually, trial};
+use crate::scene::{TestFolder, ensure, eventually, trial};
 use crate::starts::kill;
 use libtest_mimic::{Failed, Trial};
 use rustix::process::Signal;
@@ -20,7 +20,7 @@ struct Holder {
 }
 
 impl Holder {
-    fn start(scene: &Scene) -> Result<Self, Failed> {
+    fn start(scene: &TestFolder) -> Result<Self, Failed> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg(HOLD)
             .arg(scene.folder.path())
@@ -56,7 +56,7 @@ impl Drop for Holder {
 }
 
 fn both_killed() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let mut holder = Holder::start(&scene)?;
     // Stopped first, so that neither can act on the other's death.
     let guard = holder.held.guard.pid;

@@ -1,7 +1,7 @@
 //! Every tested release in every mode it has. Long, so only with `KDYNO_MATRIX=full`, which also prints the
 //! table of docs/CLUSTERS.md. Always: one cluster of each mode that the other tests have not.
 
-use crate::scene::{PATIENCE, Scene, ensure, plan, tells_unknown_settings, with_odd_settings};
+use crate::scene::{PATIENCE, TestFolder, ensure, plan, tells_unknown_settings, with_odd_settings};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::plan::{KafkaSource, Mode};
 use kdyno_model::version::{NEWEST, TESTED, Version};
@@ -69,7 +69,7 @@ fn cell(place: (usize, usize), version: &str, mode: Mode, brokers: u32) -> Resul
 
 /// Starts, creates a replicated topic, ends; returns what is known of the cluster.
 fn starts(version: &str, mode: Mode, brokers: u32) -> Result<BTreeMap<String, String>, Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     // Fetched apart, so that it does not count as start.
     distribution::prepare(&scene.environment, &KafkaSource::Release(version.to_string()), &|_| {})?;
     let cluster = scene.start(&with_odd_settings(plan(version, mode, brokers)))?;

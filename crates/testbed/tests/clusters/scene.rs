@@ -12,12 +12,12 @@ use tempfile::TempDir;
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A folder for one test, removed with it, and an environment that keeps everything but downloads there.
-pub struct Scene {
+pub struct TestFolder {
     pub environment: Environment,
     pub folder: TempDir,
 }
 
-impl Scene {
+impl TestFolder {
     pub fn new() -> Result<Self, Failed> {
         let folder = tempfile::Builder::new().prefix("kdyno-test-").tempdir()?;
         Ok(Self { environment: environment(folder.path())?, folder })

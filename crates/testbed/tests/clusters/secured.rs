@@ -1,11 +1,11 @@
 //! Clusters with listeners that ask who comes: each protocol and mechanism once, each wrong way in, and that nothing
 //! secret lies about.
 
-use crate::scene::{PATIENCE, Scene, ensure, plan, trial};
+use crate::scene::{PATIENCE, TestFolder, ensure, plan, trial};
 use kdyno_kafka::admin::{Access, Admin};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::security::sasl::{Login, scram::Hash};
-use kdyno_kafka::security::{Hidden, Security};
+use kdyno_kafka::security::{ConnectionSecurity, Hidden};
 use kdyno_model::plan::{ClientListener, ClusterPlan, Listeners, Mechanism, Mode, Protocol, TlsVersion};
 use kdyno_model::version::{NEWEST, TESTED, Version};
 use kdyno_testbed::LocalCluster;
@@ -51,7 +51,7 @@ fn with_all(version: &str, mode: Mode) -> ClusterPlan {
 }
 
 fn in_release(version: &str, mode: Mode) -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let cluster = scene.start(&with_all(version, mode))?;
     works(&cluster, 1)?;
     Ok(cluster.stop()?)
@@ -79,7 +79,7 @@ fn works(cluster: &LocalCluster, replicas: i16) -> Result<(), Failed> {
 }
 
 /// The sentence that a way in ends with.
-fn refused(cluster: &LocalCluster, security: Security, sentence: &str) -> Result<(), Failed> {
+fn refused(cluster: &LocalCluster, security: ConnectionSecurity, sentence: &str) -> Result<(), Failed> {
     let access = Access { bootstrap: cluster.bootstrap()[..1].to_vec(), security };
     let told = access.admin("kdyno-test", PATIENCE).err().ok_or("it was let in")?.to_string();
     ensure(told.contains(sentence), format!("{told:?} does not say {sentence:?}"))
@@ -118,7 +118,7 @@ fn nothing_lies_about(cluster: &LocalCluster, folder: &Path, but: &[&str]) -> Re
 }
 
 fn scram_over_tls() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let tls = [TlsVersion::Tls12, TlsVersion::Tls13];
     let mut plan = secured(
         plan(NEWEST, Mode::KraftCombined, 2),
@@ -137,16 +137,16 @@ fn scram_over_tls() -> Result<(), Failed> {
     ensure(foreign.code() == Some(ErrorCode::TOPIC_AUTHORIZATION_FAILED), foreign.to_string())?;
 
     let tls = cluster.access().security.sessions.clone();
-    let with = |login: Login| Security { sessions: tls.clone(), login: Some(Arc::new(login)) };
+    let with = |login: Login| ConnectionSecurity { sessions: tls.clone(), login: Some(Arc::new(login)) };
     let wrong = Login::scram(Hash::Sha512, "kdyno", hidden("hunter2"), false)?;
     refused(&cluster, with(wrong), "the broker refused the login by SCRAM-SHA-512: ")?;
     let nobody = Login::scram(Hash::Sha512, "nobody", hidden("hunter2"), false)?;
     refused(&cluster, with(nobody), "the broker refused the login by SCRAM-SHA-512: ")?;
     let other = Login::plain("kdyno", hidden("hunter2"))?;
     refused(&cluster, with(other), "takes no login by PLAIN, only by SCRAM-SHA-512")?;
-    let silent = Security { sessions: tls.clone(), login: None };
+    let silent = ConnectionSecurity { sessions: tls.clone(), login: None };
     refused(&cluster, silent, "its listener may ask for a login")?;
-    let open = Security { sessions: None, login: cluster.access().security.login.clone() };
+    let open = ConnectionSecurity { sessions: None, login: cluster.access().security.login.clone() };
     refused(&cluster, open, "(security.protocol)")?;
     let plain =
         Admin::connect(&cluster.bootstrap(), "kdyno-test", PATIENCE).err().ok_or("let in")?.to_string();
@@ -156,7 +156,7 @@ fn scram_over_tls() -> Result<(), Failed> {
 }
 
 fn client_certificates() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let plan = plan("2.7.2", Mode::Zookeeper { nodes: 1 }, 1);
     let mut plan = secured(plan, Protocol::Ssl, None, &[TlsVersion::Tls12, TlsVersion::Tls13], Protocol::Ssl);
     (plan.listeners.clients.client_certificates, plan.listeners.authorizer) = (true, true);
@@ -182,14 +182,17 @@ fn client_certificates() -> Result<(), Failed> {
 }
 
 fn plain_over_tls() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let plan = plan(NEWEST, Mode::KraftControllers { controllers: 1 }, 1);
     let plan =
         secured(plan, Protocol::SaslSsl, Some(Mechanism::Plain), &[TlsVersion::Tls12], Protocol::Plaintext);
     let cluster = scene.start(&plan)?;
     works(&cluster, 1)?;
     let tls = cluster.access().security.sessions.clone();
-    let wrong = Security { sessions: tls, login: Some(Arc::new(Login::plain("kdyno", hidden("hunter2"))?)) };
+    let wrong = ConnectionSecurity {
+        sessions: tls,
+        login: Some(Arc::new(Login::plain("kdyno", hidden("hunter2"))?)),
+    };
     refused(&cluster, wrong, "the broker refused the login by PLAIN: ")?;
     let mut newer = cluster.security().clone();
     newer.tls.as_mut().ok_or("TLS")?.versions = vec![TlsVersion::Tls13];
@@ -201,13 +204,13 @@ fn plain_over_tls() -> Result<(), Failed> {
 }
 
 fn tokens() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let plan = plan(NEWEST, Mode::KraftCombined, 1);
     let plan = secured(plan, Protocol::SaslPlaintext, Some(Mechanism::OauthBearer), &[], Protocol::Plaintext);
     let cluster = scene.start(&plan)?;
     works(&cluster, 1)?;
     let wrong = Login::oauth_bearer(hidden("no.token.at-all"), BTreeMap::new())?;
-    let wrong = Security { sessions: None, login: Some(Arc::new(wrong)) };
+    let wrong = ConnectionSecurity { sessions: None, login: Some(Arc::new(wrong)) };
     refused(&cluster, wrong, "the broker refused the login by OAUTHBEARER: ")?;
     let mut in_tls = cluster.security().clone();
     in_tls.protocol = Protocol::Ssl;
@@ -231,7 +234,7 @@ fn tokens() -> Result<(), Failed> {
 
 /// If a broker's certificate for clients has expired, the client that makes its user notices first.
 fn expired_certificate() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let versions = [TlsVersion::Tls12, TlsVersion::Tls13];
     let plan = plan(NEWEST, Mode::KraftCombined, 1);
     let mut plan = secured(plan, Protocol::Ssl, None, &versions, Protocol::Plaintext);

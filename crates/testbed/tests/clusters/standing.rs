@@ -1,7 +1,7 @@
 //! A cluster that outlives the process that made it, and is ended by name.
 
 use crate::holder::{STAND, STANDING};
-use crate::scene::{PATIENCE, Scene, ensure, one_broker, options, trial};
+use crate::scene::{PATIENCE, TestFolder, ensure, one_broker, options, trial};
 use kdyno_kafka::admin::Admin;
 use kdyno_testbed::{ProcessId, registry};
 use libtest_mimic::{Failed, Trial};
@@ -13,7 +13,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 /// Ends the cluster whatever becomes of the test.
-struct Down<'a>(&'a Scene);
+struct Down<'a>(&'a TestFolder);
 
 impl Drop for Down<'_> {
     fn drop(&mut self) {
@@ -23,7 +23,7 @@ impl Drop for Down<'_> {
 }
 
 fn up_and_down() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let down = Down(&scene);
     // The caller holds a file open that the cluster must not.
     let held = scene.folder.path().join("held");

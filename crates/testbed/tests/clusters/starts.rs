@@ -1,7 +1,8 @@
 //! Clusters that start: what they report, what they look like from outside, that nothing stays.
 
 use crate::scene::{
-    PATIENCE, Scene, ensure, eventually, one_broker, plan, tells_unknown_settings, trial, with_odd_settings,
+    PATIENCE, TestFolder, ensure, eventually, one_broker, plan, tells_unknown_settings, trial,
+    with_odd_settings,
 };
 use kdyno_kafka::admin::{Access, Admin, OffsetAt};
 use kdyno_kafka::errors::ErrorCode;
@@ -10,7 +11,7 @@ use kdyno_model::plan::{AttachedPlan, Caps, KafkaSource, Mode, Storage};
 use kdyno_model::sample::series;
 use kdyno_model::version::NEWEST;
 use kdyno_testbed::attach::Attached;
-use kdyno_testbed::probe::Sampler;
+use kdyno_testbed::probe::ProbeSampler;
 use kdyno_testbed::{LocalCluster, ProcessId, clean, distribution};
 use libtest_mimic::{Failed, Trial};
 use rustix::process::{Pid, Signal};
@@ -29,7 +30,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn one_combined_broker() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let cluster = scene.start(&with_odd_settings(one_broker()))?;
     tells_unknown_settings(&cluster)?;
     let facts = cluster.facts();
@@ -51,7 +52,7 @@ fn one_combined_broker() -> Result<(), Failed> {
         format!("{running:?} is not {line:?}"),
     )?;
 
-    let mut sampler = Sampler::new(cluster.processes(), false);
+    let mut sampler = ProbeSampler::new(cluster.processes(), false);
     let readings = sampler.sample(0);
     let value = |name: &str| readings.iter().find(|r| r.series == name).map_or(0.0, |r| r.value);
     ensure(value(series::CPU_USER_S_TOTAL) > 0.1, "a JVM's start takes CPU time")?;
@@ -73,7 +74,7 @@ fn one_combined_broker() -> Result<(), Failed> {
 }
 
 fn attached() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let cluster = scene.start(&one_broker())?;
     let mut admin = Admin::connect(&cluster.bootstrap(), "test", PATIENCE)?;
     let ours = "kdyno-00000000000000ab-perf-0";
@@ -118,14 +119,14 @@ fn attached() -> Result<(), Failed> {
 }
 
 /// Jars of the newest release, fetched if need be.
-fn jars(scene: &Scene) -> Result<PathBuf, Failed> {
+fn jars(scene: &TestFolder) -> Result<PathBuf, Failed> {
     let source = KafkaSource::Release(NEWEST.to_string());
     let kafka = distribution::prepare(&scene.environment, &source, &|_| {})?;
     Ok(PathBuf::from(kafka.classpath[0].trim_end_matches("/*")))
 }
 
 fn unpacked_on_drives() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let home = scene.folder.path().join("unpacked");
     std::fs::create_dir(&home)?;
     std::os::unix::fs::symlink(jars(&scene)?, home.join("libs"))?;
@@ -160,7 +161,7 @@ fn unpacked_on_drives() -> Result<(), Failed> {
 
 /// Another user of the host who foretells the name of a cluster's folder would own what brokers write.
 fn taken_folder() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let theirs = scene.work_dir().join("theirs");
     std::fs::create_dir_all(&theirs)?;
     let error = scene.start(&one_broker()).err().ok_or("it started in somebody else's folder")?;
@@ -169,7 +170,7 @@ fn taken_folder() -> Result<(), Failed> {
 }
 
 fn built_in_memory() -> Result<(), Failed> {
-    let scene = Scene::new()?;
+    let scene = TestFolder::new()?;
     let checkout = scene.folder.path().join("checkout");
     let (own, others) =
         (checkout.join("core/build/libs"), checkout.join("core/build/dependant-libs-2.13.18"));

@@ -1,7 +1,7 @@
 //! A mirror that has another file than was published, with the published checksum or with one of its own.
 
 use crate::failures::{contains, fetched_by_maven, maven_with_mirror};
-use crate::scene::{Scene, ensure, trial};
+use crate::scene::{TestFolder, ensure, trial};
 use kdyno_model::version::{NEWEST, Version};
 use kdyno_testbed::{TestbedError, download};
 use libtest_mimic::{Failed, Trial};
@@ -17,7 +17,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn other_file() -> Result<(), Failed> {
-    let mut scene = Scene::new()?;
+    let mut scene = TestFolder::new()?;
     let version = Version::parse(NEWEST)?;
     scene.environment.cache_dir = scene.folder.path().join("first");
     let jars = download::clients(&scene.environment, &version, &|_| {})?;
@@ -59,7 +59,7 @@ fn other_file() -> Result<(), Failed> {
 }
 
 /// What Maven has fetched as another repository, in which the files of one release are copies.
-fn mirror(scene: &Scene, name: &str, fetched: &Path) -> Result<PathBuf, Failed> {
+fn mirror(scene: &TestFolder, name: &str, fetched: &Path) -> Result<PathBuf, Failed> {
     let mirror = scene.folder.path().join(name);
     let (mut from, mut to) = (fetched.to_path_buf(), mirror.clone());
     for below in PLACE.iter().copied().chain([NEWEST]) {

@@ -10,7 +10,7 @@ use kdyno_model::conclusion::Verdict;
 use kdyno_model::finding::{Interval, Quantity, Scope, Value};
 use kdyno_model::trial::{PairPlace, TrialId};
 
-use super::runs::{Place, Stored, verdicts};
+use super::runs::{RunSetup, Stored, verdicts};
 use crate::accuracy::table::{NOTHING, markdown};
 
 /// Fewest starts that a verdict can be drawn from.
@@ -20,7 +20,7 @@ const PAIRS_PER_START: u32 = 2;
 
 /// How pairs are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Design {
+pub enum PairMaking {
     /// Both systems stand and are conditioned once, several pairs on each start, one system loaded at a time
     Standing,
     /// One pair on each start; both systems stand meanwhile, one of them idle
@@ -30,7 +30,7 @@ pub enum Design {
 }
 
 /// A metric of a case.
-struct Metric {
+struct CaseMetric {
     case: u32,
     subject: &'static str,
     name: &'static str,
@@ -38,20 +38,20 @@ struct Metric {
     sd_max: f64,
 }
 
-const METRICS: [Metric; 4] = [
-    Metric { case: 0, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
-    Metric { case: 1, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
-    Metric { case: 0, subject: "writers", name: "response.p50", sd_max: 0.05 },
-    Metric { case: 1, subject: "writers", name: "acked_per_s", sd_max: 0.05 },
+const METRICS: [CaseMetric; 4] = [
+    CaseMetric { case: 0, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
+    CaseMetric { case: 1, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
+    CaseMetric { case: 0, subject: "writers", name: "response.p50", sd_max: 0.05 },
+    CaseMetric { case: 1, subject: "writers", name: "acked_per_s", sd_max: 0.05 },
 ];
 
 /// Measures so many pairs, or what is left of them, by a comparison that goes on where it was interrupted; its table.
-pub fn measure(design: Design, place: &Place, pairs: u32) -> anyhow::Result<String> {
+pub fn measure(design: PairMaking, place: &RunSetup, pairs: u32) -> anyhow::Result<String> {
     // Only what has a rate can run at once, and stands in a profile of its own.
     let (profile, loads, pairs_per_start) = match design {
-        Design::Standing => ("turns", 2, PAIRS_PER_START),
-        Design::Restart => ("turns", 2, 1),
-        Design::Duet => ("duet", 1, PAIRS_PER_START),
+        PairMaking::Standing => ("turns", 2, PAIRS_PER_START),
+        PairMaking::Restart => ("turns", 2, 1),
+        PairMaking::Duet => ("duet", 1, PAIRS_PER_START),
     };
     let starts = pairs.div_ceil(pairs_per_start).max(STARTS_MIN);
     let folder = place.folder_of(&format!("{design:?}-{starts}x{pairs_per_start}").to_lowercase())?;
@@ -91,7 +91,7 @@ pub fn measure(design: Design, place: &Place, pairs: u32) -> anyhow::Result<Stri
 }
 
 /// What the run's own verdict says of a metric, and how its pairs spread.
-fn row(metric: &Metric, run: &Stored) -> anyhow::Result<Vec<String>> {
+fn row(metric: &CaseMetric, run: &Stored) -> anyhow::Result<Vec<String>> {
     let (trials, judgement) = (run.file.trials()?, run.file.judgement()?);
     let scope = Scope::Comparison { case: metric.case };
     let is_it = |verdict: &&Verdict| {

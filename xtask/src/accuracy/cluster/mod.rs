@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 
-pub use self::designs::Design;
-use self::runs::Place;
+pub use self::designs::PairMaking;
+use self::runs::RunSetup;
 use crate::bench::setup::{self, Setup, load_average, machine};
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Part {
+pub enum Experiment {
     /// A system compared with itself
     Aa,
     /// A difference of 5 % on purpose
@@ -31,41 +31,45 @@ pub enum Part {
 
 /// What the command line says.
 #[derive(Debug, Args)]
-pub struct Options {
+pub struct ClusterOptions {
     /// The program to measure [default: target/release/kdyno]
     #[arg(long, value_name = "PATH")]
     kdyno: Option<PathBuf>,
     /// What to measure; may be repeated [default: all]
     #[arg(long, value_enum)]
-    part: Vec<Part>,
+    part: Vec<Experiment>,
     /// How the pairs of a system compared with itself are made; may be repeated
     #[arg(long, value_enum, default_value = "standing")]
-    design: Vec<Design>,
+    design: Vec<PairMaking>,
     /// Pairs of each design and load
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(12..=400))]
     pairs: u32,
 }
 
 /// Measures a part, and shows the result in a table.
-type Measure = fn(&Place) -> anyhow::Result<String>;
+type PartFn = fn(&RunSetup) -> anyhow::Result<String>;
 
 /// Measures what is requested, or what is left of it, and prints what it shows. What cannot be measured does not keep
 /// the rest from being.
-pub fn run(root: &Path, options: Options) -> anyhow::Result<()> {
-    let bench = Setup::new(root, setup::Options { quick: false, rounds: 1 }, options.kdyno)?;
+pub fn run(root: &Path, options: ClusterOptions) -> anyhow::Result<()> {
+    let bench = Setup::new(root, setup::BenchOptions { quick: false, rounds: 1 }, options.kdyno)?;
     println!("{}", machine());
-    let place =
-        Place { bench, scenarios: root.join("xtask/accuracy"), folder: root.join("target/accuracy-cluster") };
-    let is_asked = |part: Part| options.part.is_empty() || options.part.contains(&part);
+    let place = RunSetup {
+        bench,
+        scenarios: root.join("xtask/accuracy"),
+        folder: root.join("target/accuracy-cluster"),
+    };
+    let is_asked = |part: Experiment| options.part.is_empty() || options.part.contains(&part);
     let (mut tables, mut failed) = (Vec::new(), Vec::new());
-    for design in options.design.iter().filter(|_| is_asked(Part::Aa)) {
+    for design in options.design.iter().filter(|_| is_asked(Experiment::Aa)) {
         println!("{design:?}: a system compared with itself (load average {})", load_average());
         match designs::measure(*design, &place, options.pairs) {
             Ok(table) => tables.push(table),
             Err(error) => failed.push(format!("{design:?}: {error:#}")),
         }
     }
-    let others: [(Part, Measure); 2] = [(Part::Planted, quota::planted), (Part::Searches, quota::searches)];
+    let others: [(Experiment, PartFn); 2] =
+        [(Experiment::Planted, quota::planted), (Experiment::Searches, quota::searches)];
     for (part, measure) in others.into_iter().filter(|(part, _)| is_asked(*part)) {
         println!("{part:?} (load average {})", load_average());
         match measure(&place) {

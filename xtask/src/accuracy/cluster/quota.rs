@@ -8,9 +8,9 @@ use anyhow::Context;
 use kdyno_model::conclusion::{Conclusion, Ratio, Says, SearchOutcome};
 use kdyno_model::finding::Interval;
 
-use super::runs::{Place, Stored, verdicts};
+use super::runs::{RunSetup, Stored, verdicts};
 use crate::accuracy::table::{NOTHING, markdown};
-use crate::bench::broker::Broker;
+use crate::bench::broker::StandingCluster;
 use crate::bench::process::measured;
 use crate::bench::setup::Setup;
 use crate::bench::stats::thousands;
@@ -33,16 +33,16 @@ const SEEDS: [u64; 2] = [20_261_122, 20_261_123];
 
 /// A cluster of one broker with a quota on every client.
 struct Limited {
-    broker: Broker,
+    broker: StandingCluster,
     target: PathBuf,
 }
 
 impl Limited {
     /// Quotas are kept over windows of 1 s; the broker remembers two of them in place of eleven: a client that was
     /// below its quota may catch up on what it remembers, and bursts of 11 s would not fit into the measured time.
-    fn start(place: &Place, purpose: &str, bytes_per_s: u32) -> anyhow::Result<Limited> {
+    fn start(place: &RunSetup, purpose: &str, bytes_per_s: u32) -> anyhow::Result<Limited> {
         let arguments = ["--heap", "512MiB", "--config", "quota.window.num=2"];
-        let broker = Broker::start_with(&place.bench, purpose, &arguments)?;
+        let broker = StandingCluster::start_with(&place.bench, purpose, &arguments)?;
         let mut quota = broker.kafka_tool("kafka.admin.ConfigCommand");
         quota.args(["--bootstrap-server", broker.bootstrap(), "--alter"]);
         quota.args(["--entity-type", "clients", "--entity-default"]);
@@ -63,7 +63,7 @@ impl Limited {
 }
 
 /// The run of a folder where it has ended. One that has not cannot go on, since its cluster is gone: it is removed.
-fn ended(place: &Place, folder: &Path) -> anyhow::Result<Option<Stored>> {
+fn ended(place: &RunSetup, folder: &Path) -> anyhow::Result<Option<Stored>> {
     match place.run_of(folder)? {
         Some(run) if run.is_complete()? => Ok(Some(run)),
         Some(_) => {
@@ -76,7 +76,7 @@ fn ended(place: &Place, folder: &Path) -> anyhow::Result<Option<Stored>> {
 }
 
 /// A difference of 5 % on purpose: found, and rightly sized?
-pub fn planted(place: &Place) -> anyhow::Result<String> {
+pub fn planted(place: &RunSetup) -> anyhow::Result<String> {
     let folder = place.folder_of("planted")?;
     let run = match ended(place, &folder)? {
         Some(run) => run,
@@ -126,7 +126,7 @@ fn yes(is_so: bool) -> String {
 }
 
 /// Two searches for what a quota lets through: do they agree, with each other and with it?
-pub fn searches(place: &Place) -> anyhow::Result<String> {
+pub fn searches(place: &RunSetup) -> anyhow::Result<String> {
     let mut cluster = None;
     let mut found = Vec::new();
     for (seed, number) in SEEDS.into_iter().zip(1..) {
@@ -158,12 +158,12 @@ pub fn searches(place: &Place) -> anyhow::Result<String> {
 
 /// What a search answers, and how: records/s, none where no load passed.
 #[derive(Debug, Clone, PartialEq)]
-struct Answer {
+struct SearchAnswer {
     how: &'static str,
     per_s: Option<f64>,
 }
 
-fn answer(outcome: &SearchOutcome) -> Answer {
+fn answer(outcome: &SearchOutcome) -> SearchAnswer {
     let (how, per_s) = match outcome {
         SearchOutcome::Confirmed { load_per_s } => ("confirmed", Some(*load_per_s)),
         SearchOutcome::NotConfirmed { highest_passed_per_s } => {
@@ -171,13 +171,13 @@ fn answer(outcome: &SearchOutcome) -> Answer {
         }
         _ => ("no answer", None),
     };
-    Answer { how, per_s }
+    SearchAnswer { how, per_s }
 }
 
-fn search_rows(found: &[Answer]) -> Vec<Vec<String>> {
+fn search_rows(found: &[SearchAnswer]) -> Vec<Vec<String>> {
     let truth_per_s = f64::from(SEARCH_BYTES_PER_S) / RECORD_BYTES;
     let first = found.first().and_then(|answer| answer.per_s);
-    let row = |(number, answer): (usize, &Answer)| {
+    let row = |(number, answer): (usize, &SearchAnswer)| {
         let ratio = |of: Option<f64>| answer.per_s.zip(of).map(|(one, other)| one / other);
         let ratios = [ratio(Some(truth_per_s)), ratio(first)];
         let agrees =
@@ -218,14 +218,15 @@ mod tests {
     #[test]
     fn searches_agree_with_each_other_and_with_the_quota() {
         let confirmed = |load_per_s| answer(&SearchOutcome::Confirmed { load_per_s });
-        let agrees =
-            |found: &[Answer]| search_rows(found).into_iter().map(|row| row[4] == "yes").collect::<Vec<_>>();
+        let agrees = |found: &[SearchAnswer]| {
+            search_rows(found).into_iter().map(|row| row[4] == "yes").collect::<Vec<_>>()
+        };
         // The quota lets 4,897 of them through.
         assert_eq!(agrees(&[confirmed(4_800.0), confirmed(5_000.0)]), [true, true]);
         assert_eq!(agrees(&[confirmed(4_700.0), confirmed(5_000.0)]), [true, false], "6 % from the first");
         assert_eq!(agrees(&[confirmed(5_200.0), confirmed(5_200.0)]), [false, false], "6 % above the quota");
         let passed = answer(&SearchOutcome::NotConfirmed { highest_passed_per_s: 4_800.0 });
-        assert_eq!(passed, Answer { how: "not confirmed", per_s: Some(4_800.0) });
+        assert_eq!(passed, SearchAnswer { how: "not confirmed", per_s: Some(4_800.0) });
         let nothing = answer(&SearchOutcome::EveryLoadFails { lowest_per_s: 1_000.0 });
         assert_eq!(agrees(&[confirmed(4_800.0), nothing]), [true, false]);
     }

@@ -9,13 +9,13 @@ use kdyno_model::outcome::Judgement;
 use kdyno_model::run::RunStatus;
 use kdyno_store::RunFile;
 
-use crate::bench::broker::Broker;
+use crate::bench::broker::StandingCluster;
 use crate::bench::load::write_privately;
 use crate::bench::process::words;
 use crate::bench::setup::Setup;
 
 /// Where the parts find what they need and keep what they measured.
-pub struct Place {
+pub struct RunSetup {
     /// The programs.
     pub bench: Setup,
     /// The scenarios.
@@ -47,7 +47,7 @@ pub fn verdicts(judgement: &Judgement) -> impl Iterator<Item = &Verdict> {
     })
 }
 
-impl Place {
+impl RunSetup {
     /// A folder for the runs of one purpose.
     pub fn folder_of(&self, purpose: &str) -> anyhow::Result<PathBuf> {
         let folder = self.folder.join(purpose);
@@ -73,7 +73,7 @@ impl Place {
     }
 
     /// A target file of a standing cluster that allows whatever is done here.
-    pub fn target(&self, broker: &Broker) -> anyhow::Result<PathBuf> {
+    pub fn target(&self, broker: &StandingCluster) -> anyhow::Result<PathBuf> {
         let path = self.folder_of("targets")?.join(format!("{}.yaml", broker.name()));
         write_privately(&path, &allowed(&broker.target_text()?)?)?;
         Ok(path)

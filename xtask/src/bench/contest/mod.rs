@@ -9,12 +9,12 @@ use std::time::Duration;
 use anyhow::bail;
 
 use self::shots::{Contestants, Shot};
-use self::terms::{Client, DROP_IN, PEERS, Terms};
-use super::broker::Broker;
+use self::terms::{DROP_IN, PEERS, PeerClient, PeerTerms};
+use super::broker::StandingCluster;
 use super::librdkafka;
 use super::load::PARTITIONS;
 use super::setup::Setup;
-use super::stats::{Series, Table, thousands};
+use super::stats::{Series, TextTable, thousands};
 
 /// Time for the brokers to finish what the last client left (deleting its topic's files).
 const SETTLE: Duration = Duration::from_secs(2);
@@ -39,8 +39,8 @@ pub fn drop_in(bench: &Setup) -> anyhow::Result<()> {
     contest(bench, &DROP_IN)
 }
 
-fn contest(bench: &Setup, all: &'static [Terms]) -> anyhow::Result<()> {
-    let is_wanted = all.iter().any(|terms| terms.clients.contains(&Client::LibrdkafkaAlike));
+fn contest(bench: &Setup, all: &'static [PeerTerms]) -> anyhow::Result<()> {
+    let is_wanted = all.iter().any(|terms| terms.clients.contains(&PeerClient::LibrdkafkaAlike));
     let librdkafka = if is_wanted {
         librdkafka::program(bench)
             .map_err(|error| println!("  librdkafka could not be built: {error:#}"))
@@ -50,7 +50,7 @@ fn contest(bench: &Setup, all: &'static [Terms]) -> anyhow::Result<()> {
     };
     for terms in all {
         println!("\n  {}, {PARTITIONS} partitions", terms.name);
-        let broker = Broker::start_many(bench, "contest", terms.brokers)?;
+        let broker = StandingCluster::start_many(bench, "contest", terms.brokers)?;
         let contestants = Contestants { bench, broker, librdkafka: librdkafka.clone(), terms };
         run(&contestants)?;
     }
@@ -58,7 +58,7 @@ fn contest(bench: &Setup, all: &'static [Terms]) -> anyhow::Result<()> {
 }
 
 #[derive(Default)]
-struct Figures {
+struct PeerSeries {
     per_s: Series,
     /// Average, p50 and p95, where the client prints them.
     latencies_ms: [Series; 3],
@@ -76,7 +76,7 @@ fn run(contestants: &Contestants<'_>) -> anyhow::Result<()> {
     for client in &clients {
         println!("  {}", contestants.describe(*client));
     }
-    let mut figures: Vec<Figures> = clients.iter().map(|_| Figures::default()).collect();
+    let mut figures: Vec<PeerSeries> = clients.iter().map(|_| PeerSeries::default()).collect();
     let mut out = vec![false; clients.len()];
     for round in 0..terms.unmeasured + options.rounds {
         for turn in 0..clients.len() {
@@ -85,7 +85,7 @@ fn run(contestants: &Contestants<'_>) -> anyhow::Result<()> {
             if out[index] {
                 continue;
             }
-            let mut unmeasured = Figures::default();
+            let mut unmeasured = PeerSeries::default();
             let into = if round < terms.unmeasured { &mut unmeasured } else { &mut figures[index] };
             if let Err(error) = add_turn(contestants, clients[index], round, into) {
                 println!("  {} is out: {error:#}", clients[index].name());
@@ -108,9 +108,9 @@ fn run(contestants: &Contestants<'_>) -> anyhow::Result<()> {
 /// One client's figures on one fresh topic.
 fn add_turn(
     contestants: &Contestants<'_>,
-    client: Client,
+    client: PeerClient,
     round: usize,
-    figures: &mut Figures,
+    figures: &mut PeerSeries,
 ) -> anyhow::Result<()> {
     let broker = &contestants.broker;
     let name = format!("bench-{client:?}-{round}").to_lowercase();
@@ -132,8 +132,8 @@ fn add_turn(
     Ok(())
 }
 
-fn table(terms: &Terms, clients: &[Client], figures: &[Figures]) -> Table {
-    let mut table = Table::new(&[
+fn table(terms: &PeerTerms, clients: &[PeerClient], figures: &[PeerSeries]) -> TextTable {
+    let mut table = TextTable::new(&[
         "client",
         "records/s",
         "lowest–highest",
@@ -168,7 +168,7 @@ fn table(terms: &Terms, clients: &[Client], figures: &[Figures]) -> Table {
 }
 
 /// How far the latencies of kdyno and of Kafka's tool lie apart at the same rate.
-fn judge(figures: &[Figures]) {
+fn judge(figures: &[PeerSeries]) {
     let [kdyno, kafka, ..] = figures else { return };
     for (at, name) in ["average", "p50", "p95"].into_iter().enumerate() {
         let apart_ms = (kdyno.latencies_ms[at].median() - kafka.latencies_ms[at].median()).abs();

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-use super::terms::{Client, Terms};
-use crate::bench::broker::Broker;
+use super::terms::{PeerClient, PeerTerms};
+use crate::bench::broker::StandingCluster;
 use crate::bench::librdkafka;
 use crate::bench::load::PARTITIONS;
 use crate::bench::process::{measured, own_cpu_s, words};
@@ -39,9 +39,9 @@ pub(super) struct Shot {
 /// The clients of one table: where they send, and what they are asked for.
 pub(super) struct Contestants<'a> {
     pub bench: &'a Setup,
-    pub broker: Broker,
+    pub broker: StandingCluster,
     pub librdkafka: Option<PathBuf>,
-    pub terms: &'static Terms,
+    pub terms: &'static PeerTerms,
 }
 
 impl Contestants<'_> {
@@ -55,9 +55,9 @@ impl Contestants<'_> {
     }
 
     /// kdyno's command, or that of Kafka's tool: the same flags.
-    fn tool(&self, client: Client, topic: &str) -> Command {
+    fn tool(&self, client: PeerClient, topic: &str) -> Command {
         let mut command = match client {
-            Client::Kdyno => {
+            PeerClient::Kdyno => {
                 let mut command = Command::new(&self.bench.kdyno);
                 command.arg("producer-perf-test");
                 command
@@ -75,13 +75,13 @@ impl Contestants<'_> {
         command
     }
 
-    fn librdkafka_command(&self, client: Client, topic: &str, records: u64) -> Command {
+    fn librdkafka_command(&self, client: PeerClient, topic: &str, records: u64) -> Command {
         let mut command = Command::new(self.librdkafka.as_deref().unwrap_or("rdkafka_performance".as_ref()));
         command.args(["-P", "-t", topic, "-b", self.broker.bootstrap()]);
         command.args(["-s", &self.terms.record_bytes.to_string(), "-a", &self.terms.acks.to_string()]);
         command.args(["-c", &records.to_string(), "-X", "linger.ms=5"]);
         command.args(["-X", &format!("batch.size={}", self.terms.batch_bytes)]);
-        for setting in if client == Client::LibrdkafkaTuned { TUNED } else { ALIKE } {
+        for setting in if client == PeerClient::LibrdkafkaTuned { TUNED } else { ALIKE } {
             command.args(["-X", setting]);
         }
         command
@@ -100,9 +100,9 @@ impl Contestants<'_> {
         }
     }
 
-    pub(super) fn shot(&self, client: Client, topic: &str) -> anyhow::Result<Shot> {
+    pub(super) fn shot(&self, client: PeerClient, topic: &str) -> anyhow::Result<Shot> {
         match client {
-            Client::Kdyno | Client::Java => {
+            PeerClient::Kdyno | PeerClient::Java => {
                 let folder = tempfile::tempdir()?;
                 let finished = measured(self.tool(client, topic).current_dir(folder.path()))?;
                 let total = Total::parse(&finished.stdout)?;
@@ -110,7 +110,7 @@ impl Contestants<'_> {
                 ensure!(total.records == steady, "{} of {steady} records were sent", total.records);
                 Ok(Shot { per_s: total.per_s, latencies_ms: Some(total.latencies_ms), cpu_s: finished.cpu_s })
             }
-            Client::LibrdkafkaAlike | Client::LibrdkafkaTuned => {
+            PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned => {
                 // Its clock counts connecting and metadata, which take as long for one record.
                 let one = measured(&mut self.librdkafka_command(client, topic, 1))?;
                 let one_s = librdkafka::reported(&one.stdout)?.seconds;
@@ -119,7 +119,7 @@ impl Contestants<'_> {
                 let per_s = self.records() as f64 / seconds;
                 Ok(Shot { per_s, latencies_ms: None, cpu_s: finished.cpu_s })
             }
-            Client::Replay => {
+            PeerClient::Replay => {
                 let before_s = own_cpu_s()?;
                 let per_s = replay::per_s(&self.replay(topic))?;
                 Ok(Shot { per_s, latencies_ms: None, cpu_s: own_cpu_s()? - before_s })
@@ -128,14 +128,14 @@ impl Contestants<'_> {
     }
 
     /// The command as one would type it.
-    pub(super) fn describe(&self, client: Client) -> String {
+    pub(super) fn describe(&self, client: PeerClient) -> String {
         match client {
-            Client::Kdyno => words(&self.tool(client, "TOPIC")),
-            Client::Java => self.broker.as_typed(&self.tool(client, "TOPIC")),
-            Client::LibrdkafkaAlike | Client::LibrdkafkaTuned => {
+            PeerClient::Kdyno => words(&self.tool(client, "TOPIC")),
+            PeerClient::Java => self.broker.as_typed(&self.tool(client, "TOPIC")),
+            PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned => {
                 words(&self.librdkafka_command(client, "TOPIC", self.records()))
             }
-            Client::Replay => client.name().to_owned(),
+            PeerClient::Replay => client.name().to_owned(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Who takes part in a contest, and what all of them are asked for.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Client {
+pub(super) enum PeerClient {
     Kdyno,
     Java,
     LibrdkafkaAlike,
@@ -9,27 +9,32 @@ pub(super) enum Client {
     Replay,
 }
 
-impl Client {
-    pub(super) const ALL: [Client; 5] =
-        [Client::Kdyno, Client::Java, Client::LibrdkafkaAlike, Client::LibrdkafkaTuned, Client::Replay];
+impl PeerClient {
+    pub(super) const ALL: [PeerClient; 5] = [
+        PeerClient::Kdyno,
+        PeerClient::Java,
+        PeerClient::LibrdkafkaAlike,
+        PeerClient::LibrdkafkaTuned,
+        PeerClient::Replay,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Client::Kdyno => "kdyno producer-perf-test",
-            Client::Java => "kafka-producer-perf-test",
-            Client::LibrdkafkaAlike => "librdkafka, limits as kdyno's",
-            Client::LibrdkafkaTuned => "librdkafka, tuned",
-            Client::Replay => "bare replay of built requests",
+            PeerClient::Kdyno => "kdyno producer-perf-test",
+            PeerClient::Java => "kafka-producer-perf-test",
+            PeerClient::LibrdkafkaAlike => "librdkafka, limits as kdyno's",
+            PeerClient::LibrdkafkaTuned => "librdkafka, tuned",
+            PeerClient::Replay => "bare replay of built requests",
         }
     }
 
     pub(super) fn is_librdkafka(self) -> bool {
-        matches!(self, Client::LibrdkafkaAlike | Client::LibrdkafkaTuned)
+        matches!(self, PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned)
     }
 }
 
 /// What all clients of one table are asked for.
-pub(super) struct Terms {
+pub(super) struct PeerTerms {
     pub name: &'static str,
     pub brokers: u32,
     /// Each is busy for seconds even where it is fastest.
@@ -47,16 +52,16 @@ pub(super) struct Terms {
     /// Rounds before the first one that counts: brokers that have just started run code that is not compiled yet, three
     /// of them on shared processors for longer than one.
     pub unmeasured: usize,
-    pub clients: &'static [Client],
+    pub clients: &'static [PeerClient],
     /// How many times a client's rate kdyno's must be at least.
-    pub goals: &'static [(Client, f64)],
+    pub goals: &'static [(PeerClient, f64)],
 }
 
 const ALIKE: &[&str] = &["acks=1", "batch.size=112000", "linger.ms=5"];
-const OF_KAFKA: &[Client] = &[Client::Kdyno, Client::Java];
-const UNTHROTTLED: &[Client] = &[Client::Kdyno, Client::Java, Client::Replay];
+const OF_KAFKA: &[PeerClient] = &[PeerClient::Kdyno, PeerClient::Java];
+const UNTHROTTLED: &[PeerClient] = &[PeerClient::Kdyno, PeerClient::Java, PeerClient::Replay];
 
-const ONE_BROKER: Terms = Terms {
+const ONE_BROKER: PeerTerms = PeerTerms {
     name: "one broker, 128 B, acks=1, batch.size=112000 linger.ms=5",
     brokers: 1,
     records: 20_000_000,
@@ -67,14 +72,14 @@ const ONE_BROKER: Terms = Terms {
     batch_bytes: 112_000,
     acks: 1,
     unmeasured: 1,
-    clients: &Client::ALL,
-    goals: &[(Client::LibrdkafkaAlike, 1.2), (Client::Java, 2.2), (Client::Replay, 0.95)],
+    clients: &PeerClient::ALL,
+    goals: &[(PeerClient::LibrdkafkaAlike, 1.2), (PeerClient::Java, 2.2), (PeerClient::Replay, 0.95)],
 };
 
 /// `peers`.
-pub(super) static PEERS: [Terms; 2] = [
+pub(super) static PEERS: [PeerTerms; 2] = [
     ONE_BROKER,
-    Terms {
+    PeerTerms {
         name: "three brokers, replication factor 3, 128 B, acks=all, batch.size=112000 linger.ms=5",
         brokers: 3,
         records: 3_000_000,
@@ -82,21 +87,21 @@ pub(super) static PEERS: [Terms; 2] = [
         properties: &["acks=all", "enable.idempotence=false", "batch.size=112000", "linger.ms=5"],
         acks: -1,
         unmeasured: 2,
-        goals: &[(Client::LibrdkafkaAlike, 1.5), (Client::Replay, 0.95)],
+        goals: &[(PeerClient::LibrdkafkaAlike, 1.5), (PeerClient::Replay, 0.95)],
         ..ONE_BROKER
     },
 ];
 
 /// `drop-in`.
-pub(super) static DROP_IN: [Terms; 3] = [
-    Terms {
+pub(super) static DROP_IN: [PeerTerms; 3] = [
+    PeerTerms {
         records: 8_000_000,
         warmup_records: 2_000_000,
         clients: UNTHROTTLED,
-        goals: &[(Client::Java, 2.2)],
+        goals: &[(PeerClient::Java, 2.2)],
         ..ONE_BROKER
     },
-    Terms {
+    PeerTerms {
         name: "128 B, defaults",
         records: 4_000_000,
         warmup_records: 1_000_000,
@@ -104,10 +109,10 @@ pub(super) static DROP_IN: [Terms; 3] = [
         batch_bytes: 16_384,
         acks: -1,
         clients: UNTHROTTLED,
-        goals: &[(Client::Java, 3.0)],
+        goals: &[(PeerClient::Java, 3.0)],
         ..ONE_BROKER
     },
-    Terms {
+    PeerTerms {
         name: "1 KiB at 20 000/s",
         records: 400_000,
         // Ten seconds: a Java process that has just started answers late.

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use self::program::{Program, Reading};
-use super::load::NullBroker;
+use self::program::{Program, ProgressReading};
+use super::load::NullBrokerProcess;
 use super::process::{Background, measured, words};
 use super::setup::Setup;
-use super::stats::{Series, Table, thousands};
+use super::stats::{Series, TextTable, thousands};
 
 const RELEASE: &str = "4.1.2";
 const PARTITIONS: u32 = 4;
@@ -42,7 +42,7 @@ fn instants(bench: &Setup) -> (Duration, Duration) {
 }
 
 fn null_broker(bench: &Setup) -> anyhow::Result<Background> {
-    Background::start(&mut NullBroker::command(bench, PARTITIONS))
+    Background::start(&mut NullBrokerProcess::command(bench, PARTITIONS))
 }
 
 /// kdyno with Kafka's client; its run file goes into the folder.
@@ -90,7 +90,7 @@ struct Cost {
 }
 
 impl Cost {
-    fn between(begin: &Reading, end: &Reading, is_driven: bool) -> Self {
+    fn between(begin: &ProgressReading, end: &ProgressReading, is_driven: bool) -> Self {
         // A line may be read late: records and CPU time are each divided by the seconds they are of.
         let per_s = (end.records - begin.records) as f64 / (end.lines - begin.lines) as f64;
         let read_s = (end.at - begin.at).as_secs_f64();
@@ -108,7 +108,7 @@ impl Cost {
 
 /// Figures of one rate over the rounds.
 #[derive(Default)]
-struct Figures {
+struct JavaDriverSeries {
     plain: Series,
     client: Series,
     feeding: Series,
@@ -119,7 +119,7 @@ struct Figures {
     per_s: Series,
 }
 
-impl Figures {
+impl JavaDriverSeries {
     fn push(&mut self, plain: &Cost, driven: &Cost) {
         self.plain.push(plain.client);
         self.client.push(driven.client);
@@ -144,7 +144,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     };
     println!("  driven: {}", words(&driven(bench, folder, "127.0.0.1:PORT", RATES[0])));
     println!("  plain: {}", words(&plain(&java, "127.0.0.1:PORT", RATES[0])));
-    let mut figures: [Figures; RATES.len()] = Default::default();
+    let mut figures: [JavaDriverSeries; RATES.len()] = Default::default();
     for round in 0..bench.options.rounds {
         for (rate, figures) in RATES.iter().zip(&mut figures) {
             let measure = |is_driven: bool| -> anyhow::Result<Cost> {
@@ -171,8 +171,8 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(figures: &[Figures], is_quick: bool) -> Table {
-    let mut table = Table::new(&[
+fn table(figures: &[JavaDriverSeries], is_quick: bool) -> TextTable {
+    let mut table = TextTable::new(&[
         "µs CPU per record",
         "plain application",
         "/s",
@@ -228,7 +228,7 @@ mod tests {
         let plain = Cost::between(&begin, &end, false);
         is(plain.client, 15.0);
         assert_eq!((plain.feeding, plain.worker), (0.0, 0.0));
-        let mut figures: [Figures; RATES.len()] = Default::default();
+        let mut figures: [JavaDriverSeries; RATES.len()] = Default::default();
         figures[0].push(&plain, &driven);
         let ratio = figures[0].client_ratio.median();
         is(ratio, 14.0 / 15.0);

@@ -37,7 +37,7 @@ pub struct Program {
 }
 
 /// What was known just after a line about progress.
-pub struct Reading {
+pub struct ProgressReading {
     pub at: Instant,
     /// Sent so far.
     pub records: u64,
@@ -49,7 +49,7 @@ pub struct Reading {
     pub parent_s: f64,
 }
 
-impl Reading {
+impl ProgressReading {
     /// What threads with such names have used; the JVM's own are left out.
     pub fn java_s(&self, is_wanted: &dyn Fn(&str) -> bool) -> f64 {
         let is_jvm = |name: &str| JVM_THREADS.iter().any(|begin| name.starts_with(begin));
@@ -75,7 +75,7 @@ impl Program {
     }
 
     /// Waits for its first line about progress that comes so long after its start.
-    pub fn reading_after(&mut self, since_start: Duration) -> anyhow::Result<Reading> {
+    pub fn reading_after(&mut self, since_start: Duration) -> anyhow::Result<ProgressReading> {
         loop {
             let mut line = String::new();
             anyhow::ensure!(self.stdout.read_line(&mut line)? > 0, "it ended too early");
@@ -88,7 +88,7 @@ impl Program {
         }
     }
 
-    fn read(&self) -> anyhow::Result<Reading> {
+    fn read(&self) -> anyhow::Result<ProgressReading> {
         let at = Instant::now();
         let java = self.java()?;
         let seconds = |stat: &procfs::process::Stat| {
@@ -97,7 +97,7 @@ impl Program {
         let tasks = java.tasks()?.flatten().filter_map(|task| task.stat().ok());
         let threads = tasks.map(|stat| (stat.comm.clone(), seconds(&stat))).collect();
         let parent_s = seconds(&Process::new(java.stat()?.ppid)?.stat()?);
-        Ok(Reading { at, records: self.records, lines: self.lines, threads, parent_s })
+        Ok(ProgressReading { at, records: self.records, lines: self.lines, threads, parent_s })
     }
 
     /// The Java process: itself, or one below it.
@@ -138,9 +138,15 @@ pub mod tests {
     use super::*;
 
     /// What was known at an instant.
-    pub fn reading(at: Instant, records: u64, lines: u64, threads: &[(&str, f64)], parent_s: f64) -> Reading {
+    pub fn reading(
+        at: Instant,
+        records: u64,
+        lines: u64,
+        threads: &[(&str, f64)],
+        parent_s: f64,
+    ) -> ProgressReading {
         let threads = threads.iter().map(|(name, seconds)| ((*name).to_owned(), *seconds)).collect();
-        Reading { at, records, lines, threads, parent_s }
+        ProgressReading { at, records, lines, threads, parent_s }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Settings of clients: Java's as they report them, kdyno's own as planned.
 
 use super::clusters::OfBoth;
-use super::differences::{Settings, because, differences as between, in_force};
+use super::differences::{SettingValues, because, differences as between, in_force};
 use kdyno_model::conclusion::{SettingDiffers, WhyDiffers};
 use kdyno_model::finding::Scope;
 use kdyno_model::plan::{CasePlan, LoadPlan, ProducePlan, Role};
@@ -35,7 +35,7 @@ fn between_plans(
     scope: Scope,
     item: &str,
     plans: [Option<&LoadPlan>; 2],
-    settings: fn(&LoadPlan) -> Settings,
+    settings: fn(&LoadPlan) -> SettingValues,
 ) -> Vec<SettingDiffers> {
     let [a, b] = plans.map(|plan| plan.map(settings).unwrap_or_default());
     between(scope, item, &a, &b)
@@ -67,14 +67,14 @@ fn why(sides: [Option<&SettingInForce>; 2]) -> WhyDiffers {
 }
 
 /// A load item's settings under Kafka's names, as planned.
-fn named(item: &LoadPlan) -> Settings {
+fn named(item: &LoadPlan) -> SettingValues {
     let found = match &item.role {
         Role::Produce(produce) => produce.client.named(),
         Role::Consume(consume) => consume.named(),
         // It fetches with the same settings always.
         Role::EndToEnd(probe) => probe.produce.client.named(),
     };
-    let mut found: Settings = found.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut found: SettingValues = found.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     // What is passed on to a Java client and has no effect on kdyno's own.
     for (name, value) in item.driver.as_java().into_iter().flat_map(|java| &java.properties) {
         found.entry(name.clone()).or_insert_with(|| value.clone());
@@ -83,7 +83,7 @@ fn named(item: &LoadPlan) -> Settings {
 }
 
 /// What a load item does that is no setting of Kafka's.
-fn around(item: &LoadPlan) -> Settings {
+fn around(item: &LoadPlan) -> SettingValues {
     let mut found = match &item.role {
         Role::Produce(produce) => around_producer(produce),
         Role::Consume(consume) => {

@@ -7,15 +7,20 @@ use kdyno_model::identity::says_who;
 use kdyno_model::run::{SettingInForce, SettingsInForce};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) type Settings = BTreeMap<String, String>;
+pub(super) type SettingValues = BTreeMap<String, String>;
 
 /// Used where a side has no such setting.
 const NOTHING: &str = "-";
 
 /// Every name with two values, or one on one side only; as requested.
-pub(super) fn differences(scope: Scope, whose: &str, a: &Settings, b: &Settings) -> Vec<SettingDiffers> {
+pub(super) fn differences(
+    scope: Scope,
+    whose: &str,
+    a: &SettingValues,
+    b: &SettingValues,
+) -> Vec<SettingDiffers> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let value = |of: &Settings, name: &String| of.get(name).map_or(NOTHING, String::as_str).to_owned();
+    let value = |of: &SettingValues, name: &String| of.get(name).map_or(NOTHING, String::as_str).to_owned();
     let differ = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
     let told = differ.map(|name| SettingDiffers {
         scope,
@@ -36,7 +41,7 @@ pub(super) fn in_force<'s>(
     a: &'s SettingsInForce,
     b: &'s SettingsInForce,
 ) -> Vec<(SettingDiffers, [Option<&'s SettingInForce>; 2])> {
-    let values = |of: &SettingsInForce| -> Settings {
+    let values = |of: &SettingsInForce| -> SettingValues {
         let told = of.iter().filter(|(name, _)| !says_who(name));
         told.map(|(name, setting)| (name.clone(), setting.value.clone())).collect()
     };

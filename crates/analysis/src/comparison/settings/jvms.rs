@@ -2,7 +2,7 @@
 
 use super::brokers::BROKERS;
 use super::clusters::Clusters;
-use super::differences::{Settings, because, differences as between};
+use super::differences::{SettingValues, because, differences as between};
 use kdyno_model::caveat::Degree;
 use kdyno_model::conclusion::{SettingDiffers, WhyDiffers};
 use kdyno_model::finding::Scope;
@@ -40,7 +40,7 @@ pub(super) fn differences(scope: Scope, clusters: &[Clusters<'_>]) -> Vec<(Setti
     found
 }
 
-fn told(start: &TrialStart) -> Settings {
+fn told(start: &TrialStart) -> SettingValues {
     let java = start.cluster.get("java").map(|java| (JAVA.to_owned(), java.clone()));
     let agent = start.cluster.get("jmx").map(|agent| (AGENT.to_owned(), agent.clone()));
     let limit = start.cluster.get("cpu_limit").map(|limit| (CPU_LIMIT.to_owned(), limit.clone()));

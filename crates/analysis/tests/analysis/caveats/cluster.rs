@@ -1,7 +1,7 @@
 //! What happened to the cluster and to the trial as a whole.
 
 use super::assert_caveats;
-use crate::fixture::{Trial, event};
+use crate::fixture::{TrialFixture, event};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::plan::PHASE_NS_MAX;
@@ -90,7 +90,7 @@ fn what_was_seen_of_the_cluster_since_t0_is_told_once_for_each_kind() {
     };
     for kind in [LeaderMoved, Unreachable, BrokersChanged, IsrShrunk, Throttled, TransactionAborted] {
         let at = |at_ns, detail| Event { at_ns, ..event(kind, Subject::Broker(1), detail) };
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         trial.events = vec![at(None, "before"), at(Some(-1), "just before")];
         assert_eq!(trial.caveats(), [], "{kind}");
         trial.events.extend([at(Some(9), "second"), at(Some(0), "first")]);
@@ -98,7 +98,7 @@ fn what_was_seen_of_the_cluster_since_t0_is_told_once_for_each_kind() {
         assert_eq!(trial.caveats(), [(Severity::Warning, changed)]);
     }
     for kind in [IsrExpanded, Refused] {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         trial.events = vec![event(kind, Subject::Broker(1), "x")];
         assert_eq!(trial.caveats(), [], "{kind}");
     }

@@ -1,15 +1,15 @@
 //! Trials whose other side ran at once.
 
 use super::host::{other, written};
-use crate::fixture::{S, Trial};
+use crate::fixture::{S, TrialFixture};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{Phase, ProbeReading, series};
 use kdyno_model::trial::TrialReason;
 
 /// Half of a duet, measured from 2 s to 12 s, and the other one from and to these seconds.
-fn beside(from_s: f64, to_s: f64) -> Trial {
-    let mut trial = Trial::clean();
+fn beside(from_s: f64, to_s: f64) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     trial.start.trial.reason = TrialReason::Duet;
     for (name, value) in [(series::MEASURE_START_S, from_s), (series::MEASURE_END_S, to_s)] {
         trial.probes.push(ProbeReading {
@@ -22,7 +22,7 @@ fn beside(from_s: f64, to_s: f64) -> Trial {
     trial
 }
 
-fn share(trial: &Trial) -> Option<f64> {
+fn share(trial: &TrialFixture) -> Option<f64> {
     let found = trial.told(|caveat| matches!(caveat, Caveat::NotAtOnce { .. }));
     found.first().map(|found| match found.caveat {
         Caveat::NotAtOnce { share } if found.severity == Severity::Warning => (share * 1e6).round() / 1e6,
@@ -58,7 +58,7 @@ fn the_two_of_a_duet_are_measured_in_the_same_seconds() {
 
 #[test]
 fn what_the_other_side_used_is_no_other_program() {
-    let used = |trial: &mut Trial, cores: f64| {
+    let used = |trial: &mut TrialFixture, cores: f64| {
         trial.counter(Subject::OtherSide(0), series::CPU_USER_S_TOTAL, cores / 2.0);
         trial.counter(Subject::OtherSide(1), series::CPU_USER_S_TOTAL, cores / 2.0);
         for number in 0..2 {

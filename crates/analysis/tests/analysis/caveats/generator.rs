@@ -1,7 +1,7 @@
 //! Whether the load generator is what was measured.
 
 use super::assert_caveats;
-use crate::fixture::{MS, Trial, at_three_digits, closed_loop, histogram};
+use crate::fixture::{MS, TrialFixture, at_three_digits, closed_loop, histogram};
 use kdyno_model::caveat::{Caveat, Concern, Severity};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Mark;
@@ -10,13 +10,13 @@ use kdyno_model::sample::{Grain, NoiseReading, Phase, Timing, series};
 use std::collections::BTreeSet;
 
 /// What the generator can do against a broker that does nothing.
-pub(super) fn calibrated(trial: &mut Trial, per_s: f64) {
+pub(super) fn calibrated(trial: &mut TrialFixture, per_s: f64) {
     let fact = (cluster_fact::generator_max_per_s("writers"), per_s.to_string());
     trial.start.cluster.extend([fact]);
 }
 
 /// Share of the window that the writers' thread waited for a processor.
-pub(super) fn thread_waited(trial: &mut Trial, share: f64) {
+pub(super) fn thread_waited(trial: &mut TrialFixture, share: f64) {
     let name = format!("{}writers", series::THREAD_RUN_DELAY_S_TOTAL_OF);
     trial.counter(Subject::Worker(0), &name, share);
 }
@@ -54,7 +54,7 @@ fn each_caveat_about_the_generator_is_named_by_what_causes_it() {
             Caveat::CalibrationShort { item: "writers".into(), ratio: 1.99 },
         ),
     ]);
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     thread_waited(&mut trial, 0.05);
     calibrated(&mut trial, 2_000.0);
     trial.threads([("writers", 0.75)]);
@@ -63,7 +63,7 @@ fn each_caveat_about_the_generator_is_named_by_what_causes_it() {
 
 #[test]
 fn a_maximum_that_may_be_the_generators_own_leaves_everything_but_that_items_rates() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.writers().rate = closed_loop();
     calibrated(&mut trial, 1_500.0);
     let found = trial.told(|found| matches!(found, Caveat::CalibrationShort { .. }));
@@ -80,7 +80,7 @@ fn a_maximum_that_may_be_the_generators_own_leaves_everything_but_that_items_rat
 }
 
 /// What is said of the generator at quantiles: severity, quantile, and which figures are marked.
-fn late(trial: &Trial) -> Vec<(Severity, String, BTreeSet<String>)> {
+fn late(trial: &TrialFixture) -> Vec<(Severity, String, BTreeSet<String>)> {
     let mut found = trial.told(|found| matches!(found, Caveat::GeneratorLate { .. }));
     found.retain(|found| found.concerns != Concern::Mean { item: "writers".into() });
     let told = found.into_iter().map(|found| {
@@ -92,14 +92,14 @@ fn late(trial: &Trial) -> Vec<(Severity, String, BTreeSet<String>)> {
 }
 
 /// Replaces one timing of the measured records.
-fn timed(trial: &mut Trial, timing: Timing, values: &[(u64, u64)]) {
+fn timed(trial: &mut TrialFixture, timing: Timing, values: &[(u64, u64)]) {
     let row = trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
     row.unwrap().histograms.insert(timing, histogram(values, 3));
 }
 
 #[test]
 fn a_worker_that_was_stopped_does_not_pass_its_tail_off_as_the_clusters() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     // 50 of 10,000 records were late by up to 136 ms, for the worker was.
     timed(&mut trial, Timing::Response, &[(4 * MS, 9_950), (140 * MS, 50)]);
     timed(&mut trial, Timing::WithoutGenerator, &[(3_950_000, 9_950), (4 * MS, 50)]);
@@ -119,7 +119,7 @@ fn a_worker_that_was_stopped_does_not_pass_its_tail_off_as_the_clusters() {
 /// records.
 #[test]
 fn records_that_failed_make_no_generator_late() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     // 9,000 of 12,000 are 75 %: those are among the slow ones, as 7,500 of 10,000 are not.
     for timing in [Timing::Response, Timing::WithoutGenerator] {
         timed(&mut trial, timing, &[(4 * MS, 7_600), (700 * MS, 2_400)]);
@@ -133,7 +133,7 @@ fn records_that_failed_make_no_generator_late() {
 
 /// What is said of the generator in the mean, of a response whose mean is 36 ms.
 fn late_in_the_mean(late_us: u64) -> Vec<(Severity, [u64; 2], BTreeSet<String>)> {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let row = trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
     let row = row.unwrap();
     // 10,000 records.
@@ -160,7 +160,7 @@ fn a_mean_that_the_generator_made_is_not_the_clusters() {
 
 #[test]
 fn a_tail_that_is_there_without_the_generator_is_the_clusters() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     timed(&mut trial, Timing::Response, &[(4 * MS, 9_950), (140 * MS, 50)]);
     timed(&mut trial, Timing::WithoutGenerator, &[(3_950_000, 9_950), (139 * MS, 50)]);
     // Other records were late: the two tails are not of the same ones.
@@ -170,7 +170,7 @@ fn a_tail_that_is_there_without_the_generator_is_the_clusters() {
 
 #[test]
 fn among_records_that_never_came_home_nobodys_share_is_known() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     timed(&mut trial, Timing::Response, &[(4 * MS, 9_950)]);
     trial.counts(5).unresolved = 50;
     timed(&mut trial, Timing::WithoutGenerator, &[(3_950_000, 9_940), (10_000, 10)]);
@@ -180,7 +180,7 @@ fn among_records_that_never_came_home_nobodys_share_is_known() {
 #[test]
 fn a_tenth_is_a_caveat_and_half_is_no_figure() {
     let with = |late_ns: u64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         timed(&mut trial, Timing::Response, &[(10 * MS, 10_000)]);
         timed(&mut trial, Timing::WithoutGenerator, &[(10 * MS - late_ns, 10_000)]);
         late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect::<Vec<_>>()
@@ -194,7 +194,7 @@ fn a_tenth_is_a_caveat_and_half_is_no_figure() {
 
 #[test]
 fn one_item_may_be_doubtful_from_one_quantile_and_useless_from_another() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     timed(&mut trial, Timing::Response, &[(10 * MS, 9_000), (12 * MS, 950), (24 * MS, 50)]);
     timed(&mut trial, Timing::WithoutGenerator, &[(10 * MS, 10_000)]);
     let told: Vec<_> = late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect();
@@ -204,7 +204,7 @@ fn one_item_may_be_doubtful_from_one_quantile_and_useless_from_another() {
 #[test]
 fn lateness_is_not_doubted_where_a_bare_sleep_is_as_late() {
     let with = |sleep_late_ns_p50: u64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         trial.stages([1_050_000, 0, 500_000, 0, 50_000, 2_390_000, 10_000]);
         trial.noise = vec![slept([sleep_late_ns_p50, 400_000])];
         late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect::<Vec<_>>()
@@ -230,7 +230,7 @@ fn slept([sleep_late_ns_p50, sleep_late_ns_p99]: [u64; 2]) -> NoiseReading {
 /// A jittery host: its sleeps are late by 2.5 ms at p99 and by 60 µs at the median, so its jitter excuses nothing at p50.
 #[test]
 fn a_sleep_excuses_the_generator_at_its_own_quantile_alone() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     timed(&mut trial, Timing::Response, &[(10 * MS, 9_000), (23 * MS, 1_000)]);
     timed(&mut trial, Timing::WithoutGenerator, &[(9_000_000 - 100_000, 9_000), (16 * MS, 1_000)]);
     trial.noise = vec![slept([60_000, 2_500_000])];
@@ -244,7 +244,7 @@ fn a_sleep_excuses_the_generator_at_its_own_quantile_alone() {
 
 #[test]
 fn half_of_a_figure_is_always_printed_and_spoils_it_only_where_less_can_be_had() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     timed(&mut trial, Timing::Response, &[(400_000, 10_000)]);
     timed(&mut trial, Timing::WithoutGenerator, &[(150_000, 10_000)]);
     for (sleep_ns, severity) in [(90_000, Severity::Warning), (70_000, Severity::Invalid)] {
@@ -257,7 +257,7 @@ fn half_of_a_figure_is_always_printed_and_spoils_it_only_where_less_can_be_had()
 
 #[test]
 fn at_the_maximum_rate_no_record_is_due() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.stages([3_050_000, 0, 500_000, 0, 50_000, 390_000, 10_000]);
     trial.writers().rate = closed_loop();
     assert_eq!(late(&trial), []);

@@ -1,6 +1,6 @@
 //! Consumer groups: what their members were handed against what their topic was given.
 
-use crate::fixture::{PER_SECOND, READERS, Trial, event};
+use crate::fixture::{PER_SECOND, READERS, TrialFixture, event};
 use kdyno_model::caveat::{Caveat, GroupNotConserved, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value::Is;
@@ -11,8 +11,8 @@ use kdyno_model::sample::{Grain, MemberTotals};
 const ACKNOWLEDGED: u64 = 12 * PER_SECOND;
 
 /// A clean trial whose readers are a group.
-fn grouped(change: impl Fn(&mut ConsumePlan)) -> Trial {
-    let mut trial = Trial::clean();
+fn grouped(change: impl Fn(&mut ConsumePlan)) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     let Role::Consume(consume) = &mut trial.start.trial.effective.load.get_mut("readers").unwrap().role
     else {
         panic!("readers consume")
@@ -29,7 +29,7 @@ fn grouped(change: impl Fn(&mut ConsumePlan)) -> Trial {
     trial
 }
 
-fn told(trial: &Trial) -> Vec<Caveat> {
+fn told(trial: &TrialFixture) -> Vec<Caveat> {
     let found =
         trial.told(|caveat| matches!(caveat, Caveat::GroupNotConserved(_) | Caveat::AssignedNotGroup { .. }));
     assert!(found.iter().all(|one| one.severity == Severity::Warning), "{found:?}");
@@ -48,7 +48,11 @@ fn not_conserved(most: u64, handed_over: u64) -> Vec<Caveat> {
 }
 
 /// Changes what a stream's totals say.
-fn with(mut trial: Trial, item: &str, change: impl Fn(&mut kdyno_model::sample::Counts)) -> Trial {
+fn with(
+    mut trial: TrialFixture,
+    item: &str,
+    change: impl Fn(&mut kdyno_model::sample::Counts),
+) -> TrialFixture {
     let stream = trial.start.streams.iter().find(|stream| stream.name == item).unwrap().id;
     change(&mut trial.totals.iter_mut().find(|totals| totals.id == stream).unwrap().counts);
     trial
@@ -73,7 +77,7 @@ fn whether_a_group_was_handed_everything_stands_beside_its_figures() {
     with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3).is("readers.conserved", 0.0);
     // What a transaction took back was acknowledged and must not be handed over: that cannot be judged.
     let aborted = with(grouped(|_| {}), "writers", |counts| counts.aborted = 7);
-    for (trial, why) in [(aborted, "aborted"), (Trial::clean(), "in no group")] {
+    for (trial, why) in [(aborted, "aborted"), (TrialFixture::clean(), "in no group")] {
         assert!(!trial.findings().iter().any(|found| found.of.metric == "conserved"), "{why}");
     }
 }
@@ -113,7 +117,7 @@ fn what_cannot_be_known_is_not_judged() {
 #[test]
 fn members_that_were_put_out_are_counted_with_the_setting() {
     let mut trial = grouped(|_| {});
-    let found = |trial: &Trial| trial.told(|caveat| matches!(caveat, Caveat::MembersPutOut(_)));
+    let found = |trial: &TrialFixture| trial.told(|caveat| matches!(caveat, Caveat::MembersPutOut(_)));
     assert_eq!(found(&trial), [], "none was");
     for totals in trial.totals.iter_mut().filter(|totals| totals.counts.fetched > 0) {
         for (client, losses) in totals.clients.iter_mut().zip([2, 1]) {
@@ -160,6 +164,6 @@ fn figures_of_members_are_those_of_the_measure_phase() {
         (Some(Is(4.0)), Some(Is(0.0)))
     );
     assert_eq!(figure("readers.rebalance.max"), None, "there was none");
-    let without = Trial::clean().findings();
+    let without = TrialFixture::clean().findings();
     assert!(without.iter().all(|finding| finding.of.metric != "offset_commits"), "a reader without a group");
 }

@@ -1,18 +1,18 @@
 //! Who else had the processors, and what the host did with the load.
 
 use super::assert_caveats;
-use crate::fixture::{S, Trial};
+use crate::fixture::{S, TrialFixture};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{NullBrokerPlan, Storage, SystemPlan};
 use kdyno_model::sample::series;
 
 /// Bytes per second that the host's drives write. The brokers are given 150,000 × 2 replicas.
-pub(super) fn written(trial: &mut Trial, bytes_per_s: f64) {
+pub(super) fn written(trial: &mut TrialFixture, bytes_per_s: f64) {
     trial.counter(Subject::Host, series::DISK_WRITE_BYTES_TOTAL, bytes_per_s);
 }
 
-fn in_memory(trial: &mut Trial) {
+fn in_memory(trial: &mut TrialFixture) {
     match &mut trial.start.trial.effective.system {
         SystemPlan::Local(cluster) => cluster.storage = Storage::Memory,
         SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => {}
@@ -20,7 +20,7 @@ fn in_memory(trial: &mut Trial) {
 }
 
 /// The hypervisor takes so much of a core, from what was idle.
-fn stolen(trial: &mut Trial, per_s: f64) {
+fn stolen(trial: &mut TrialFixture, per_s: f64) {
     for reading in &mut trial.probes {
         let seconds = reading.at_ns as f64 / S as f64;
         match reading.series.as_str() {
@@ -68,14 +68,14 @@ fn each_caveat_about_the_host_is_named_by_what_causes_it() {
 
 #[test]
 fn figures_of_a_null_broker_are_marked_as_those_of_the_client_alone() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.start.trial.effective.system = SystemPlan::NullBroker(NullBrokerPlan::default());
     assert_eq!(trial.caveats(), [(Severity::Warning, Caveat::NullBroker)]);
 }
 
 #[test]
 fn what_stays_below_its_threshold_is_not_told() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.counter(Subject::Broker(0), series::RUN_DELAY_S_TOTAL, 0.1);
     trial.counter(Subject::Broker(1), series::RUN_DELAY_S_TOTAL, 0.04);
     trial.counter(Subject::Worker(0), series::CPU_THROTTLED_S_TOTAL, 0.009);
@@ -86,14 +86,15 @@ fn what_stays_below_its_threshold_is_not_told() {
 
 #[test]
 fn idle_brokers_that_waited_a_moment_are_not_told() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let is_used = |name: &str| name == series::CPU_USER_S_TOTAL || name == series::CPU_SYSTEM_S_TOTAL;
     for reading in &mut trial.probes {
         if matches!(reading.subject, Subject::Broker(_)) && is_used(&reading.series) {
             reading.value /= 100.0;
         }
     }
-    let told = |trial: &Trial| trial.told(|found| matches!(found, Caveat::WaitedForProcessor { .. })).len();
+    let told =
+        |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::WaitedForProcessor { .. })).len();
     trial.counter(Subject::Broker(0), series::RUN_DELAY_S_TOTAL, 0.02);
     trial.counter(Subject::Broker(1), series::RUN_DELAY_S_TOTAL, 0.02);
     assert_eq!(told(&trial), 0, "0.04 of the window");
@@ -101,21 +102,21 @@ fn idle_brokers_that_waited_a_moment_are_not_told() {
 
 #[test]
 fn without_the_readings_of_one_broker_nothing_is_said_of_all() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.counter(Subject::Broker(0), series::RUN_DELAY_S_TOTAL, 0.9);
     assert_eq!(trial.caveats(), []);
 }
 
 #[test]
 fn the_page_cache_is_no_news_where_the_logs_lie_in_memory() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     written(&mut trial, 0.0);
     in_memory(&mut trial);
     assert_eq!(trial.caveats(), [(Severity::Warning, Caveat::MemoryStorage)]);
 }
 
 /// A program that is not part of the run uses so much of a core.
-pub(super) fn other(trial: &mut Trial, cores: f64) {
+pub(super) fn other(trial: &mut TrialFixture, cores: f64) {
     for reading in &mut trial.probes {
         if reading.subject == Subject::Host && reading.series == series::CPU_USER_S_TOTAL {
             reading.value += cores * (reading.at_ns as f64 / S as f64);
@@ -125,21 +126,21 @@ pub(super) fn other(trial: &mut Trial, cores: f64) {
 
 #[test]
 fn processor_time_of_other_programs_is_told() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     other(&mut trial, 0.6);
     let found = trial.caveats();
     let [(Severity::Warning, Caveat::OtherLoad { cpu_percent })] = found[..] else {
         panic!("expected one caveat: {found:?}")
     };
     assert!((cpu_percent - 60.0).abs() < 1e-6, "the rest of the host is the run's own: {cpu_percent}");
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     other(&mut trial, 0.29);
     assert_eq!(trial.caveats(), [], "15 % of two CPUs are left for the kernel's work");
 }
 
 #[test]
 fn what_the_hypervisor_took_no_other_program_used() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     stolen(&mut trial, 0.5);
     let found = trial.caveats();
     assert!(matches!(found[..], [(Severity::Warning, Caveat::Steal { .. })]), "{found:?}");

@@ -1,7 +1,7 @@
 //! Records and how they fared, and how the load was made.
 
 use super::assert_caveats;
-use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, histogram};
+use crate::fixture::{MS, READERS, TrialFixture, WRITERS, at_three_digits, histogram};
 use kdyno_model::caveat::{Caveat, Severity, Stalled};
 use kdyno_model::conclusion::{Conclusion, LimitKind};
 use kdyno_model::finding::{Mark, Value};
@@ -81,7 +81,7 @@ fn each_caveat_about_the_load_is_named_by_what_causes_it() {
             Caveat::Retries { item: item(), batches: 1, is_idempotent: false },
         ),
     ]);
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.counts(1).retries = 3;
     trial.take_totals();
     assert_eq!(trial.caveats(), [], "those of the warm-up are in no figure");
@@ -91,7 +91,7 @@ fn each_caveat_about_the_load_is_named_by_what_causes_it() {
 
 #[test]
 fn what_an_idempotent_producer_sends_again_is_a_note() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.writers().client.enable_idempotence = true;
     trial.counts(5).retries = 1;
     trial.take_totals();
@@ -100,8 +100,8 @@ fn what_an_idempotent_producer_sends_again_is_a_note() {
 }
 
 /// A trial of one of several sizes of batches, whose batches hold 50 records of 128 bytes.
-fn sized(batch_bytes: u32) -> Trial {
-    let mut trial = Trial::clean();
+fn sized(batch_bytes: u32) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     let case = &mut trial.start.trial.effective;
     case.params.insert("batch".into(), ParamValue::Text(batch_bytes.to_string()));
     case.label = format!("brokers=2, batch={batch_bytes}");
@@ -130,7 +130,7 @@ fn batches_that_are_not_filled_make_a_comparison_of_sizes_moot() {
     let mut trial = sized(10 * FILLED);
     trial.start.trial.effective.label = "brokers=2".into();
     assert_eq!(trial.caveats(), []);
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.writers().client.batch_bytes = 10 * FILLED;
     assert_eq!(trial.caveats(), []);
 }
@@ -139,7 +139,7 @@ fn batches_that_are_not_filled_make_a_comparison_of_sizes_moot() {
 fn a_stated_ratio_of_compression_that_was_missed_is_told_with_what_was_reached() {
     // So many of 136,000 bytes of records per second were sent; values were to compress to 4.
     let with = |sent_bytes: u64, change: fn(&mut ProducePlan)| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         trial.writers().client.compression = Compression::Lz4;
         trial.writers().records.compressible = Some(4.0);
         change(trial.writers());
@@ -182,7 +182,7 @@ fn a_stated_ratio_of_compression_that_was_missed_is_told_with_what_was_reached()
 #[test]
 fn quantiles_of_too_few_records_are_marked_and_told_once() {
     let with = |records: u64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let row =
             trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
         row.unwrap().histograms.insert(Timing::Response, histogram(&[(4 * MS, records)], 3));
@@ -207,8 +207,8 @@ fn quantiles_of_too_few_records_are_marked_and_told_once() {
 }
 
 /// What the readers still had before them when the window began and when it ended.
-fn behind(before: u64, at_end: u64) -> Trial {
-    let mut trial = Trial::clean();
+fn behind(before: u64, at_end: u64) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second) {
         row.counts.lag_records = Some(match row.written_second {
             1 => before,
@@ -248,7 +248,7 @@ fn a_lag_counts_back_through_what_was_acknowledged() {
     trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
     assert_eq!(trial.value("readers.lag_time"), Value::None);
     trial.is("readers.lag", 5000.0);
-    let behind_of = |trial: &Trial| trial.told(|found| matches!(found, Caveat::ConsumerBehind { .. }));
+    let behind_of = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::ConsumerBehind { .. }));
     assert_eq!(behind_of(&trial), [], "it reads what is there, and gets no further behind");
     let mut trial = behind(5_000, 5_001);
     trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
@@ -269,7 +269,7 @@ fn a_consumer_that_fell_silent_is_where_it_was_last() {
 
 #[test]
 fn a_lag_that_nobody_knows_is_none_and_not_0() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.is("readers.lag_time", 0.0);
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS) {
         row.counts.lag_records = None;
@@ -281,7 +281,7 @@ fn a_lag_that_nobody_knows_is_none_and_not_0() {
 
 #[test]
 fn records_that_a_killed_worker_left_open_lie_above_every_quantile() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     // Silent from second 5 on; killed in second 9: 4 of 7 measured seconds were never acknowledged.
     trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 9);
     for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.t0_second >= 5) {
@@ -305,14 +305,14 @@ fn records_that_a_killed_worker_left_open_lie_above_every_quantile() {
 
 #[test]
 fn that_nothing_was_acknowledged_is_told() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let rows = trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second);
     for row in rows {
         let refused = std::mem::take(&mut row.counts.acknowledged);
         row.counts.failed.insert("TOPIC_AUTHORIZATION_FAILED".into(), refused);
     }
     trial.take_totals();
-    let said = |trial: &Trial| trial.told(|found| matches!(found, Caveat::NothingAcknowledged { .. }));
+    let said = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::NothingAcknowledged { .. }));
     let found = said(&trial);
     assert_eq!(found[0].caveat, Caveat::NothingAcknowledged { item: item(), records: 10_000 });
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
@@ -326,7 +326,7 @@ fn that_nothing_was_acknowledged_is_told() {
 #[test]
 fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_limit_then() {
     let silent = |seconds: std::ops::Range<u32>| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
             // What was offered then was carried later.
             if seconds.contains(&row.written_second) {
@@ -335,8 +335,8 @@ fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_lim
         }
         trial
     };
-    let told = |trial: &Trial| trial.told(|found| matches!(found, Caveat::Stalled(_)));
-    let limits = |trial: &Trial| {
+    let told = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::Stalled(_)));
+    let limits = |trial: &TrialFixture| {
         let conclusions = trial.judged().conclusions;
         let limits = conclusions.into_iter().filter_map(|one| match one {
             Conclusion::Limit(of) => Some(of.named),
@@ -349,7 +349,7 @@ fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_lim
     assert_eq!(found[0].caveat, Caveat::Stalled(Stalled { item: item(), seconds: 3.0, at_s: 5.0 }));
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
     assert!(!limits(&trial).contains(&LimitKind::Schedule), "{:?}", limits(&trial));
-    assert_eq!(limits(&Trial::clean()), [LimitKind::Schedule]);
+    assert_eq!(limits(&TrialFixture::clean()), [LimitKind::Schedule]);
     assert_eq!(told(&silent(5..6)), [], "a second by itself says little");
     // Batches linger for 5 ms, which explains no second; for a second they explain one.
     let mut two = silent(5..7);
@@ -366,7 +366,7 @@ fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_lim
 #[test]
 fn a_probe_whose_topic_has_too_few_partitions_for_all_brokers_is_told() {
     let told = |brokers: u32| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let effective = &mut trial.start.trial.effective;
         let SystemPlan::Local(cluster) = &mut effective.system else { panic!("a local cluster") };
         cluster.brokers = brokers;

@@ -1,7 +1,7 @@
 //! Truth from the log.
 
 use super::assert_caveats;
-use crate::fixture::{S, Trial, WRITERS, event};
+use crate::fixture::{S, TrialFixture, WRITERS, event};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Mark;
@@ -9,7 +9,7 @@ use kdyno_model::finding::Mark;
 /// Acknowledged by the clean trial: twelve seconds.
 const ACKNOWLEDGED: u64 = 12_000;
 
-fn told(trial: &Trial) -> Vec<Caveat> {
+fn told(trial: &TrialFixture) -> Vec<Caveat> {
     let of_log = trial.told(|found| {
         matches!(found, Caveat::Lost { .. } | Caveat::LogUnexplained { .. } | Caveat::LogNotChecked { .. })
     });
@@ -18,7 +18,7 @@ fn told(trial: &Trial) -> Vec<Caveat> {
 
 #[test]
 fn a_log_that_lacks_one_acknowledged_record_is_loss_and_nothing_may_be_used() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.log_grows(ACKNOWLEDGED - 1);
     let lost = Caveat::Lost { topic: "perf".into(), acknowledged: ACKNOWLEDGED, growth: ACKNOWLEDGED - 1 };
     assert_eq!(trial.caveats(), [(Severity::Invalid, lost)]);
@@ -29,7 +29,7 @@ fn a_log_that_lacks_one_acknowledged_record_is_loss_and_nothing_may_be_used() {
 #[test]
 fn what_was_refused_left_open_or_sent_again_may_be_there() {
     let with = |failed: u64, unresolved: u64, retried: u64, growth: u64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let counts = &mut trial.totals[1].counts;
         counts.offered += failed + unresolved;
         counts.failed.insert("NOT_ENOUGH_REPLICAS_AFTER_APPEND".into(), failed);
@@ -53,7 +53,7 @@ fn what_was_refused_left_open_or_sent_again_may_be_there() {
 #[test]
 fn markers_of_transactions_are_taken_off() {
     let with = |markers: u64, unsure: u64, growth: u64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let counts = &mut trial.totals[1].counts;
         (counts.markers, counts.markers_unsure) = (markers, unsure);
         trial.log_grows(growth);
@@ -99,7 +99,7 @@ fn what_cannot_be_compared_is_said() {
     ]);
     // Where a broker died, records may well be lost, unseen.
     let dead = |kind, subject| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         let unchecked = event(EventKind::LogUnchecked, Subject::Topic("perf".into()), "not authorised");
         trial.events = vec![unchecked, event(kind, subject, "broker 1 is gone")];
         trial.told(|found| matches!(found, Caveat::LogNotChecked { .. }))[0].severity
@@ -108,7 +108,7 @@ fn what_cannot_be_compared_is_said() {
     assert_eq!(dead(EventKind::BrokersChanged, Subject::Broker(1)), Severity::Warning);
     assert_eq!(dead(EventKind::ProcessDied, Subject::Controller(1)), Severity::Note);
     // Another topic's trouble is not this one's.
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.events = vec![event(EventKind::LogUnchecked, Subject::Topic("other".into()), "not authorised")];
     assert_eq!(told(&trial), []);
     trial.totals.retain(|totals| totals.id != WRITERS);
@@ -117,7 +117,7 @@ fn what_cannot_be_compared_is_said() {
 
 #[test]
 fn without_acknowledgements_nothing_is_compared_and_that_is_said() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.log_grows(0);
     trial.writers().client.acks = 0;
     let written = Caveat::WrittenNotAppended { item: "writers".into() };
@@ -128,10 +128,10 @@ fn without_acknowledgements_nothing_is_compared_and_that_is_said() {
 
 #[test]
 fn what_was_written_without_acknowledgements_and_is_not_in_the_log_is_told_once_a_broker_hung_up() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let written = ACKNOWLEDGED;
     trial.writers().client.acks = 0;
-    let said = |trial: &Trial| trial.told(|found| matches!(found, Caveat::NotAppended { .. }));
+    let said = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::NotAppended { .. }));
     trial.log_grows(0);
     assert_eq!(said(&trial), [], "it may not have read what sockets held");
     trial.events =
@@ -148,7 +148,7 @@ fn what_was_written_without_acknowledgements_and_is_not_in_the_log_is_told_once_
 
 #[test]
 fn of_several_readings_the_last_on_either_side_count() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let mut earlier: Vec<_> =
         trial.probes.iter().filter(|reading| matches!(reading.subject, Subject::Topic(_))).cloned().collect();
     earlier[0].at_ns -= S.cast_signed();

@@ -12,21 +12,21 @@ mod relay;
 mod stall;
 mod stood_still;
 
-use crate::fixture::{Trial, closed_loop};
+use crate::fixture::{TrialFixture, closed_loop};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::trial::{SearchStage, TrialReason};
 
 #[test]
 fn a_clean_trial_has_nothing_to_doubt_but_its_shared_processors() {
-    assert_eq!(Trial::clean().caveats(), []);
+    assert_eq!(TrialFixture::clean().caveats(), []);
 }
 
 /// A change to a clean trial, and the one caveat it must cause.
-type Told = (fn(&mut Trial), Severity, Caveat);
+type CaveatCase = (fn(&mut TrialFixture), Severity, Caveat);
 
-fn assert_caveats<const N: usize>(caveats: [Told; N]) {
+fn assert_caveats<const N: usize>(caveats: [CaveatCase; N]) {
     for (change, severity, caveat) in caveats {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         change(&mut trial);
         let found = trial.caveats();
         assert_eq!(found.len(), 1, "{caveat:?}: {found:?}");
@@ -59,7 +59,7 @@ fn rounded(caveat: &Caveat) -> Caveat {
 }
 
 /// Why a trial was chosen, and whether its rate is the maximum, for each question of the matrix.
-fn asked(trial: &mut Trial, question: &str) {
+fn asked(trial: &mut TrialFixture, question: &str) {
     match question {
         "open" => {}
         "max" => trial.writers().rate = closed_loop(),
@@ -73,9 +73,9 @@ fn asked(trial: &mut Trial, question: &str) {
 }
 
 /// The severity of a caveat for each question: n, w, i, or – where it is not reported.
-fn weights(change: fn(&mut Trial), is_one: fn(&Caveat) -> bool) -> String {
+fn weights(change: fn(&mut TrialFixture), is_one: fn(&Caveat) -> bool) -> String {
     let weight = |question| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         change(&mut trial);
         asked(&mut trial, question);
         match trial.told(is_one).first().map(|found| found.severity) {
@@ -91,8 +91,9 @@ fn weights(change: fn(&mut Trial), is_one: fn(&Caveat) -> bool) -> String {
 /// The matrix of docs/reference/caveats.md, where a row's weights are not all the same.
 #[test]
 fn the_weight_of_a_caveat_depends_on_the_question() {
-    let late = |trial: &mut Trial| trial.stages([3_050_000, 0, 500_000, 0, 50_000, 390_000, 10_000]);
-    let a_bit_late = |trial: &mut Trial| trial.stages([1_050_000, 0, 500_000, 0, 50_000, 2_390_000, 10_000]);
+    let late = |trial: &mut TrialFixture| trial.stages([3_050_000, 0, 500_000, 0, 50_000, 390_000, 10_000]);
+    let a_bit_late =
+        |trial: &mut TrialFixture| trial.stages([1_050_000, 0, 500_000, 0, 50_000, 2_390_000, 10_000]);
     assert_eq!(weights(late, |found| matches!(found, Caveat::GeneratorLate { .. })), "i–ii");
     assert_eq!(weights(a_bit_late, |found| matches!(found, Caveat::GeneratorLate { .. })), "w–ww");
     assert_eq!(weights(|_| {}, |found| matches!(found, Caveat::SharedProcessors { .. })), "wwwn");
@@ -125,7 +126,7 @@ fn the_weight_of_a_caveat_depends_on_the_question() {
 
 #[test]
 fn the_heaviest_come_first_and_of_all_loss() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.totals[1].counts.offered += 2;
     trial.log_grows(1);
     queue::at_start(&mut trial, 100);
@@ -136,7 +137,7 @@ fn the_heaviest_come_first_and_of_all_loss() {
 
 #[test]
 fn with_several_items_the_heaviest_question_counts() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     host::written(&mut trial, 1e5);
     let mut other = trial.start.trial.effective.load["writers"].clone();
     if let kdyno_model::plan::Role::Produce(plan) = &mut other.role {

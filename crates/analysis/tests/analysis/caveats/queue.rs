@@ -1,6 +1,6 @@
 //! Queue seconds of an open loop.
 
-use crate::fixture::{MS, PER_SECOND, S, Trial, WRITERS, closed_loop, histogram};
+use crate::fixture::{MS, PER_SECOND, S, TrialFixture, WRITERS, closed_loop, histogram};
 use kdyno_model::caveat::{Caveat, Concern, Severity};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::plan::Rate;
@@ -14,13 +14,13 @@ pub(super) fn is_one(caveat: &Caveat) -> bool {
 }
 
 /// Fresh brokers carry less in the last second before the window; what they owe comes in its first.
-pub(super) fn at_start(trial: &mut Trial, records: u64) {
+pub(super) fn at_start(trial: &mut TrialFixture, records: u64) {
     trial.counts(1).acknowledged -= records;
     trial.counts(2).acknowledged += records;
 }
 
 /// What is said of the queue of a trial: severity, seconds at the start, their growth and what is allowed.
-fn said(trial: &Trial) -> Option<(Severity, [f64; 3])> {
+fn said(trial: &TrialFixture) -> Option<(Severity, [f64; 3])> {
     let found = trial.told(is_one);
     assert!(found.len() <= 1, "{found:?}");
     let found = found.into_iter().next()?;
@@ -36,7 +36,7 @@ fn close(found: f64, wanted: f64) {
 #[test]
 fn a_queue_at_the_windows_start_is_judged_by_its_seconds() {
     let at = |records| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         at_start(&mut trial, records);
         said(&trial)
     };
@@ -53,7 +53,7 @@ fn a_queue_at_the_windows_start_is_judged_by_its_seconds() {
 
 #[test]
 fn a_long_p99_allows_a_tenth_of_it() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let row = trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
     row.unwrap().histograms.insert(Timing::Response, histogram(&[(2000 * MS, 10_000)], 3));
     at_start(&mut trial, 206);
@@ -65,7 +65,7 @@ fn a_long_p99_allows_a_tenth_of_it() {
 /// Records wait while a transaction is committed.
 #[test]
 fn the_time_of_commits_is_allowed() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     let row = trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
     row.unwrap().histograms.insert(Timing::Commit, histogram(&[(200 * MS, 100)], 3));
     at_start(&mut trial, 206);
@@ -75,8 +75,8 @@ fn the_time_of_commits_is_allowed() {
 }
 
 /// A trial of so many measured seconds that offers 1000/s and carries a share less.
-fn overloaded(seconds: u32, missing_per_s: u64) -> Trial {
-    let mut trial = Trial::clean();
+fn overloaded(seconds: u32, missing_per_s: u64) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     let end = 2 + seconds;
     trial.phases[1].end_ns = u64::from(end) * S;
     trial.phases[2].start_ns = u64::from(end) * S;
@@ -145,7 +145,7 @@ fn an_overload_that_waits_in_requests_is_seen() {
 
 #[test]
 fn a_stall_that_falls_on_the_windows_end_is_no_growing_queue() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.counts(11).acknowledged -= 400;
     trial.late_acknowledgements(400, 12);
     trial.take_totals();
@@ -159,7 +159,7 @@ fn a_stall_that_falls_on_the_windows_end_is_no_growing_queue() {
 
 #[test]
 fn records_that_a_broker_refused_do_not_queue() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     for second in 2..12 {
         let counts = trial.counts(second);
         counts.acknowledged -= 100;
@@ -171,7 +171,7 @@ fn records_that_a_broker_refused_do_not_queue() {
 #[test]
 fn what_batches_linger_longer_than_they_are_set_to_is_queueing() {
     let linger = |linger_ns: u64| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         trial.stages([0, 0, 200 * MS, 0, 0, 2 * MS, 0]);
         trial.writers().client.linger_ns = linger_ns;
         // 200 ms of load are open all the time.
@@ -185,7 +185,7 @@ fn what_batches_linger_longer_than_they_are_set_to_is_queueing() {
 #[test]
 fn without_stages_the_quickest_responses_say_what_is_no_queue() {
     let at = |records| {
-        let mut trial = Trial::clean();
+        let mut trial = TrialFixture::clean();
         trial.samples.retain(|row| row.grain != Grain::Phase);
         at_start(&mut trial, records);
         said(&trial).is_some()
@@ -197,7 +197,7 @@ fn without_stages_the_quickest_responses_say_what_is_no_queue() {
 
 #[test]
 fn latencies_that_hold_a_queue_are_marked_and_rates_are_not() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     assert!(trial.marked(Mark::Invalid).is_empty());
     at_start(&mut trial, 400);
     let marked = trial.marked(Mark::Invalid);
@@ -213,7 +213,7 @@ fn latencies_that_hold_a_queue_are_marked_and_rates_are_not() {
 
 #[test]
 fn the_queue_is_a_metric_in_time() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     trial.is("writers.queue", 0.0);
     trial.counts(11).acknowledged -= 406;
     trial.late_acknowledgements(406, 13);
@@ -224,7 +224,7 @@ fn the_queue_is_a_metric_in_time() {
 
 #[test]
 fn a_closed_loop_has_no_queue() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     at_start(&mut trial, 900);
     trial.writers().rate = closed_loop();
     assert_eq!(trial.caveats(), [(Severity::Note, Caveat::ClosedLoop { item: "writers".into() })]);

@@ -1,14 +1,14 @@
 //! What a relay between zones did, and when that is a reason to doubt.
 
 use super::assert_caveats;
-use crate::fixture::Trial;
+use crate::fixture::TrialFixture;
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{JitterLaw, LinkPlan, SystemPlan, ZonesPlan};
 use kdyno_model::sample::{ProbeReading, series};
 
 /// A link with a delay of so many µs, over which a relay was so many µs late at p99.
-fn late(trial: &mut Trial, delay_us: u64, late_us: f64) {
+fn late(trial: &mut TrialFixture, delay_us: u64, late_us: f64) {
     let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system else { panic!("local") };
     let link = LinkPlan {
         delay_ns: delay_us * 1000,
@@ -28,7 +28,7 @@ fn late(trial: &mut Trial, delay_us: u64, late_us: f64) {
 }
 
 /// It uses so many seconds of CPU time per second.
-fn busy(trial: &mut Trial, per_s: f64) {
+fn busy(trial: &mut TrialFixture, per_s: f64) {
     trial.counter(Subject::Relay(0), series::CPU_USER_S_TOTAL, per_s);
     trial.counter(Subject::Relay(0), series::CPU_SYSTEM_S_TOTAL, 0.0);
 }
@@ -40,17 +40,17 @@ fn a_relay_is_doubted_by_what_its_link_is_declared_to_be() {
         Severity::Warning,
         Caveat::RelayLate { subject: Subject::Relay(0), late_s: 0.0011, delay_s: 0.01 },
     )]);
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     late(&mut trial, 20_000, 1_100.0);
     assert_eq!(trial.caveats(), [], "a twentieth of the delay");
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     late(&mut trial, 0, 1.0);
     assert_eq!(trial.caveats(), [], "no later than a sleep on this host");
 }
 
 #[test]
 fn what_a_relay_did_stands_beside_what_it_cost() {
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     late(&mut trial, 20_000, 50.0);
     busy(&mut trial, 0.5);
     let way = |way: &str| format!("{}{way}", series::RELAYED_BYTES_TOTAL_OF);
@@ -62,7 +62,7 @@ fn what_a_relay_did_stands_beside_what_it_cost() {
     trial.is("relay-0.delay_error.p99", 50_000.0);
     let is_one = |found: &Caveat| matches!(found, Caveat::RelayBusy { .. });
     assert!(trial.told(is_one).is_empty());
-    let mut trial = Trial::clean();
+    let mut trial = TrialFixture::clean();
     late(&mut trial, 20_000, 50.0);
     busy(&mut trial, 0.8);
     let told = trial.told(is_one);

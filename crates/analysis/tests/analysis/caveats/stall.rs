@@ -1,6 +1,6 @@
 //! Stops by the instants of acknowledgements, and tails that are one event.
 
-use crate::fixture::{MS, S, Trial, WRITERS, histogram};
+use crate::fixture::{MS, S, TrialFixture, WRITERS, histogram};
 use kdyno_model::caveat::{Caveat, Severity, Stalled};
 use kdyno_model::finding::Mark;
 use kdyno_model::sample::{Counts, Grain, Phase, Timing};
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 /// The clean trial with acknowledgements all the time but from one instant to another; what was due meanwhile is carried at
 /// once afterwards.
-fn stopped(from_ms: u64, to_ms: u64) -> Trial {
-    let mut trial = Trial::clean();
+fn stopped(from_ms: u64, to_ms: u64) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
         let second_ms = 1000 * u64::from(row.written_second);
         let (mut first, mut last) = (second_ms + 1, second_ms + 999);
@@ -37,7 +37,7 @@ fn stopped(from_ms: u64, to_ms: u64) -> Trial {
     trial
 }
 
-fn stalls(trial: &Trial) -> Vec<Caveat> {
+fn stalls(trial: &TrialFixture) -> Vec<Caveat> {
     let found = trial.told(|found| matches!(found, Caveat::Stalled(_)));
     assert!(found.iter().all(|found| found.severity == Severity::Warning));
     found.into_iter().map(|found| found.caveat).collect()
@@ -92,8 +92,8 @@ fn an_item_stands_still_when_all_of_its_streams_do() {
 }
 
 /// Response times of a window of so many seconds from second 2 on; these were slow.
-fn slow_in(slow: &[u32], slow_records: u64) -> Trial {
-    let mut trial = Trial::clean();
+fn slow_in(slow: &[u32], slow_records: u64) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
         let slow = if slow.contains(&row.t0_second) { slow_records } else { 0 };
         let counts = [(4 * MS, 1000 - slow), (700 * MS, slow)];
@@ -110,8 +110,8 @@ fn slow_in(slow: &[u32], slow_records: u64) -> Trial {
 
 #[test]
 fn a_quantile_that_rests_on_few_seconds_is_marked_and_says_so() {
-    let told = |trial: &Trial| trial.told(|found| matches!(found, Caveat::FewSeconds(_)));
-    let marked = |trial: &Trial| trial.marked(Mark::FewSeconds);
+    let told = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::FewSeconds(_)));
+    let marked = |trial: &TrialFixture| trial.marked(Mark::FewSeconds);
     // 800 of 10,000 records in two seconds of ten.
     let trial = slow_in(&[7, 8], 400);
     let found = told(&trial);
@@ -148,7 +148,7 @@ fn even_windows_have_neither_stalls_nor_tails_of_few_seconds() {
     };
     for per_s in [10.0, 20.0, 100.0, 1_000.0, 3_000.0] {
         for _ in 0..200 {
-            let mut trial = Trial::clean();
+            let mut trial = TrialFixture::clean();
             trial.samples.retain(|row| row.id != WRITERS);
             let mut rows: BTreeMap<(u32, u32), Row> = BTreeMap::new();
             let mut offered: BTreeMap<u32, u64> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! What a worker sends at once after it stood still is not the cluster's.
 
-use crate::fixture::{MS, PER_SECOND, Trial, WRITERS, at_three_digits, histogram};
+use crate::fixture::{MS, PER_SECOND, TrialFixture, WRITERS, at_three_digits, histogram};
 use kdyno_model::caveat::{Caveat, Severity, StoodStill};
 use kdyno_model::finding::Mark;
 use kdyno_model::sample::{Grain, Phase, Timing};
@@ -13,8 +13,8 @@ type Values = Vec<(u64, u64)>;
 const STRETCHES: [(u32, u64); 3] = [(0, 3), (5, 5), (10, 2)];
 
 /// A trial whose stretches have these schedule delays and service times; what a record took without the generator is its service.
-fn stretched(of: impl Fn(u32, u64) -> (Values, Values)) -> Trial {
-    let mut trial = Trial::clean();
+fn stretched(of: impl Fn(u32, u64) -> (Values, Values)) -> TrialFixture {
+    let mut trial = TrialFixture::clean();
     let mut whole: [Values; 2] = Default::default();
     for (first, seconds) in STRETCHES {
         let (delays, services) = of(first, seconds * PER_SECOND);
@@ -48,7 +48,7 @@ fn stopped(records: u64) -> (Values, Values) {
     (delays, vec![(CALM.1, records - 500), (116 * MS, 500)])
 }
 
-fn told(trial: &Trial) -> Vec<(Severity, StoodStill)> {
+fn told(trial: &TrialFixture) -> Vec<(Severity, StoodStill)> {
     let found = trial.told(|one| matches!(one, Caveat::StoodStill(_))).into_iter();
     found
         .map(|one| match one.caveat {

@@ -1,7 +1,7 @@
 //! What a short window does not show, and which figures say so.
 
 use super::{STEADY, is_marked};
-use crate::fixture::{Trial, closed_loop};
+use crate::fixture::{TrialFixture, closed_loop};
 use kdyno_model::conclusion::ShortTerm;
 use kdyno_model::finding::Mark;
 use kdyno_model::plan::{Storage, SystemPlan};
@@ -9,7 +9,7 @@ use kdyno_model::trial::TrialReason;
 
 #[test]
 fn sustained_load_fills_segments_and_dirty_pages() {
-    let short_term = |trial: &Trial| trial.steadiness("writers").short_term;
+    let short_term = |trial: &TrialFixture| trial.steadiness("writers").short_term;
     // 130 bytes of about 1000 records/s for 20 s into four partitions: 650 kB each, 5.2 MB of two replicas.
     let mut trial = STEADY.trial();
     let [ShortTerm::SegmentRolls { seen, needed: 2 }] = short_term(&trial)[..] else { panic!() };
@@ -33,15 +33,15 @@ fn sustained_load_fills_segments_and_dirty_pages() {
 
 #[test]
 fn what_a_short_window_does_not_show_is_marked_short_term() {
-    let with = |dirty: Option<&str>, change: &dyn Fn(&mut Trial)| {
+    let with = |dirty: Option<&str>, change: &dyn Fn(&mut TrialFixture)| {
         let mut trial = STEADY.trial();
         let fact = dirty.map(|bytes| ("dirty_background_bytes".to_owned(), bytes.to_owned()));
         trial.session.host_facts.extend(fact);
         change(&mut trial);
         trial.marked(Mark::ShortTerm)
     };
-    let is_closed = |trial: &mut Trial| trial.writers().rate = closed_loop();
-    let has_small_segments = |trial: &mut Trial| {
+    let is_closed = |trial: &mut TrialFixture| trial.writers().rate = closed_loop();
+    let has_small_segments = |trial: &mut TrialFixture| {
         let topic = trial.start.trial.effective.topics.get_mut("perf").unwrap();
         topic.config.insert("segment.bytes".to_owned(), "300000".to_owned());
     };
@@ -67,16 +67,16 @@ fn what_a_short_window_does_not_show_is_marked_short_term() {
     );
     assert!(with(Some("1500000"), &is_closed).is_empty(), "three times as much was written");
     // Logs in memory are not written; the sides of a comparison are as short; a target has its own minimum.
-    let in_memory = |trial: &mut Trial| {
+    let in_memory = |trial: &mut TrialFixture| {
         let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system else { panic!() };
         cluster.storage = Storage::Memory;
         trial.writers().rate = closed_loop();
     };
     assert!(with(Some("2000000"), &in_memory).is_empty());
-    let in_a_pair = |trial: &mut Trial| trial.start.trial.reason = TrialReason::Pair;
+    let in_a_pair = |trial: &mut TrialFixture| trial.start.trial.reason = TrialReason::Pair;
     assert!(with(Some("2000000"), &in_a_pair).is_empty());
     // How late the generator was has nothing to do with it.
-    let marked = Trial::clean().marked(Mark::ShortTerm);
+    let marked = TrialFixture::clean().marked(Mark::ShortTerm);
     let own = ["writers.schedule_delay.max", "writers.callback.p99.9"];
     is_marked(&marked, &["writers.request.max", "writers.service.p99.9"], &own);
 }

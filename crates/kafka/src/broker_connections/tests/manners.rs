@@ -341,7 +341,7 @@ fn a_throttled_client_waits_and_what_is_in_flight_may_take_longer() {
     hear(&mut connections, cluster(&[1], &[(1, 1)]), 0);
     let leader = dial(&mut connections, 0);
     let request = m03_metadata::Request::of_topics(None);
-    connections.connection_mut(leader).ask(RequestKind::Client(7), &request, 0).unwrap();
+    connections.connection_mut(leader).ask(RequestOwner::Client(7), &request, 0).unwrap();
     connections.throttle(leader, 0, SECOND);
     assert!(connections.can_ask(leader));
     connections.throttle(leader, 5 * SECOND, SECOND);
@@ -375,7 +375,7 @@ fn a_connection_over_which_nothing_goes_is_closed_until_it_is_needed() {
     let leader = dial(&mut connections, 0);
     assert_eq!(connections.take_surplus(0), Some(0), "the bootstrap connection");
     let request = m03_metadata::Request::of_topics(None);
-    connections.connection_mut(leader).ask(RequestKind::Client(7), &request, SECOND).unwrap();
+    connections.connection_mut(leader).ask(RequestOwner::Client(7), &request, SECOND).unwrap();
     let idle_ns = ConnectionsConfig::IDLE_NS;
     assert_eq!(connections.take_surplus(SECOND + idle_ns), None, "something is in flight");
     answer_at(&mut connections, leader, 1, (&cluster(&[], &[]), METADATA_VERSION), 2 * SECOND).unwrap();
@@ -421,7 +421,7 @@ fn a_leader_that_cannot_be_reached_is_waited_for_as_long_as_a_socket_may_take() 
     });
     assert_eq!(again.collect::<Vec<_>>(), ["broker 2", "partition 2"], "told again when the load begins");
     assert_eq!(fail(&mut connections, 11 * SECOND), 0);
-    let refusal = Refusal::OtherCluster { first: "a".to_owned(), found: "b".to_owned() };
+    let refusal = PermanentError::OtherCluster { first: "a".to_owned(), found: "b".to_owned() };
     connections.on_closed(lost, 12 * SECOND, refusal.into());
     assert!(!connections.is_ready() && connections.refusal().is_some(), "that is for the user to cure");
 }

@@ -48,7 +48,7 @@ fn a_broker_that_asks_for_it_sends_the_client_back_to_the_bootstrap_addresses() 
     let request = m03_metadata::Request::of_topics(None);
     let asks = m03_metadata::Response { error_code: ErrorCode::REBOOTSTRAP_REQUIRED, ..Default::default() };
     connections.on_metadata(known, 13, asks, 5_000).expect("no other cluster");
-    connections.connection_mut(known).ask(RequestKind::Client(7), &request, 5_000).unwrap();
+    connections.connection_mut(known).ask(RequestOwner::Client(7), &request, 5_000).unwrap();
     comes_back(&mut connections, known, 5_000, "a broker asked for it");
 }
 
@@ -59,7 +59,7 @@ fn a_cluster_of_which_no_broker_tells_for_300_s_is_looked_for_at_the_bootstrap_a
     // The broker throttles the client all the while, so that it is not even asked.
     connections.throttle(known, 1_000 * SECOND, 100);
     let request = m03_metadata::Request::of_topics(None);
-    connections.connection_mut(known).ask(RequestKind::Client(7), &request, 5_000).unwrap();
+    connections.connection_mut(known).ask(RequestOwner::Client(7), &request, 5_000).unwrap();
     for now_ns in [100, 150 * SECOND, 300 * SECOND] {
         connections.poll(now_ns);
         assert_eq!(connections.known_leader(0, 0), Some(known));

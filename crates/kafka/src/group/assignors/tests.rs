@@ -10,7 +10,7 @@ const VECTORS: &str = include_str!("vectors.txt");
 
 /// A member of a case: what it says depends on the assignor.
 #[derive(Debug)]
-struct Told {
+struct CaseMember {
     id: String,
     instance: Option<String>,
     generation: i32,
@@ -18,7 +18,7 @@ struct Told {
     owned: Vec<TopicPartition>,
 }
 
-impl Told {
+impl CaseMember {
     /// What it says when it joins; `is_old`: without a generation of its own.
     fn joined(&self, assignor: Assignor, is_old: bool) -> JoinedMember {
         let has_joined = self.generation >= 0;
@@ -51,9 +51,9 @@ fn partitions(text: &str) -> Vec<TopicPartition> {
     if text == "-" { Vec::new() } else { text.split(',').map(one).collect() }
 }
 
-fn told(line: &str) -> Told {
+fn told(line: &str) -> CaseMember {
     let fields: Vec<&str> = line.split(' ').collect();
-    Told {
+    CaseMember {
         id: fields[0].to_owned(),
         instance: Some(fields[1].to_owned()).filter(|instance| instance != "-"),
         generation: fields[2].parse().expect("a number"),
@@ -130,7 +130,7 @@ fn the_bytes_are_javas() {
     assert_eq!(Some(hex(lines.next())), data(Assignor::CooperativeSticky));
 }
 
-fn members() -> impl Strategy<Value = Vec<Told>> {
+fn members() -> impl Strategy<Value = Vec<CaseMember>> {
     let topic = |at: usize| Arc::from(["a", "b", "c", "d"][at]);
     let owned = prop::collection::btree_set((0..4usize, 0..6), 0..8);
     let owned = owned.prop_map(move |all| {
@@ -138,7 +138,7 @@ fn members() -> impl Strategy<Value = Vec<Told>> {
     });
     let topics = prop::collection::btree_set(0..4usize, 1..4);
     let topics = topics.prop_map(move |all| all.into_iter().map(topic).collect());
-    let member = (topics, -1..3, owned).prop_map(|(topics, generation, owned)| Told {
+    let member = (topics, -1..3, owned).prop_map(|(topics, generation, owned)| CaseMember {
         id: String::new(),
         instance: None,
         generation,

@@ -1,22 +1,22 @@
 //! What the coordinator's answers mean to a classic member.
 
 use super::leader::Leading;
-use super::{Classic, Joining, NO_GENERATION, State};
+use super::{Classic, ClassicState, Joining, NO_GENERATION};
 use crate::errors::ErrorCode;
 use crate::group::assignors::Assignor;
 use crate::group::protocol::PROTOCOL_TYPE;
-use crate::group::shared::Shared;
+use crate::group::shared::MemberCore;
 use crate::group::{GroupRequest, GroupRequestKind};
 use crate::messages::{m03_metadata, m11_join_group, m14_sync_group};
 
 impl Classic {
     /// The coordinator is another one now: its session starts again.
-    pub(in crate::group) fn on_coordinator(&mut self, shared: &Shared, now_ns: u64) {
+    pub(in crate::group) fn on_coordinator(&mut self, shared: &MemberCore, now_ns: u64) {
         self.heartbeats.session_until_ns = now_ns + shared.config.session_timeout_ns;
     }
 
     /// It is to be looked for again; what was asked of it is tried again.
-    pub(in crate::group) fn lose_coordinator(&mut self, shared: &mut Shared, why: &str, now_ns: u64) {
+    pub(in crate::group) fn lose_coordinator(&mut self, shared: &mut MemberCore, why: &str, now_ns: u64) {
         let lost = shared.lose_coordinator(why, now_ns);
         shared.offsets_lost(&lost, now_ns);
         if lost.contains(&GroupRequestKind::Heartbeat) {
@@ -29,7 +29,7 @@ impl Classic {
     }
 
     /// It did not work out: it joins again, after a pause or at once.
-    fn join_failed(&mut self, shared: &mut Shared, reason: &'static str, pauses: bool, now_ns: u64) {
+    fn join_failed(&mut self, shared: &mut MemberCore, reason: &'static str, pauses: bool, now_ns: u64) {
         self.joining = Joining::Not;
         self.leading = None;
         let pause_ns = if pauses { shared.config.retry_backoff.first_ns } else { 0 };
@@ -37,13 +37,13 @@ impl Classic {
         self.want_join(shared, reason, now_ns);
     }
 
-    fn heartbeat_failed(&mut self, shared: &mut Shared, now_ns: u64) {
+    fn heartbeat_failed(&mut self, shared: &mut MemberCore, now_ns: u64) {
         let pause_ns = shared.config.retry_backoff.after(self.heartbeats.failures, &mut shared.random);
         self.heartbeats.failures = self.heartbeats.failures.saturating_add(1);
         self.heartbeats.due_ns = now_ns + pause_ns;
     }
 
-    fn heartbeat_heard(&mut self, shared: &Shared, now_ns: u64) {
+    fn heartbeat_heard(&mut self, shared: &MemberCore, now_ns: u64) {
         self.heartbeats.failures = 0;
         self.heartbeats.session_until_ns = now_ns + shared.config.session_timeout_ns;
     }
@@ -54,7 +54,7 @@ impl Classic {
 
     pub(in crate::group) fn on_join(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut MemberCore,
         request: GroupRequest,
         response: m11_join_group::Response,
         now_ns: u64,
@@ -81,7 +81,7 @@ impl Classic {
         }
     }
 
-    fn joined(&mut self, shared: &mut Shared, response: m11_join_group::Response, now_ns: u64) {
+    fn joined(&mut self, shared: &mut MemberCore, response: m11_join_group::Response, now_ns: u64) {
         if self.joining != Joining::Join {
             return;
         }
@@ -92,7 +92,7 @@ impl Classic {
         let Some(assignor) = named.filter(|assignor| self.assignors.contains(assignor)) else {
             return shared.inconsistent("its coordinator chose an assignor that this member does not have");
         };
-        self.state = State::Completing;
+        self.state = ClassicState::Completing;
         self.joining = Joining::Sync;
         self.heartbeats.failures = 0;
         self.heartbeats.due_ns = now_ns + shared.config.heartbeat_interval_ns;
@@ -109,14 +109,14 @@ impl Classic {
 
     pub(in crate::group) fn on_sync(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut MemberCore,
         request: GroupRequest,
         response: m14_sync_group::Response,
         now_ns: u64,
     ) {
         let error = response.error_code;
         match error {
-            ErrorCode::NONE if self.state == State::Completing && !self.is_reset() => {
+            ErrorCode::NONE if self.state == ClassicState::Completing && !self.is_reset() => {
                 let name = self.generation.assignor.map(Assignor::name);
                 let is_other = |theirs: &Option<String>, ours| theirs.is_some() && theirs.as_deref() != ours;
                 if is_other(&response.protocol_type, Some(PROTOCOL_TYPE))
@@ -124,7 +124,7 @@ impl Classic {
                 {
                     return shared.refused("SyncGroup", ErrorCode::INCONSISTENT_GROUP_PROTOCOL);
                 }
-                self.state = State::Stable;
+                self.state = ClassicState::Stable;
                 self.joining = Joining::Not;
                 self.wants_join = false;
                 self.reason = "";
@@ -151,7 +151,7 @@ impl Classic {
     }
 
     /// What an error means that says the same to a JoinGroup and to a SyncGroup.
-    fn not_joined(&mut self, shared: &mut Shared, api: &'static str, error: ErrorCode, now_ns: u64) {
+    fn not_joined(&mut self, shared: &mut MemberCore, api: &'static str, error: ErrorCode, now_ns: u64) {
         match error {
             ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE => {
                 self.lose_coordinator(shared, error.name(), now_ns);
@@ -169,7 +169,7 @@ impl Classic {
 
     pub(in crate::group) fn on_heartbeat(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut MemberCore,
         request: GroupRequest,
         error: ErrorCode,
         now_ns: u64,
@@ -179,7 +179,7 @@ impl Classic {
             ErrorCode::REBALANCE_IN_PROGRESS => {
                 self.heartbeat_heard(shared, now_ns);
                 // While it joins it knows.
-                if self.state == State::Stable {
+                if self.state == ClassicState::Stable {
                     self.want_join(shared, "group is already rebalancing", now_ns);
                 }
             }
@@ -205,7 +205,7 @@ impl Classic {
     }
 
     /// The generation that it was about to become part of is over for it.
-    fn abandon_join(&mut self, shared: &mut Shared) {
+    fn abandon_join(&mut self, shared: &mut MemberCore) {
         shared.forget(GroupRequestKind::Sync);
         shared.forget(GroupRequestKind::Metadata);
         self.joining = Joining::Not;
@@ -214,7 +214,7 @@ impl Classic {
 
     pub(in crate::group) fn on_metadata(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut MemberCore,
         response: &m03_metadata::Response,
         now_ns: u64,
     ) {
@@ -229,7 +229,7 @@ impl Classic {
     /// What a commit was refused with, as far as the member needs it for more than reporting it.
     pub(in crate::group) fn on_commit_refused(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut MemberCore,
         request: GroupRequest,
         error: ErrorCode,
         now_ns: u64,
@@ -240,7 +240,7 @@ impl Classic {
                 self.want_join(shared, "offset commit failed since group is already rebalancing", now_ns);
             }
             ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::ILLEGAL_GENERATION
-                if is_of_now || self.state != State::Preparing =>
+                if is_of_now || self.state != ClassicState::Preparing =>
             {
                 self.abandon_join(shared);
                 let keeps_id = error == ErrorCode::ILLEGAL_GENERATION;
@@ -253,7 +253,7 @@ impl Classic {
     }
 
     /// Topics whose metadata is needed.
-    pub(in crate::group) fn missing_topics(&self, shared: &Shared) -> Vec<String> {
+    pub(in crate::group) fn missing_topics(&self, shared: &MemberCore) -> Vec<String> {
         let missing = self.leading.as_ref().map(|leading| leading.missing(shared)).unwrap_or_default();
         missing.iter().map(|topic| topic.to_string()).collect()
     }

@@ -3,7 +3,7 @@
 use crate::errors::ErrorCode;
 use crate::group::assignors::{Assignor, JoinedMember, PartitionCounts, assign};
 use crate::group::protocol::{Subscription, encode_assignment};
-use crate::group::shared::Shared;
+use crate::group::shared::MemberCore;
 use crate::messages::{m03_metadata, m11_join_group, m14_sync_group};
 use crate::wire;
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ impl Leading {
     }
 
     /// Topics with an unknown number of partitions.
-    pub(super) fn missing(&self, shared: &Shared) -> BTreeSet<Arc<str>> {
+    pub(super) fn missing(&self, shared: &MemberCore) -> BTreeSet<Arc<str>> {
         let all = self.members.iter().flat_map(|member| &member.subscription.topics);
         let is_missing =
             |topic: &&Arc<str>| !shared.topics.contains_key(*topic) && !self.told.contains_key(*topic);
@@ -48,7 +48,7 @@ impl Leading {
     }
 
     /// Metadata of topics came. Returns whether all were in it; another answer may have the others.
-    pub(super) fn take(&mut self, shared: &Shared, response: &m03_metadata::Response) -> bool {
+    pub(super) fn take(&mut self, shared: &MemberCore, response: &m03_metadata::Response) -> bool {
         for topic in self.missing(shared) {
             let found = response.topics.iter().find(|found| found.name.as_deref() == Some(&topic));
             let error = found.map_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, |found| found.error_code);
@@ -65,7 +65,7 @@ impl Leading {
     }
 
     /// Partitions of the group's topics.
-    pub(super) fn counts(&self, shared: &Shared) -> PartitionCounts {
+    pub(super) fn counts(&self, shared: &MemberCore) -> PartitionCounts {
         let all = self.members.iter().flat_map(|member| &member.subscription.topics);
         let count = |topic: &Arc<str>| {
             let own = shared.topics.get(topic).map(|known| known.partitions);

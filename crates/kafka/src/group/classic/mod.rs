@@ -12,8 +12,8 @@ mod leader;
 use super::assignors::{Assignor, PartitionCounts};
 use super::offsets::Occasion;
 use super::protocol::{PROTOCOL_TYPE, StickyData, Subscription, decode_assignment};
-use super::shared::Shared;
-use super::{GroupRequest, GroupRequestKind, Positions, TopicPartition};
+use super::shared::MemberCore;
+use super::{GroupRequest, GroupRequestKind, PositionLookup, TopicPartition};
 use crate::messages::{m11_join_group, m12_heartbeat, m13_leave_group, m14_sync_group};
 use leader::Leading;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ const JOIN_LAPSE_NS: u64 = 5_000 * NS_PER_MS;
 
 /// How far a member is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ClassicState {
     /// Not in the group.
     Unjoined,
     /// It joins.
@@ -71,7 +71,7 @@ struct Heartbeats {
 pub(super) struct Classic {
     assignors: Vec<Assignor>,
     is_cooperative: bool,
-    state: State,
+    state: ClassicState,
     joining: Joining,
     generation: Generation,
     heartbeats: Heartbeats,
@@ -104,7 +104,7 @@ impl Classic {
         Self {
             assignors,
             is_cooperative,
-            state: State::Unjoined,
+            state: ClassicState::Unjoined,
             joining: Joining::Not,
             generation,
             heartbeats: Heartbeats::default(),
@@ -125,7 +125,8 @@ impl Classic {
 
     /// Generation and member id to commit with; `None` while it is not in a generation.
     pub(super) fn commit_as(&self) -> Option<(i32, &str)> {
-        (self.state == State::Stable).then_some((self.generation.id, self.generation.member_id.as_str()))
+        (self.state == ClassicState::Stable)
+            .then_some((self.generation.id, self.generation.member_id.as_str()))
     }
 
     /// Which membership it is, to know an answer to an older one.
@@ -143,18 +144,18 @@ impl Classic {
     }
 
     fn is_in_group(&self) -> bool {
-        matches!(self.state, State::Completing | State::Stable)
+        matches!(self.state, ClassicState::Completing | ClassicState::Stable)
     }
 
-    fn want_join(&mut self, shared: &mut Shared, reason: &'static str, now_ns: u64) {
+    fn want_join(&mut self, shared: &mut MemberCore, reason: &'static str, now_ns: u64) {
         self.wants_join = true;
         self.reason = reason;
         shared.begin_rebalance(reason, now_ns);
     }
 
     /// It is not in the generation any more.
-    fn reset(&mut self, shared: &mut Shared, reason: &'static str, keeps_id: bool, now_ns: u64) {
-        self.state = State::Unjoined;
+    fn reset(&mut self, shared: &mut MemberCore, reason: &'static str, keeps_id: bool, now_ns: u64) {
+        self.state = ClassicState::Unjoined;
         let member_id = if keeps_id { std::mem::take(&mut self.generation.member_id) } else { String::new() };
         self.set_generation(NO_GENERATION, member_id, None);
         self.synced = None;
@@ -165,11 +166,15 @@ impl Classic {
 
 /// What the application's poll does.
 impl Classic {
-    pub(super) fn poll(&mut self, shared: &mut Shared, positions: &mut Positions<'_>, now_ns: u64) {
+    pub(super) fn poll(&mut self, shared: &mut MemberCore, positions: &mut PositionLookup<'_>, now_ns: u64) {
         if let Some(assignment) = self.synced.take() {
             self.complete(shared, &assignment, now_ns);
         }
-        if self.is_leader && self.state == State::Stable && !self.wants_join && self.is_outdated(shared) {
+        if self.is_leader
+            && self.state == ClassicState::Stable
+            && !self.wants_join
+            && self.is_outdated(shared)
+        {
             self.want_join(shared, "cached metadata has changed", now_ns);
         }
         let is_free = self.joining == Joining::Not && now_ns >= self.join_from_ns;
@@ -179,21 +184,21 @@ impl Classic {
                 return;
             }
             self.needs_prepare = false;
-            self.state = State::Preparing;
+            self.state = ClassicState::Preparing;
             self.joining = Joining::Join;
             shared.joined_ns = now_ns;
         }
     }
 
     /// For the leader: whether topics have other partitions than when it assigned.
-    fn is_outdated(&self, shared: &Shared) -> bool {
+    fn is_outdated(&self, shared: &MemberCore) -> bool {
         let mut known =
             self.assigned_of.iter().filter_map(|(topic, count)| Some((shared.topics.get(topic)?, count)));
         known.any(|(topic, count)| topic.partitions != *count)
     }
 
     /// Commits, then revokes what must be revoked before it joins. Returns whether that is over.
-    fn prepare(&mut self, shared: &mut Shared, positions: &mut Positions<'_>, now_ns: u64) -> bool {
+    fn prepare(&mut self, shared: &mut MemberCore, positions: &mut PositionLookup<'_>, now_ns: u64) -> bool {
         let is_first = self.prepare_until_ns.is_none();
         let timeout_ns = shared.config.poll_interval_max_ns;
         let until_ns = *self.prepare_until_ns.get_or_insert(now_ns.saturating_add(timeout_ns));
@@ -223,7 +228,7 @@ impl Classic {
     }
 
     /// What it got becomes its own.
-    fn complete(&mut self, shared: &mut Shared, assignment: &[u8], now_ns: u64) {
+    fn complete(&mut self, shared: &mut MemberCore, assignment: &[u8], now_ns: u64) {
         self.needs_prepare = true;
         let Ok(assigned) = decode_assignment(assignment) else {
             return shared.inconsistent("what the leader assigned to this member cannot be read");
@@ -253,7 +258,7 @@ impl Classic {
 
 /// What happens without the application, and what is to be asked.
 impl Classic {
-    pub(super) fn next_request(&mut self, shared: &mut Shared, now_ns: u64) -> Option<GroupRequest> {
+    pub(super) fn next_request(&mut self, shared: &mut MemberCore, now_ns: u64) -> Option<GroupRequest> {
         let stamp = self.generation.stamp;
         if self.leave_wanted.is_some() {
             return shared.request(GroupRequestKind::Leave, stamp);
@@ -271,7 +276,7 @@ impl Classic {
         asked.or_else(|| self.heartbeat(shared, now_ns))
     }
 
-    fn heartbeat(&mut self, shared: &mut Shared, now_ns: u64) -> Option<GroupRequest> {
+    fn heartbeat(&mut self, shared: &mut MemberCore, now_ns: u64) -> Option<GroupRequest> {
         if !self.is_in_group() || now_ns < self.heartbeats.due_ns {
             return None;
         }
@@ -281,7 +286,7 @@ impl Classic {
     }
 
     /// Timers: a session without an answer, an application that does not poll.
-    pub(super) fn on_time(&mut self, shared: &mut Shared, now_ns: u64) {
+    pub(super) fn on_time(&mut self, shared: &mut MemberCore, now_ns: u64) {
         if !self.is_in_group() {
             return;
         }
@@ -295,10 +300,10 @@ impl Classic {
     }
 
     /// Leaves: without a word if it has an instance id, so that it may come back.
-    pub(super) fn leave(&mut self, shared: &mut Shared, reason: &'static str, now_ns: u64) {
+    pub(super) fn leave(&mut self, shared: &mut MemberCore, reason: &'static str, now_ns: u64) {
         let is_told = shared.config.instance_id.is_none()
             && shared.coordinator().is_some()
-            && self.state != State::Unjoined
+            && self.state != ClassicState::Unjoined
             && !self.generation.member_id.is_empty();
         self.leave_wanted = is_told.then(|| (self.generation.member_id.clone(), reason));
         shared.forget(GroupRequestKind::Join);
@@ -315,12 +320,12 @@ impl Classic {
 
     /// Whether it is in a generation that is not being rebalanced.
     pub(super) fn is_settled(&self) -> bool {
-        self.state == State::Stable && self.synced.is_none()
+        self.state == ClassicState::Stable && self.synced.is_none()
     }
 
     /// When something is due by time alone, ns; `is_polling`: also what the application's polls do, `can_ask`: also what is
     /// to be asked.
-    pub(super) fn deadline(&self, shared: &Shared, is_polling: bool, can_ask: bool) -> Option<u64> {
+    pub(super) fn deadline(&self, shared: &MemberCore, is_polling: bool, can_ask: bool) -> Option<u64> {
         let in_group = self.is_in_group();
         let poll_until_ns = shared.poll_until_ns.filter(|_| in_group);
         let has_coordinator = shared.coordinator().is_some();
@@ -343,7 +348,7 @@ impl Classic {
 
 /// Requests.
 impl Classic {
-    pub(super) fn join_request(&self, shared: &Shared) -> m11_join_group::Request {
+    pub(super) fn join_request(&self, shared: &MemberCore) -> m11_join_group::Request {
         let (generation_id, topics) = (self.generation.id, shared.config.topics.clone());
         let protocol = |assignor: &Assignor| {
             let user_data = match assignor {
@@ -370,11 +375,11 @@ impl Classic {
     }
 
     /// How long its answer may take, ns.
-    pub(super) fn join_timeout_ns(shared: &Shared) -> u64 {
+    pub(super) fn join_timeout_ns(shared: &MemberCore) -> u64 {
         shared.config.poll_interval_max_ns.saturating_add(JOIN_LAPSE_NS)
     }
 
-    pub(super) fn sync_request(&mut self, shared: &Shared) -> m14_sync_group::Request {
+    pub(super) fn sync_request(&mut self, shared: &MemberCore) -> m14_sync_group::Request {
         let leading = self.leading.take();
         let assignments = leading.map(|leading| {
             self.assigned_of = leading.counts(shared);
@@ -391,7 +396,7 @@ impl Classic {
         }
     }
 
-    pub(super) fn heartbeat_request(&self, shared: &Shared) -> m12_heartbeat::Request {
+    pub(super) fn heartbeat_request(&self, shared: &MemberCore) -> m12_heartbeat::Request {
         m12_heartbeat::Request {
             group_id: shared.config.group_id.clone(),
             generation_id: self.generation.id,
@@ -400,7 +405,7 @@ impl Classic {
         }
     }
 
-    pub(super) fn leave_request(&mut self, shared: &Shared) -> m13_leave_group::Request {
+    pub(super) fn leave_request(&mut self, shared: &MemberCore) -> m13_leave_group::Request {
         let (member_id, reason) = self.leave_wanted.take().unwrap_or_default();
         let member = m13_leave_group::MemberIdentity {
             member_id: member_id.clone(),

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn members_come_and_go_and_every_record_is_read_once() {
     for assignor in [Assignor::Range, Assignor::RoundRobin, Assignor::Sticky] {
-        let mut world = World::new(6);
+        let mut world = GroupFixture::new(6);
         world.add(classic(assignor));
         world.run(SECOND);
         assert_eq!(world.clients[0].has(), 6, "{assignor:?}");
@@ -27,7 +27,7 @@ fn members_come_and_go_and_every_record_is_read_once() {
 /// The one that had all keeps half of it without a pause, and gives up the other half before anybody gets that.
 #[test]
 fn cooperative_members_keep_what_does_not_move() {
-    let mut world = World::new(6);
+    let mut world = GroupFixture::new(6);
     world.add(classic(Assignor::CooperativeSticky));
     world.run(SECOND);
     world.add(classic(Assignor::CooperativeSticky));
@@ -53,7 +53,7 @@ fn cooperative_members_keep_what_does_not_move() {
 /// Who has to rebalance commits what it handed over, and hands over nothing of it any more.
 #[test]
 fn an_eager_member_stops_commits_revokes_and_joins() {
-    let mut world = World::new(2);
+    let mut world = GroupFixture::new(2);
     world.add(classic(Assignor::Range));
     world.run(SECOND);
     let began = world.clients[0].events.len();
@@ -83,7 +83,7 @@ fn an_eager_member_stops_commits_revokes_and_joins() {
 
 #[test]
 fn offsets_are_committed_by_interval_and_where_it_leaves() {
-    let mut world = World::new(1);
+    let mut world = GroupFixture::new(1);
     world.add(classic(Assignor::Range));
     world.run(4 * SECOND);
     assert_eq!(world.coordinator.asked.get(&8), None, "not before five seconds");
@@ -102,7 +102,7 @@ fn offsets_are_committed_by_interval_and_where_it_leaves() {
 
 #[test]
 fn what_a_user_commits_is_committed_once_and_not_by_itself() {
-    let mut world = World::new(2);
+    let mut world = GroupFixture::new(2);
     world.add(GroupConfig { auto_commit_ns: None, ..classic(Assignor::Range) });
     world.run(7 * SECOND);
     assert_eq!(world.coordinator.asked.get(&8), None);
@@ -118,7 +118,7 @@ fn what_a_user_commits_is_committed_once_and_not_by_itself() {
 /// With an instance id it says nothing when it goes, and gets its partitions again when it comes back.
 #[test]
 fn a_static_member_may_be_away() {
-    let mut world = World::new(4);
+    let mut world = GroupFixture::new(4);
     let named = |name: &str| GroupConfig { instance_id: Some(name.to_owned()), ..classic(Assignor::Range) };
     world.add(named("a"));
     world.add(named("b"));
@@ -135,7 +135,7 @@ fn a_static_member_may_be_away() {
 
 #[test]
 fn the_leader_joins_again_when_a_topic_grows() {
-    let mut world = World::new(2);
+    let mut world = GroupFixture::new(2);
     world.add(classic(Assignor::RoundRobin));
     world.add(classic(Assignor::RoundRobin));
     world.run(5 * SECOND);
@@ -149,7 +149,7 @@ fn the_leader_joins_again_when_a_topic_grows() {
 /// Who leads asks for the topics of others before it assigns.
 #[test]
 fn a_topic_that_only_another_one_subscribes_to_is_assigned() {
-    let mut world = World::new(2);
+    let mut world = GroupFixture::new(2);
     world.add(classic(Assignor::Range));
     let both = vec![TOPIC.into(), "other".into(), "nowhere".into()];
     world.add(GroupConfig { topics: both, ..classic(Assignor::Range) });

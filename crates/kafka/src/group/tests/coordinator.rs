@@ -22,21 +22,21 @@ const APIS: [Api; 9] = [
 ];
 
 /// Member, request and version of an answer.
-type Asker = (usize, GroupRequest, i16);
+type Requester = (usize, GroupRequest, i16);
 
 #[derive(Debug, Default)]
 pub(super) struct ClassicMember {
     pub instance: Option<String>,
     protocols: Vec<(String, Vec<u8>)>,
-    joining: Option<Asker>,
-    syncing: Option<Asker>,
+    joining: Option<Requester>,
+    syncing: Option<Requester>,
     assignment: Vec<u8>,
     session_ns: u64,
     heard_ns: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum CoordinatorState {
     Preparing { until_ns: u64 },
     Completing,
     Stable,
@@ -52,10 +52,10 @@ struct Kip848Member {
     heard_ns: u64,
 }
 
-pub(super) struct Coordinator {
+pub(super) struct TestCoordinator {
     pub partitions: i32,
     pub members: BTreeMap<String, ClassicMember>,
-    stage: Stage,
+    stage: CoordinatorState,
     pub generation: i32,
     leader: String,
     kip848: BTreeMap<String, Kip848Member>,
@@ -74,12 +74,12 @@ pub(super) struct Coordinator {
     pub node: i32,
 }
 
-impl Coordinator {
+impl TestCoordinator {
     pub(super) fn new(partitions: i32) -> Self {
         Self {
             partitions,
             members: BTreeMap::new(),
-            stage: Stage::Stable,
+            stage: CoordinatorState::Stable,
             generation: 0,
             leader: String::new(),
             kip848: BTreeMap::new(),
@@ -129,20 +129,20 @@ impl Coordinator {
         }
     }
 
-    fn answer(&mut self, (client, request, version): Asker, answer: &impl Message) {
+    fn answer(&mut self, (client, request, version): Requester, answer: &impl Message) {
         let mut body = Vec::new();
         answer.encode(version, &mut body);
         self.answers.push((client, request, version, body));
     }
 
-    fn find(&mut self, asker: Asker, error_code: ErrorCode) {
+    fn find(&mut self, asker: Requester, error_code: ErrorCode) {
         let found =
             m10_find_coordinator::Coordinator { node_id: self.node, error_code, ..Default::default() };
         let answer = m10_find_coordinator::Response { coordinators: vec![found], ..Default::default() };
         self.answer(asker, &answer);
     }
 
-    fn metadata(&mut self, asker: Asker) {
+    fn metadata(&mut self, asker: Requester) {
         let partition = |partition_index| m03_metadata::MetadataResponsePartition {
             partition_index,
             ..Default::default()
@@ -162,13 +162,19 @@ fn read<M: Message>(body: &[u8], version: i16) -> M {
 }
 
 /// Offsets.
-impl Coordinator {
-    fn commit(&mut self, asker: Asker, request: &m08_offset_commit::Request, error: ErrorCode, now_ns: u64) {
+impl TestCoordinator {
+    fn commit(
+        &mut self,
+        asker: Requester,
+        request: &m08_offset_commit::Request,
+        error: ErrorCode,
+        now_ns: u64,
+    ) {
         let epoch = request.generation_id_or_member_epoch;
         let error = match (self.members.get_mut(&request.member_id), self.kip848.get(&request.member_id)) {
             _ if error.is_error() => error,
             (Some(_), _) if epoch != self.generation => ErrorCode::ILLEGAL_GENERATION,
-            (Some(_), _) if self.stage == Stage::Completing => ErrorCode::REBALANCE_IN_PROGRESS,
+            (Some(_), _) if self.stage == CoordinatorState::Completing => ErrorCode::REBALANCE_IN_PROGRESS,
             (Some(member), _) => {
                 member.heard_ns = now_ns;
                 ErrorCode::NONE
@@ -199,7 +205,7 @@ impl Coordinator {
         self.answer(asker, &m08_offset_commit::Response { topics, ..Default::default() });
     }
 
-    fn fetch(&mut self, asker: Asker, request: &m09_offset_fetch::Request, error_code: ErrorCode) {
+    fn fetch(&mut self, asker: Requester, request: &m09_offset_fetch::Request, error_code: ErrorCode) {
         let group = &request.groups[0];
         let partition = |index: &i32| m09_offset_fetch::OffsetFetchResponsePartitions {
             partition_index: *index,
@@ -221,8 +227,8 @@ impl Coordinator {
 }
 
 /// The classic protocol.
-impl Coordinator {
-    fn join(&mut self, asker: Asker, request: m11_join_group::Request, error: ErrorCode, now_ns: u64) {
+impl TestCoordinator {
+    fn join(&mut self, asker: Requester, request: m11_join_group::Request, error: ErrorCode, now_ns: u64) {
         let refuse = |error_code, member_id: String| m11_join_group::Response {
             error_code,
             member_id,
@@ -264,20 +270,20 @@ impl Coordinator {
     }
 
     fn rebalance(&mut self, now_ns: u64) {
-        if !matches!(self.stage, Stage::Preparing { .. }) {
+        if !matches!(self.stage, CoordinatorState::Preparing { .. }) {
             let again =
                 |asker, error_code| (asker, m14_sync_group::Response { error_code, ..Default::default() });
             let syncing = self.members.values_mut().filter_map(|member| member.syncing.take());
             let told: Vec<_> = syncing.map(|asker| again(asker, ErrorCode::REBALANCE_IN_PROGRESS)).collect();
             told.iter().for_each(|(asker, answer)| self.answer(*asker, answer));
-            self.stage = Stage::Preparing { until_ns: now_ns + 60 * SECOND };
+            self.stage = CoordinatorState::Preparing { until_ns: now_ns + 60 * SECOND };
         }
         self.complete_join(now_ns);
     }
 
     /// When all have joined, or those who have not are left out.
     fn complete_join(&mut self, now_ns: u64) {
-        let Stage::Preparing { until_ns } = self.stage else { return };
+        let CoordinatorState::Preparing { until_ns } = self.stage else { return };
         if now_ns >= until_ns {
             self.members.retain(|_, member| member.joining.is_some());
         }
@@ -285,7 +291,7 @@ impl Coordinator {
             return;
         }
         self.generation += 1;
-        self.stage = Stage::Completing;
+        self.stage = CoordinatorState::Completing;
         if !self.members.contains_key(&self.leader) {
             self.leader = self.members.keys().next().cloned().unwrap_or_default();
         }
@@ -327,12 +333,12 @@ impl Coordinator {
         }
     }
 
-    fn sync(&mut self, asker: Asker, request: m14_sync_group::Request, error: ErrorCode) {
+    fn sync(&mut self, asker: Requester, request: m14_sync_group::Request, error: ErrorCode) {
         let wrong = self.check(&request.member_id, request.generation_id, request.group_instance_id.as_ref());
         let error_code = match self.stage {
             _ if error.is_error() => error,
             _ if wrong.is_error() => wrong,
-            Stage::Preparing { .. } => ErrorCode::REBALANCE_IN_PROGRESS,
+            CoordinatorState::Preparing { .. } => ErrorCode::REBALANCE_IN_PROGRESS,
             _ => ErrorCode::NONE,
         };
         if error_code.is_error() {
@@ -341,13 +347,13 @@ impl Coordinator {
         if let Some(member) = self.members.get_mut(&request.member_id) {
             member.syncing = Some(asker);
         }
-        if request.member_id == self.leader && self.stage == Stage::Completing {
+        if request.member_id == self.leader && self.stage == CoordinatorState::Completing {
             for one in request.assignments {
                 self.members.get_mut(&one.member_id).expect("a member").assignment = one.assignment;
             }
-            self.stage = Stage::Stable;
+            self.stage = CoordinatorState::Stable;
         }
-        if self.stage == Stage::Stable {
+        if self.stage == CoordinatorState::Stable {
             let synced = self.members.values_mut();
             let synced = synced.filter_map(|one| Some((one.syncing.take()?, one.assignment.clone())));
             let answer = |assignment| m14_sync_group::Response { assignment, ..Default::default() };
@@ -356,12 +362,18 @@ impl Coordinator {
         }
     }
 
-    fn heartbeat(&mut self, asker: Asker, request: &m12_heartbeat::Request, error: ErrorCode, now_ns: u64) {
+    fn heartbeat(
+        &mut self,
+        asker: Requester,
+        request: &m12_heartbeat::Request,
+        error: ErrorCode,
+        now_ns: u64,
+    ) {
         let wrong = self.check(&request.member_id, request.generation_id, request.group_instance_id.as_ref());
         let error_code = match self.stage {
             _ if error.is_error() => error,
             _ if wrong.is_error() => wrong,
-            Stage::Preparing { .. } => ErrorCode::REBALANCE_IN_PROGRESS,
+            CoordinatorState::Preparing { .. } => ErrorCode::REBALANCE_IN_PROGRESS,
             _ => ErrorCode::NONE,
         };
         if let Some(member) = self.members.get_mut(&request.member_id) {
@@ -370,7 +382,7 @@ impl Coordinator {
         self.answer(asker, &m12_heartbeat::Response { error_code, ..Default::default() });
     }
 
-    fn leave(&mut self, asker: Asker, request: &m13_leave_group::Request, now_ns: u64) {
+    fn leave(&mut self, asker: Requester, request: &m13_leave_group::Request, now_ns: u64) {
         for member in &request.members {
             self.members.remove(&member.member_id);
         }
@@ -393,14 +405,14 @@ impl Coordinator {
 }
 
 /// The consumer protocol.
-impl Coordinator {
+impl TestCoordinator {
     /// A member's share: of n members each nth partition.
     fn target(&self, member_id: &str) -> BTreeSet<i32> {
         let place = self.kip848.keys().position(|id| id == member_id).unwrap_or(0);
         (place as i32..self.partitions).step_by(self.kip848.len().max(1)).collect()
     }
 
-    fn consumer_heartbeat(&mut self, asker: Asker, request: m68::Request, error: ErrorCode, now_ns: u64) {
+    fn consumer_heartbeat(&mut self, asker: Requester, request: m68::Request, error: ErrorCode, now_ns: u64) {
         let error = self.enter(&request, error, now_ns);
         self.heartbeats.push(request.clone());
         let mut answer = m68::Response {

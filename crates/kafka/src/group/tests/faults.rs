@@ -10,8 +10,8 @@ const HEARTBEAT: i16 = 12;
 const SYNC: i16 = 14;
 
 /// A group of two that has settled.
-fn settled(assignor: Assignor) -> World {
-    let mut world = World::new(4);
+fn settled(assignor: Assignor) -> GroupFixture {
+    let mut world = GroupFixture::new(4);
     world.add(classic(assignor));
     world.add(classic(assignor));
     world.run(5 * SECOND);
@@ -20,7 +20,7 @@ fn settled(assignor: Assignor) -> World {
     world
 }
 
-fn lost(client: &Client) -> usize {
+fn lost(client: &TestConsumer) -> usize {
     client.count(|event| matches!(event, GroupEvent::Lost(_)))
 }
 
@@ -44,7 +44,7 @@ fn each_error_that_may_pass_is_got_over() {
         (COMMIT, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS),
         (COMMIT, ErrorCode::NOT_COORDINATOR),
     ] {
-        let mut world = World::new(3);
+        let mut world = GroupFixture::new(3);
         world.coordinator.errors.push((key, error));
         world.add(classic(Assignor::Sticky));
         // Longer than a session: a member that is reported as unknown is still there for the others until then.
@@ -85,7 +85,7 @@ fn what_will_not_pass_ends_it_with_a_sentence() {
             "group g: SyncGroup failed: FENCED_INSTANCE_ID; another member has this group.instance.id",
         ),
     ] {
-        let mut world = World::new(3);
+        let mut world = GroupFixture::new(3);
         world.coordinator.errors.push((key, error));
         world.add(classic(Assignor::Range));
         world.run(5 * SECOND);
@@ -101,10 +101,11 @@ fn what_will_not_pass_ends_it_with_a_sentence() {
 #[test]
 fn a_coordinator_that_brokers_do_not_find_is_reported_once_with_their_error() {
     let refusal = ErrorCode::COORDINATOR_NOT_AVAILABLE;
-    let missing =
-        |world: &World| world.clients[0].count(|event| *event == GroupEvent::CoordinatorMissing(refusal));
+    let missing = |world: &GroupFixture| {
+        world.clients[0].count(|event| *event == GroupEvent::CoordinatorMissing(refusal))
+    };
     for is_lost_first in [false, true] {
-        let mut world = World::new(3);
+        let mut world = GroupFixture::new(3);
         world.coordinator.errors = vec![(FIND, refusal); 1_000];
         world.coordinator.is_silent = is_lost_first;
         world.add(classic(Assignor::Range));
@@ -228,7 +229,7 @@ fn a_silent_coordinator_is_looked_for_again() {
 /// A second process under the same instance id takes over; the first one gets an error and ends.
 #[test]
 fn the_older_of_two_with_one_instance_id_is_fenced() {
-    let mut world = World::new(4);
+    let mut world = GroupFixture::new(4);
     let named = GroupConfig { instance_id: Some("a".to_owned()), ..classic(Assignor::Range) };
     world.add(named.clone());
     world.run(2 * SECOND);
@@ -247,7 +248,7 @@ fn a_commit_during_a_rebalance_makes_it_join() {
     world.run(10 * SECOND);
     world.assert_shared(4);
     assert_eq!(world.clients.iter().map(lost).sum::<usize>(), 0);
-    let failed = |client: &Client| client.count(|event| matches!(event, GroupEvent::CommitFailed(_)));
+    let failed = |client: &TestConsumer| client.count(|event| matches!(event, GroupEvent::CommitFailed(_)));
     assert_eq!(world.clients.iter().map(failed).sum::<usize>(), 1);
 }
 
@@ -257,7 +258,7 @@ fn a_commit_during_a_rebalance_makes_it_join() {
 fn a_coordinator_that_moves_under_load_costs_nothing() {
     let all = Assignor::ALL.map(classic).into_iter().chain([consumer()]);
     for config in all {
-        let mut world = World::new(4);
+        let mut world = GroupFixture::new(4);
         world.add(config.clone());
         world.add(config.clone());
         world.run(20 * SECOND);
@@ -270,7 +271,7 @@ fn a_coordinator_that_moves_under_load_costs_nothing() {
             let losses = client.count(|event| matches!(event, GroupEvent::CoordinatorLost(_)));
             assert_eq!((losses, client.member.coordinator()), (4, Some(4)), "{what:?}");
         }
-        let rebalances = |world: &World| world.clients[0].rebalances().len();
+        let rebalances = |world: &GroupFixture| world.clients[0].rebalances().len();
         let before = rebalances(&world);
         world.coordinator.node = 5;
         world.add(config.clone());

@@ -5,13 +5,13 @@ use crate::errors::ErrorCode;
 
 const HEARTBEAT: i16 = 68;
 
-fn lost(client: &Client) -> usize {
+fn lost(client: &TestConsumer) -> usize {
     client.count(|event| matches!(event, GroupEvent::Lost(_)))
 }
 
 #[test]
 fn members_come_and_go_and_every_record_is_read_once() {
-    let mut world = World::new(6);
+    let mut world = GroupFixture::new(6);
     world.add(consumer());
     world.run(SECOND);
     assert_eq!(world.clients[0].has(), 6);
@@ -32,7 +32,7 @@ fn members_come_and_go_and_every_record_is_read_once() {
 /// What a heartbeat says: everything when it joins, later what changed.
 #[test]
 fn a_heartbeat_says_what_changed() {
-    let mut world = World::new(2);
+    let mut world = GroupFixture::new(2);
     world.add(GroupConfig {
         protocol: GroupProtocol::Consumer { assignor: Some("uniform".to_owned()) },
         ..consumer()
@@ -64,7 +64,7 @@ fn each_error_that_may_pass_is_got_over() {
         ErrorCode::FENCED_MEMBER_EPOCH,
     ] {
         for settles_before in [false, true] {
-            let mut world = World::new(3);
+            let mut world = GroupFixture::new(3);
             world.add(consumer());
             if settles_before {
                 world.run(2 * SECOND);
@@ -83,7 +83,7 @@ fn each_error_that_may_pass_is_got_over() {
 #[test]
 fn what_will_not_pass_ends_it() {
     for error in [ErrorCode::UNSUPPORTED_VERSION, ErrorCode(112), ErrorCode::FENCED_INSTANCE_ID] {
-        let mut world = World::new(3);
+        let mut world = GroupFixture::new(3);
         world.coordinator.errors.push((HEARTBEAT, error));
         world.add(consumer());
         world.run(5 * SECOND);
@@ -99,7 +99,7 @@ fn what_will_not_pass_ends_it() {
 /// While one with its instance id is there, a second one does not get in; a static member's leave has an epoch of its own.
 #[test]
 fn an_instance_id_is_one_members_until_it_leaves() {
-    let mut world = World::new(3);
+    let mut world = GroupFixture::new(3);
     let named = GroupConfig { instance_id: Some("a".to_owned()), ..consumer() };
     world.add(named.clone());
     world.run(2 * SECOND);
@@ -113,7 +113,7 @@ fn an_instance_id_is_one_members_until_it_leaves() {
 
 #[test]
 fn a_member_that_is_not_known_any_more_loses_everything_and_joins_anew() {
-    let mut world = World::new(4);
+    let mut world = GroupFixture::new(4);
     world.add(consumer());
     world.add(consumer());
     world.run(15 * SECOND);
@@ -126,7 +126,7 @@ fn a_member_that_is_not_known_any_more_loses_everything_and_joins_anew() {
 /// An application that does not poll is out, and back with its next poll.
 #[test]
 fn a_member_whose_application_does_not_poll_leaves() {
-    let mut world = World::new(4);
+    let mut world = GroupFixture::new(4);
     world.add(consumer());
     world.add(consumer());
     world.run(15 * SECOND);
@@ -140,7 +140,7 @@ fn a_member_whose_application_does_not_poll_leaves() {
 
 #[test]
 fn a_broken_connection_loses_nothing() {
-    let mut world = World::new(4);
+    let mut world = GroupFixture::new(4);
     world.add(consumer());
     world.add(consumer());
     for at in 0..60 {
@@ -156,7 +156,7 @@ fn a_broken_connection_loses_nothing() {
 #[test]
 fn topics_without_a_name_are_waited_for() {
     let mut member = Member::new(GroupConfig { auto_commit_ns: None, ..consumer() });
-    let mut world = World::new(2);
+    let mut world = GroupFixture::new(2);
     let mut connection = connection();
     for _ in 0..10 {
         member.poll(&mut |_| None, world.now_ns);

@@ -10,7 +10,7 @@ use super::*;
 use crate::connection::Connection;
 use crate::messages::{Message as _, m18_api_versions, write_frame};
 use crate::wire::Writer as _;
-use coordinator::Coordinator;
+use coordinator::TestCoordinator;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{MS, SECOND, TOPIC, TOPIC_ID};
 
@@ -76,7 +76,7 @@ fn connection() -> Connection<GroupRequest> {
 }
 
 /// A consumer: a member, and how far it has read.
-struct Client {
+struct TestConsumer {
     member: Member,
     connection: Connection<GroupRequest>,
     /// Whether its application polls, and whether its process lives.
@@ -92,7 +92,7 @@ struct Client {
     events: Vec<(u64, GroupEvent)>,
 }
 
-impl Client {
+impl TestConsumer {
     fn new(config: GroupConfig) -> Self {
         Self {
             member: Member::new(config),
@@ -157,20 +157,20 @@ impl Client {
 }
 
 /// All clients of a group, their coordinator, and time.
-struct World {
-    clients: Vec<Client>,
-    coordinator: Coordinator,
+struct GroupFixture {
+    clients: Vec<TestConsumer>,
+    coordinator: TestCoordinator,
     now_ns: u64,
 }
 
-impl World {
+impl GroupFixture {
     fn new(partitions: i32) -> Self {
-        Self { clients: Vec::new(), coordinator: Coordinator::new(partitions), now_ns: 1 }
+        Self { clients: Vec::new(), coordinator: TestCoordinator::new(partitions), now_ns: 1 }
     }
 
     fn add(&mut self, config: GroupConfig) -> usize {
         let config = GroupConfig { seed: self.clients.len() as u64 + 1, ..config };
-        self.clients.push(Client::new(config));
+        self.clients.push(TestConsumer::new(config));
         self.clients.len() - 1
     }
 
@@ -184,7 +184,9 @@ impl World {
             self.coordinator.on_time(self.now_ns);
             for (client, request, version, body) in self.coordinator.take_answers() {
                 is_over = false;
-                let Client { member, asked, lives: true, .. } = &mut self.clients[client] else { continue };
+                let TestConsumer { member, asked, lives: true, .. } = &mut self.clients[client] else {
+                    continue;
+                };
                 asked.retain(|one| *one != request);
                 member.on_answer(request, (version, &body), self.now_ns).expect("an answer");
             }
@@ -233,7 +235,10 @@ impl World {
         let until_ns = self.now_ns + for_ns;
         self.settle();
         while self.now_ns < until_ns {
-            self.clients.iter_mut().filter(|client| client.lives && client.polls).for_each(Client::read);
+            self.clients
+                .iter_mut()
+                .filter(|client| client.lives && client.polls)
+                .for_each(TestConsumer::read);
             self.now_ns += STEP_NS;
             self.settle();
         }

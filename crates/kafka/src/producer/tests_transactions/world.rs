@@ -5,7 +5,7 @@ use super::*;
 /// A batch that was sent: partition, sequence, epoch.
 pub(super) type Sent = (i32, i32, i16);
 
-pub(super) struct World {
+pub(super) struct TransactionFixture {
     pub(super) producer: Producer<Vec<u64>>,
     pub(super) bodies: Plain,
     pub(super) now_ns: u64,
@@ -15,7 +15,7 @@ pub(super) struct World {
     pub(super) epoch: i16,
 }
 
-impl World {
+impl TransactionFixture {
     /// One that has its id.
     pub(super) fn new(level: i16) -> Self {
         let transactions = TransactionsConfig { transactional_id: "mine".to_owned(), timeout_ms: 60_000 };
@@ -142,7 +142,7 @@ impl World {
         for batch in self.producer.untrack(token) {
             if error == ErrorCode::NONE {
                 self.producer.note_stored(&batch);
-                let outcome = Outcome::Acknowledged { written_ns: self.now_ns, received_ns: self.now_ns };
+                let outcome = Delivery::Acknowledged { written_ns: self.now_ns, received_ns: self.now_ns };
                 self.producer.resolve(batch, outcome);
             } else {
                 self.producer.on_error(batch, error, self.now_ns);
@@ -159,9 +159,9 @@ impl World {
     pub(super) fn reasons(&mut self) -> Vec<&'static str> {
         let mut outcomes = Vec::new();
         self.producer.take_outcomes(&mut outcomes);
-        let reason = |outcome: Outcome| match outcome {
-            Outcome::Failed { reason } => Some(reason),
-            Outcome::Acknowledged { .. } => None,
+        let reason = |outcome: Delivery| match outcome {
+            Delivery::Failed { reason } => Some(reason),
+            Delivery::Acknowledged { .. } => None,
         };
         outcomes.into_iter().filter_map(|(_, outcome)| reason(outcome)).collect()
     }

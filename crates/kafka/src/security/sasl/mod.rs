@@ -16,7 +16,7 @@ use super::Hidden;
 use crate::words;
 use aws_lc_rs::rand;
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
-use scram::{Hash, Keys, ServerFirst};
+use scram::{Hash, ScramKeys, ServerFirst};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
@@ -55,7 +55,7 @@ enum Credentials {
 struct Salted {
     salt: Vec<u8>,
     iterations: NonZeroU32,
-    keys: Keys,
+    keys: ScramKeys,
 }
 
 impl std::fmt::Debug for Credentials {
@@ -200,7 +200,7 @@ pub(crate) fn chance() -> f64 {
 
 /// What to do after a challenge.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum SaslStep {
     /// Send this.
     Send(Vec<u8>),
     /// Nothing: the broker knows us, and we know the broker as far as the mechanism says.
@@ -211,10 +211,10 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     login: Arc<Login>,
-    state: State,
+    state: SaslState,
 }
 
-enum State {
+enum SaslState {
     /// What was sent is all there is to say.
     Said,
     ScramFirst {
@@ -227,7 +227,7 @@ enum State {
     TokenFailed,
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for SaslState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("(hidden)")
     }
@@ -247,46 +247,46 @@ impl Exchange {
     fn begin_with(login: Arc<Login>, nonce: String) -> (Self, Vec<u8>) {
         let (state, message) = match &login.0 {
             Credentials::Plain { user, password } => {
-                (State::Said, [b"\0", user.as_bytes(), b"\0", password.expose()].concat())
+                (SaslState::Said, [b"\0", user.as_bytes(), b"\0", password.expose()].concat())
             }
             Credentials::Scram { user, is_delegation_token, .. } => {
                 let bare = scram::client_first_bare(user, &nonce, *is_delegation_token);
                 let message = scram::client_first(&bare);
-                (State::ScramFirst { bare, nonce }, message)
+                (SaslState::ScramFirst { bare, nonce }, message)
             }
             Credentials::OauthBearer { token, extensions } => {
                 let token = token.lock().unwrap_or_else(PoisonError::into_inner);
-                (State::Said, bearer_message(&token, extensions))
+                (SaslState::Said, bearer_message(&token, extensions))
             }
         };
         (Self { login, state }, message)
     }
 
     /// Takes in the broker's challenge.
-    pub(crate) fn on_challenge(&mut self, challenge: &[u8]) -> Result<Step, LoginError> {
-        let state = std::mem::replace(&mut self.state, State::Said);
+    pub(crate) fn on_challenge(&mut self, challenge: &[u8]) -> Result<SaslStep, LoginError> {
+        let state = std::mem::replace(&mut self.state, SaslState::Said);
         let result = match (&self.login.0, state) {
-            (Credentials::Scram { hash, password, keys, .. }, State::ScramFirst { bare, nonce }) => {
+            (Credentials::Scram { hash, password, keys, .. }, SaslState::ScramFirst { bare, nonce }) => {
                 ServerFirst::read(challenge, &nonce).map(|server| {
                     let keys = salted(keys, *hash, password, &server);
                     let (message, signature) = scram::client_final(*hash, &keys, &bare, &server);
-                    self.state = State::ScramFinal { signature };
-                    Step::Send(message)
+                    self.state = SaslState::ScramFinal { signature };
+                    SaslStep::Send(message)
                 })
             }
-            (Credentials::Scram { .. }, State::ScramFinal { signature }) => {
-                scram::check_server_final(challenge, &signature).map(|()| Step::Over)
+            (Credentials::Scram { .. }, SaslState::ScramFinal { signature }) => {
+                scram::check_server_final(challenge, &signature).map(|()| SaslStep::Over)
             }
             // A challenge that is not empty says why the token will not do; the broker says so itself once it
             // has been answered.
-            (Credentials::OauthBearer { .. }, State::Said) if !challenge.is_empty() => {
-                self.state = State::TokenFailed;
-                Ok(Step::Send(vec![CONTROL_A as u8]))
+            (Credentials::OauthBearer { .. }, SaslState::Said) if !challenge.is_empty() => {
+                self.state = SaslState::TokenFailed;
+                Ok(SaslStep::Send(vec![CONTROL_A as u8]))
             }
-            (Credentials::OauthBearer { .. }, State::TokenFailed) => {
+            (Credentials::OauthBearer { .. }, SaslState::TokenFailed) => {
                 return Err(self.login.refused("it does not accept the token"));
             }
-            _ => Ok(Step::Over),
+            _ => Ok(SaslStep::Over),
         };
         result.map_err(|error| match error {
             scram::ScramError::Server(words) => self.login.refused(&words),
@@ -297,7 +297,12 @@ impl Exchange {
 
 /// The keys of a salt, made once: they take some milliseconds, and every connection of a user has the same. No look-up
 /// waits for keys of another salt: they are made while the others can be looked up.
-fn salted(keys: &Mutex<VecDeque<Salted>>, hash: Hash, password: &Hidden, server: &ServerFirst<'_>) -> Keys {
+fn salted(
+    keys: &Mutex<VecDeque<Salted>>,
+    hash: Hash,
+    password: &Hidden,
+    server: &ServerFirst<'_>,
+) -> ScramKeys {
     let known = || keys.lock().unwrap_or_else(PoisonError::into_inner);
     let is_it = |known: &Salted| known.iterations == server.iterations && known.salt == server.salt;
     let found = known().iter().find(|known| is_it(known)).map(|known| known.keys.clone());

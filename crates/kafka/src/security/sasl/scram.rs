@@ -65,9 +65,9 @@ impl Hash {
     }
 
     /// What is made of a password once per salt and iterations.
-    pub(super) fn keys(self, password: &[u8], salt: &[u8], iterations: NonZeroU32) -> Keys {
+    pub(super) fn keys(self, password: &[u8], salt: &[u8], iterations: NonZeroU32) -> ScramKeys {
         let salted = self.salted_password(password, salt, iterations);
-        Keys {
+        ScramKeys {
             client: Hidden::new(self.mac(salted.expose(), b"Client Key")),
             server: Hidden::new(self.mac(salted.expose(), b"Server Key")),
         }
@@ -76,7 +76,7 @@ impl Hash {
 
 /// `ClientKey` and `ServerKey`.
 #[derive(Debug, Clone)]
-pub(super) struct Keys {
+pub(super) struct ScramKeys {
     client: Hidden,
     server: Hidden,
 }
@@ -166,7 +166,7 @@ impl<'a> ServerFirst<'a> {
 /// The client's final message, and the signature that the broker must answer with.
 pub(super) fn client_final(
     hash: Hash,
-    keys: &Keys,
+    keys: &ScramKeys,
     bare: &str,
     server: &ServerFirst<'_>,
 ) -> (Vec<u8>, Vec<u8>) {

@@ -8,10 +8,10 @@ fn hidden(text: &str) -> Hidden {
     Hidden::new(text.as_bytes().to_vec())
 }
 
-fn sent(step: Step) -> Vec<u8> {
+fn sent(step: SaslStep) -> Vec<u8> {
     match step {
-        Step::Send(message) => message,
-        Step::Over => panic!("it is over"),
+        SaslStep::Send(message) => message,
+        SaslStep::Over => panic!("it is over"),
     }
 }
 
@@ -20,7 +20,7 @@ fn plain_sends_user_and_password_and_is_over() {
     let login = Arc::new(Login::plain("me", hidden("hunter2")).unwrap());
     let (mut exchange, message) = Exchange::begin(login).unwrap();
     assert_eq!(message, b"\0me\0hunter2");
-    assert!(matches!(exchange.on_challenge(b"").unwrap(), Step::Over));
+    assert!(matches!(exchange.on_challenge(b"").unwrap(), SaslStep::Over));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_token_is_sent_with_extensions_and_may_be_renewed() {
     let login = Arc::new(Login::oauth_bearer(hidden("a.b.c"), extensions).unwrap());
     let (mut exchange, message) = Exchange::begin(Arc::clone(&login)).unwrap();
     assert_eq!(message, b"n,,\x01auth=Bearer a.b.c\x01lkc=abc-1\x01\x01");
-    assert!(matches!(exchange.on_challenge(b"").unwrap(), Step::Over));
+    assert!(matches!(exchange.on_challenge(b"").unwrap(), SaslStep::Over));
     login.renew(hidden("d.e.f")).unwrap();
     assert!(login.renew(hidden("d e f")).is_err());
     let (mut exchange, message) = Exchange::begin(login).unwrap();
@@ -97,7 +97,7 @@ fn scram_convinces_both_ends() {
         let (challenge, answer) = broker("hunter2", &first, salt);
         let last = sent(exchange.on_challenge(challenge.as_bytes()).unwrap());
         let step = exchange.on_challenge(answer(&last).as_bytes()).unwrap();
-        assert!(matches!(step, Step::Over));
+        assert!(matches!(step, SaslStep::Over));
     }
     let Credentials::Scram { keys, .. } = &login.0 else { panic!("another login") };
     assert_eq!(keys.lock().unwrap().len(), 2, "keys are made once per salt");
@@ -139,7 +139,7 @@ fn keys_are_those_of_salt_and_iterations() {
         let first = ServerFirst::read(text.as_bytes(), "a").unwrap();
         let given = salted(keys, *hash, password, &first);
         let right = hash.keys(b"hunter2", b"salt", NonZeroU32::new(iterations).unwrap());
-        let proof = |keys: &Keys| scram::client_final(*hash, keys, "bare", &first);
+        let proof = |keys: &ScramKeys| scram::client_final(*hash, keys, "bare", &first);
         assert_eq!(proof(&given), proof(&right), "{iterations}");
     }
     assert_eq!(keys.lock().unwrap().len(), 2);

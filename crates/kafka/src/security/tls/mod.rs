@@ -1,7 +1,7 @@
 //! TLS of a client: which certificates are trusted, which is ours, what is agreed on.
 //!
 //! rustls speaks it, with the cryptography of aws-lc-rs; here are Kafka's settings and the sentences that name a
-//! cause. One [`Tls`] makes the sessions of all connections, so that later ones resume earlier ones.
+//! cause. One [`TlsSessions`] makes the sessions of all connections, so that later ones resume earlier ones.
 
 mod session;
 pub mod stores;
@@ -10,7 +10,7 @@ mod words;
 
 pub use words::CERTIFICATE_NAMES;
 
-use crate::session::{Session, SessionError, SessionFactory};
+use crate::session::{SecureSession, SessionError, SessionFactory};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ClientConfig, ClientConnection, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -20,7 +20,7 @@ use rustls::{RootCertStore, SupportedProtocolVersion, version};
 use session::TlsSession;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use stores::{Identity, StoreError};
+use stores::{ClientIdentity, TlsStoreError};
 use thiserror::Error;
 use verifier::AnyHost;
 
@@ -49,7 +49,7 @@ pub struct TlsConfig {
     /// Whose signatures are trusted (`ssl.truststore.*`).
     pub trusted: Vec<CertificateDer<'static>>,
     /// Our own certificate (`ssl.keystore.*`).
-    pub identity: Option<Identity>,
+    pub identity: Option<ClientIdentity>,
     /// Whether a broker's certificate must be for the host that was dialled
     /// (`ssl.endpoint.identification.algorithm`).
     pub checks_hostname: bool,
@@ -78,18 +78,18 @@ pub enum TlsError {
     Versions,
     /// A certificate and a key that do not go together.
     #[error(transparent)]
-    Identity(#[from] StoreError),
+    Identity(#[from] TlsStoreError),
 }
 
 /// Makes sessions.
 #[derive(Debug)]
-pub struct Tls {
+pub struct TlsSessions {
     config: Arc<ClientConfig>,
     has_identity: bool,
     checks_hostname: bool,
 }
 
-impl Tls {
+impl TlsSessions {
     /// A factory of sessions.
     ///
     /// # Errors
@@ -126,8 +126,8 @@ impl Tls {
     }
 }
 
-impl SessionFactory for Tls {
-    fn open(&self, host: &str) -> Result<Box<dyn Session>, SessionError> {
+impl SessionFactory for TlsSessions {
+    fn open(&self, host: &str) -> Result<Box<dyn SecureSession>, SessionError> {
         let refused = |what: String| SessionError::Refused(what);
         // Where names are not checked, a host that can be no name in a certificate is no obstacle.
         let name = match ServerName::try_from(host.to_owned()) {

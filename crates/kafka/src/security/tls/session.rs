@@ -1,7 +1,7 @@
 //! One TLS session, as the connection wants it.
 
 use super::words;
-use crate::session::{Session, SessionError};
+use crate::session::{SecureSession, SessionError};
 use rustls::ClientConnection;
 use std::fmt;
 use std::io::{self, BufRead, IoSlice, Write};
@@ -32,7 +32,7 @@ impl fmt::Debug for TlsSession {
     }
 }
 
-impl Session for TlsSession {
+impl SecureSession for TlsSession {
     fn receive(&mut self, mut ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError> {
         if let Some(first) = ciphertext.first().filter(|_| !self.has_received) {
             if !RECORD_TYPES.contains(first) {

@@ -40,7 +40,7 @@ pub enum StoreKind {
 
 /// Why a store is of no use. No text of it is repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum StoreError {
+pub enum TlsStoreError {
     /// It is of another form than its type says.
     #[error("it is {found}, and not {expected} as its type says")]
     Kind {
@@ -65,28 +65,28 @@ pub enum StoreError {
 
 /// A certificate with those that vouch for it, and the key that belongs to it.
 #[derive(Debug)]
-pub struct Identity {
+pub struct ClientIdentity {
     /// Our own first.
     pub chain: Vec<CertificateDer<'static>>,
     /// The private key; its `Debug` does not show it.
     pub key: PrivateKeyDer<'static>,
 }
 
-impl Identity {
+impl ClientIdentity {
     /// The form in which a session shows it. As with Java any certificate will do, also one of X.509 version 1: what to
     /// accept is the broker's business.
     ///
     /// # Errors
     /// When the certificate or the key cannot be read, or they do not belong together.
-    pub fn certified(&self) -> Result<CertifiedKey, StoreError> {
-        let unreadable = |what: &str| StoreError::Unreadable(what.to_owned());
+    pub fn certified(&self) -> Result<CertifiedKey, TlsStoreError> {
+        let unreadable = |what: &str| TlsStoreError::Unreadable(what.to_owned());
         let key = any_supported_type(&self.key).map_err(|_| {
             unreadable(
                 "its private key is of no kind that is used here: RSA of 2048 to 8192 bits, ECDSA on P-256, P-384 or \
                  P-521, or Ed25519",
             )
         })?;
-        let own = self.chain.first().ok_or(StoreError::Lacks("certificate"))?;
+        let own = self.chain.first().ok_or(TlsStoreError::Lacks("certificate"))?;
         let certified =
             public_key(own).ok_or_else(|| unreadable("its certificate cannot be read as X.509"))?;
         let is_of_key = key.public_key().is_none_or(|of_key| {
@@ -113,9 +113,9 @@ fn public_key(certificate: &CertificateDer<'static>) -> Option<Vec<u8>> {
     Some(roots.roots.first()?.subject_public_key_info.as_ref().to_vec())
 }
 
-fn check(kind: StoreKind, bytes: &[u8]) -> Result<(), StoreError> {
+fn check(kind: StoreKind, bytes: &[u8]) -> Result<(), TlsStoreError> {
     if bytes.len() > STORE_BYTES_MAX {
-        return Err(StoreError::Large(bytes.len()));
+        return Err(TlsStoreError::Large(bytes.len()));
     }
     let is_pem = bytes.windows(PEM_BEGIN.len()).any(|window| window == PEM_BEGIN.as_bytes());
     let found = match bytes {
@@ -129,7 +129,7 @@ fn check(kind: StoreKind, bytes: &[u8]) -> Result<(), StoreError> {
         StoreKind::Pem => ("PEM text", is_pem),
         StoreKind::Pkcs12 => ("a PKCS#12 store", !is_pem && bytes.first() == Some(&DER_SEQUENCE)),
     };
-    if fits { Ok(()) } else { Err(StoreError::Kind { expected, found }) }
+    if fits { Ok(()) } else { Err(TlsStoreError::Kind { expected, found }) }
 }
 
 /// The certificates of a truststore.
@@ -140,7 +140,7 @@ pub fn trusted(
     kind: StoreKind,
     bytes: &[u8],
     password: Option<&Hidden>,
-) -> Result<Vec<CertificateDer<'static>>, StoreError> {
+) -> Result<Vec<CertificateDer<'static>>, TlsStoreError> {
     check(kind, bytes)?;
     let certificates = match kind {
         StoreKind::Pem => pem_certificates(bytes)?,
@@ -149,7 +149,7 @@ pub fn trusted(
             let none = Hidden::new(Vec::new());
             let store = open(bytes, password.unwrap_or(&none), Pkcs12ImportPolicy::Relaxed);
             let store = store.map_err(|error| match error {
-                StoreError::Password(_) if password.is_none() => NO_PASSWORD,
+                TlsStoreError::Password(_) if password.is_none() => NO_PASSWORD,
                 error => error,
             })?;
             // From a key's chain Java trusts the first one too.
@@ -162,13 +162,13 @@ pub fn trusted(
         }
     };
     if certificates.is_empty() {
-        return Err(StoreError::Lacks("certificate"));
+        return Err(TlsStoreError::Lacks("certificate"));
     }
     match certificates.iter().any(is_readable) {
         true => Ok(certificates),
         false => {
             let count = certificates.len();
-            Err(StoreError::Unreadable(format!("none of its certificates ({count}) can be read as X.509")))
+            Err(TlsStoreError::Unreadable(format!("none of its certificates ({count}) can be read as X.509")))
         }
     }
 }
@@ -184,51 +184,54 @@ pub fn identity(
     key: Option<&Hidden>,
     password: Option<&Hidden>,
     key_password: Option<&Hidden>,
-) -> Result<Identity, StoreError> {
+) -> Result<ClientIdentity, TlsStoreError> {
     check(kind, bytes)?;
     let identity = match kind {
         StoreKind::Pem => {
             let chain = pem_certificates(bytes)?;
             if chain.is_empty() {
-                return Err(StoreError::Lacks("certificate"));
+                return Err(TlsStoreError::Lacks("certificate"));
             }
             let key = pem_key(key.map_or(bytes, Hidden::expose), key_password.or(password))?;
-            Identity { chain, key }
+            ClientIdentity { chain, key }
         }
         StoreKind::Pkcs12 => {
             let password = password.or(key_password).ok_or(NO_PASSWORD)?;
             let store = open(bytes, password, Pkcs12ImportPolicy::Strict)?;
             let (_, chain) =
-                store.private_key_chain().ok_or(StoreError::Lacks("private key with its certificate"))?;
+                store.private_key_chain().ok_or(TlsStoreError::Lacks("private key with its certificate"))?;
             let key = PrivatePkcs8KeyDer::from(chain.key().as_der().to_vec()).into();
-            Identity { chain: chain.certs().iter().map(|one| one.as_der().to_vec().into()).collect(), key }
+            ClientIdentity {
+                chain: chain.certs().iter().map(|one| one.as_der().to_vec().into()).collect(),
+                key,
+            }
         }
     };
     identity.certified()?;
     Ok(identity)
 }
 
-const NO_PASSWORD: StoreError =
-    StoreError::Password("it is a PKCS#12 store, which a password opens, and none is given");
+const NO_PASSWORD: TlsStoreError =
+    TlsStoreError::Password("it is a PKCS#12 store, which a password opens, and none is given");
 
-fn open(bytes: &[u8], password: &Hidden, policy: Pkcs12ImportPolicy) -> Result<KeyStore, StoreError> {
+fn open(bytes: &[u8], password: &Hidden, policy: Pkcs12ImportPolicy) -> Result<KeyStore, TlsStoreError> {
     let password = str::from_utf8(password.expose());
-    let password = password.map_err(|_| StoreError::Password("its password is not UTF-8"))?;
+    let password = password.map_err(|_| TlsStoreError::Password("its password is not UTF-8"))?;
     KeyStore::from_pkcs12(bytes, password, policy).map_err(|error| match error {
-        p12_keystore::error::Error::MacError(_) => StoreError::Password("its password is wrong"),
+        p12_keystore::error::Error::MacError(_) => TlsStoreError::Password("its password is wrong"),
         // Its text has the form of the library's own values.
         p12_keystore::error::Error::X509Error(_) => {
-            StoreError::Unreadable("a certificate in it cannot be read as X.509".to_owned())
+            TlsStoreError::Unreadable("a certificate in it cannot be read as X.509".to_owned())
         }
-        error => StoreError::Unreadable(format!("it cannot be read as PKCS#12: {error}")),
+        error => TlsStoreError::Unreadable(format!("it cannot be read as PKCS#12: {error}")),
     })
 }
 
-fn pem_certificates(bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, StoreError> {
+fn pem_certificates(bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsStoreError> {
     let lines = in_lines(bytes);
     let read: Result<_, _> = CertificateDer::pem_slice_iter(lines.expose()).collect();
     // What the reader says may repeat a line, and a key may be in the same text.
-    read.map_err(|_| StoreError::Unreadable("its certificates cannot be read as PEM".to_owned()))
+    read.map_err(|_| TlsStoreError::Unreadable("its certificates cannot be read as PEM".to_owned()))
 }
 
 /// PEM text as it is written mostly: each marker on a line of its own, and what lies between two of them in lines of
@@ -269,20 +272,20 @@ fn next_marker(text: &[u8]) -> Option<(Range<usize>, bool)> {
     Some((start..label + length + dashes.len(), text[start..].starts_with(begin)))
 }
 
-fn pem_key(bytes: &[u8], password: Option<&Hidden>) -> Result<PrivateKeyDer<'static>, StoreError> {
+fn pem_key(bytes: &[u8], password: Option<&Hidden>) -> Result<PrivateKeyDer<'static>, TlsStoreError> {
     let lines = in_lines(bytes);
     let text = str::from_utf8(lines.expose())
-        .map_err(|_| StoreError::Unreadable("it is not UTF-8 text".to_owned()))?;
+        .map_err(|_| TlsStoreError::Unreadable("it is not UTF-8 text".to_owned()))?;
     if !text.contains(ENCRYPTED_BEGIN) {
         return PrivateKeyDer::from_pem_slice(lines.expose()).map_err(|error| match error {
-            rustls::pki_types::pem::Error::NoItemsFound => StoreError::Lacks("private key"),
+            rustls::pki_types::pem::Error::NoItemsFound => TlsStoreError::Lacks("private key"),
             // What the reader says may repeat a line.
-            _ => StoreError::Unreadable("its private key cannot be read".to_owned()),
+            _ => TlsStoreError::Unreadable("its private key cannot be read".to_owned()),
         });
     }
-    let wrong = || StoreError::Unreadable("its encrypted private key cannot be read".to_owned());
+    let wrong = || TlsStoreError::Unreadable("its encrypted private key cannot be read".to_owned());
     let password =
-        password.ok_or(StoreError::Password("its private key is encrypted, and no password is given"))?;
+        password.ok_or(TlsStoreError::Password("its private key is encrypted, and no password is given"))?;
     let from = text.find(ENCRYPTED_BEGIN).ok_or_else(wrong)?;
     let length = text[from..].find(ENCRYPTED_END).ok_or_else(wrong)? + ENCRYPTED_END.len();
     let (_, encrypted) = SecretDocument::from_pem(&text[from..from + length]).map_err(|_| wrong())?;
@@ -292,12 +295,12 @@ fn pem_key(bytes: &[u8], password: Option<&Hidden>) -> Result<PrivateKeyDer<'sta
             EncryptionError::UnsupportedAlgorithm { .. }
             | EncryptionError::AlgorithmParametersInvalid { .. }
             | EncryptionError::NoPbes1CryptSupport,
-        ) => StoreError::Unreadable(
+        ) => TlsStoreError::Unreadable(
             "its private key is encrypted in a way that is not read here; `openssl pkcs8 -topk8 -v2 aes-256-cbc` \
              writes one that is"
                 .to_owned(),
         ),
-        _ => StoreError::Password("its private key cannot be opened with the password given"),
+        _ => TlsStoreError::Password("its private key cannot be opened with the password given"),
     })?;
     Ok(PrivatePkcs8KeyDer::from(key.as_bytes().to_vec()).into())
 }

@@ -11,25 +11,25 @@ mod properties;
 use crate::cli::VERSION;
 use crate::commands::drop_in_driver::Carrier;
 use crate::execution::{Way, command_line, failed_or, measure, tell};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::by_thresholds;
 use crate::out;
 use kdyno_lab::LabError;
-use kdyno_perf_test::consumer::{self, Asked, Options};
+use kdyno_perf_test::consumer::{self, ConsumerOptions, ToolRequest};
 use kdyno_testbed::probe::named::NamedProcesses;
-use output::Output;
+use output::ConsumerOutput;
 use properties::ConsumerProperties;
 
 /// Does what the tool would.
-pub(crate) fn consumer_perf_test(args: &[String]) -> Outcome {
+pub(crate) fn consumer_perf_test(args: &[String]) -> CommandResult {
     match consumer::read(args) {
-        Ok(Asked::Run(options)) => run(&options).map_err(as_the_tool),
-        Ok(Asked::Version) => {
+        Ok(ToolRequest::Run(options)) => run(&options).map_err(as_the_tool),
+        Ok(ToolRequest::Version) => {
             out::text(format!("kdyno {VERSION}, as kafka-consumer-perf-test of Kafka 4.2 and later\n"))?;
             Ok(Exit::Done)
         }
         // Help, too, is the end of a command that did not do what it is for.
-        Ok(Asked::Help) => {
+        Ok(ToolRequest::Help) => {
             out::note("Reads a topic as one consumer of a group, and prints how fast.");
             out::note(consumer::usage().trim_end());
             Ok(Exit::ToolFailed)
@@ -57,7 +57,7 @@ fn print(lines: &[&str]) -> Result<(), Failure> {
     lines.iter().try_for_each(|line| out::line(line))
 }
 
-fn run(options: &Options) -> Outcome {
+fn run(options: &ConsumerOptions) -> CommandResult {
     print(&options.printed)?;
     let carrier = Carrier::of(&options.driver)?;
     let properties = ConsumerProperties::read(options)?;
@@ -68,7 +68,7 @@ fn run(options: &Options) -> Outcome {
     let found = plan::look(options, &properties, target)?;
     let planned = plan::plan(options, &properties, &carrier, found)?;
     tell(&planned.remarks);
-    let mut output = Output::new(options, &carrier);
+    let mut output = ConsumerOutput::new(options, &carrier);
     let way = Way {
         named: NamedProcesses::default(),
         out: None,

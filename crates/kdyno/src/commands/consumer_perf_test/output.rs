@@ -5,12 +5,12 @@ use crate::commands::drop_in_driver::{Carrier, tell_client};
 use crate::failure::Failure;
 use crate::progress::Printer;
 use crate::{moment, out};
-use kdyno_lab::{Live, Progress};
+use kdyno_lab::{LiveTrial, RunProgress};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Counts, Grain};
 use kdyno_model::units;
-use kdyno_perf_test::consumer::{Consumed, Intervals, Options, timeout_warning};
+use kdyno_perf_test::consumer::{Consumed, ConsumerOptions, IntervalRows, timeout_warning};
 use kdyno_perf_test::java_format::fixed;
 use kdyno_store::RunFile;
 use std::collections::BTreeMap;
@@ -22,46 +22,46 @@ const MS_PER_S: u64 = 1_000;
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 
 /// Prints while the run goes on, and at its end.
-pub(super) struct Output<'a> {
-    options: &'a Options,
+pub(super) struct ConsumerOutput<'a> {
+    options: &'a ConsumerOptions,
     carrier: &'a Carrier,
     printer: Printer,
-    intervals: Intervals,
+    intervals: IntervalRows,
     /// What the client counted of itself, where it is Kafka's.
     metrics: Option<String>,
 }
 
-impl<'a> Output<'a> {
-    pub(super) fn new(options: &'a Options, carrier: &'a Carrier) -> Self {
+impl<'a> ConsumerOutput<'a> {
+    pub(super) fn new(options: &'a ConsumerOptions, carrier: &'a Carrier) -> Self {
         // Rows come second by second: an interval ends with a whole one.
         let interval_ms = options.reporting_interval_ms.div_ceil(MS_PER_S).saturating_mul(MS_PER_S);
         if options.shows_intervals && interval_ms != options.reporting_interval_ms {
             out::note(&format!("intervals are whole seconds here: rows come {interval_ms} ms apart"));
         }
-        let (printer, intervals) = (Printer::new(false, None), Intervals::new(interval_ms));
+        let (printer, intervals) = (Printer::new(false, None), IntervalRows::new(interval_ms));
         Self { options, carrier, printer, intervals, metrics: None }
     }
 
     /// Takes one piece of news.
-    pub(super) fn tell(&mut self, progress: Progress) {
+    pub(super) fn tell(&mut self, progress: RunProgress) {
         match progress {
-            Progress::Live(live) => {
+            RunProgress::Live(live) => {
                 self.tell_rows(&live);
                 if std::io::stderr().is_terminal() && !self.options.shows_intervals {
-                    self.printer.tell(Progress::Live(live));
+                    self.printer.tell(RunProgress::Live(live));
                 }
             }
-            Progress::Warning(_) => self.printer.tell(progress),
+            RunProgress::Warning(_) => self.printer.tell(progress),
             // The row has the rates: those of the findings are of the window's whole seconds, and would look like others.
-            Progress::TrialEnded(outcome) => self.printer.warnings_of(&outcome),
+            RunProgress::TrialEnded(outcome) => self.printer.warnings_of(&outcome),
             // Its client may have to be fetched, and takes a while to be made ready.
-            Progress::Step(_) if self.carrier.is_java() => self.printer.tell(progress),
-            Progress::ClientMetrics(text) => self.metrics = Some(text),
-            Progress::Step(_) | Progress::TrialStarted { .. } | Progress::LiveOfPair(_) => {}
+            RunProgress::Step(_) if self.carrier.is_java() => self.printer.tell(progress),
+            RunProgress::ClientMetrics(text) => self.metrics = Some(text),
+            RunProgress::Step(_) | RunProgress::TrialStarted { .. } | RunProgress::LiveOfPair(_) => {}
         }
     }
 
-    fn tell_rows(&mut self, live: &Live) {
+    fn tell_rows(&mut self, live: &LiveTrial) {
         let t0_ms = to_ms(moment::now_unix_ns().saturating_sub(live.elapsed_ns));
         self.tell_row((t0_ms, to_ms(live.counted_ns)), &live.counted);
     }
@@ -183,7 +183,7 @@ fn rates((bytes, records): (u64, u64), ms: u64) -> String {
 }
 
 /// A moment in words, ms since 1970.
-fn time(options: &Options, unix_ms: i64) -> String {
+fn time(options: &ConsumerOptions, unix_ms: i64) -> String {
     options.date_format.format(moment::local(unix_ms))
 }
 

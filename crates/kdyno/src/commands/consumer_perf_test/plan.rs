@@ -4,18 +4,18 @@ use super::properties::{ConsumerProperties, TYPED};
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
 use crate::commands::typed_cluster::{TopicShape, ask_cluster_id, attached, failed, topics_tool};
 use crate::commands::written_scenario::{
-    Setting, lines, planned_for_topic, setting_meant, told_of_properties,
+    WrittenSetting, lines, planned_for_topic, setting_meant, told_of_properties,
 };
-use crate::execution::{Planned, TargetFiles, random_u64};
+use crate::execution::{PlannedExecution, TargetFiles, random_u64};
 use crate::failure::Failure;
 use kdyno_model::address::is_address;
 use kdyno_model::plan::{Plan, Role};
 use kdyno_model::properties::Property;
-use kdyno_perf_test::consumer::{Options, Topics};
-use kdyno_plan::Note;
-use kdyno_scenario::client::Side;
-use kdyno_scenario::input::{InputError, Place, listed, quoted};
-use kdyno_scenario::security::Taken;
+use kdyno_perf_test::consumer::{ConsumerOptions, TopicChoice};
+use kdyno_plan::Remark;
+use kdyno_scenario::client::ClientSide;
+use kdyno_scenario::input::{InputError, TextPosition, listed, quoted};
+use kdyno_scenario::security::TakenProperties;
 use kdyno_scenario::target::{ADDRESS_FORM, Target};
 use regex_lite::Regex;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ const CHECK_CRCS: &str = "check.crcs";
 
 /// Refuses settings that are wrong whatever the cluster and the topic are, before these are looked at.
 pub(super) fn check_settings(
-    options: &Options,
+    options: &ConsumerOptions,
     properties: &ConsumerProperties,
     carrier: &Carrier,
     target: &Target,
@@ -58,12 +58,13 @@ pub(super) fn check_settings(
 
 /// Writes the scenario, plans it for the target.
 pub(super) fn plan(
-    options: &Options,
+    options: &ConsumerOptions,
     properties: &ConsumerProperties,
     carrier: &Carrier,
     (target, topic): (Target, TopicShape),
-) -> Result<Planned, Failure> {
-    let Taken { settings, facts, warnings } = carrier.settings(&properties.client, Side::Consume, FORCED);
+) -> Result<PlannedExecution, Failure> {
+    let TakenProperties { settings, facts, warnings } =
+        carrier.settings(&properties.client, ClientSide::Consume, FORCED);
     let client = client(options, &settings, carrier);
     let text = scenario_text(options, &topic, carrier, &client);
     let (mut plan, remarks) = planned_for_topic((&text, SCENARIO), target, &options.fail_if)
@@ -74,14 +75,14 @@ pub(super) fn plan(
             "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({asked} asked for)"
         )
     });
-    Ok(Planned {
+    Ok(PlannedExecution {
         plan,
         scenario_text: text,
         scenario_path: SCENARIO.to_owned(),
         target_files: TargetFiles::new(),
         remarks: own
             .into_iter()
-            .map(Note::Fact)
+            .map(Remark::Fact)
             .chain(told_of_properties(facts, warnings))
             .chain(remarks)
             .collect(),
@@ -90,7 +91,7 @@ pub(super) fn plan(
 }
 
 /// What no scenario says: a group of the user's, and that the load ends by what is there to be read.
-fn set_endings(plan: &mut Plan, options: &Options) {
+fn set_endings(plan: &mut Plan, options: &ConsumerOptions) {
     let group = options.group.clone().unwrap_or_else(|| format!("perf-consumer-{}", random_u64() % GROUPS));
     for case in plan.every_case_mut() {
         for item in case.load.values_mut() {
@@ -105,7 +106,7 @@ fn set_endings(plan: &mut Plan, options: &Options) {
     }
 }
 
-fn bootstrap(options: &Options) -> Result<Vec<String>, Failure> {
+fn bootstrap(options: &ConsumerOptions) -> Result<Vec<String>, Failure> {
     let typed = options.bootstrap_server.split(',').map(str::trim).filter(|address| !address.is_empty());
     let addresses: Vec<String> = typed.map(str::to_owned).collect();
     match addresses.iter().find(|address| !is_address(address)) {
@@ -121,22 +122,22 @@ fn bootstrap(options: &Options) -> Result<Vec<String>, Failure> {
 }
 
 /// What was typed of the cluster. Whose it is, and the topic's partitions and replicas, are not known yet.
-pub(super) fn typed(options: &Options, properties: &ConsumerProperties) -> Result<Target, Failure> {
+pub(super) fn typed(options: &ConsumerOptions, properties: &ConsumerProperties) -> Result<Target, Failure> {
     let attached = attached(SCENARIO, bootstrap(options)?, &properties.client, BTreeMap::new());
     Ok(Target { attached, secrets: properties.client.secrets.clone(), notes: Vec::new() })
 }
 
 /// Asks the cluster who it is, and of what the topic is made.
 pub(super) fn look(
-    options: &Options,
+    options: &ConsumerOptions,
     properties: &ConsumerProperties,
     mut target: Target,
 ) -> Result<(Target, TopicShape), Failure> {
     let Target { attached, secrets, .. } = &mut target;
     let (mut admin, _) = ask_cluster_id(attached, secrets, &|name| properties.variable(name))?;
     let name = match &options.topics {
-        Topics::Named(name) => name.clone(),
-        Topics::Matching(pattern) => {
+        TopicChoice::Named(name) => name.clone(),
+        TopicChoice::Matching(pattern) => {
             let all = admin.topics(None).map_err(|error| failed(&error, attached))?;
             let names = all.iter().filter(|topic| !topic.internal).map(|topic| topic.name.as_str());
             the_one_that_matches(pattern, names)?
@@ -178,27 +179,36 @@ fn the_one_that_matches<'n>(pattern: &str, names: impl Iterator<Item = &'n str>)
 }
 
 /// The consumer's settings: those of the user, and over them what the tool sets itself, as far as the client has it.
-fn client<'p>(options: &Options, settings: &[&'p Property], carrier: &Carrier) -> Vec<Setting<'p>> {
-    let of_user = settings.iter().map(|&property| Setting::given(property));
-    let mut of_tool = vec![Setting::of_command(FETCH_SIZE, &options.fetch_size.to_string())];
+fn client<'p>(
+    options: &ConsumerOptions,
+    settings: &[&'p Property],
+    carrier: &Carrier,
+) -> Vec<WrittenSetting<'p>> {
+    let of_user = settings.iter().map(|&property| WrittenSetting::given(property));
+    let mut of_tool = vec![WrittenSetting::of_command(FETCH_SIZE, &options.fetch_size.to_string())];
     if carrier.is_java() {
         let buffer = options.socket_buffer_size.unwrap_or(SOCKET_BUFFER_USUAL);
-        of_tool.push(Setting::of_command(SOCKET_BUFFER, &buffer.to_string()));
-        of_tool.push(Setting::of_command(CHECK_CRCS, "false"));
+        of_tool.push(WrittenSetting::of_command(SOCKET_BUFFER, &buffer.to_string()));
+        of_tool.push(WrittenSetting::of_command(CHECK_CRCS, "false"));
     }
     of_user.chain(of_tool).collect()
 }
 
 /// What is wrong with a setting is reported at its place in the properties, not in a scenario that the user does not
 /// see.
-fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<'_>]) -> InputError {
+fn as_given(
+    error: InputError,
+    options: &ConsumerOptions,
+    text: &str,
+    client: &[WrittenSetting<'_>],
+) -> InputError {
     let Some(setting) = setting_meant(&error, text, client) else { return error };
     let is_typed = options.properties.iter().any(|(name, _)| name == setting.name);
     let (file, place) = match (setting.property, &options.config) {
         (None, _) if setting.name == SOCKET_BUFFER => ("--socket-buffer-size".to_owned(), None),
         (None, _) => ("--fetch-size".to_owned(), None),
         (Some(property), Some(path)) if !is_typed => {
-            (path.clone(), Some(Place { line: property.line, column: 1 }))
+            (path.clone(), Some(TextPosition { line: property.line, column: 1 }))
         }
         (Some(_), _) => (TYPED.to_owned(), None),
     };
@@ -206,7 +216,12 @@ fn as_given(error: InputError, options: &Options, text: &str, client: &[Setting<
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
-fn scenario_text(options: &Options, topic: &TopicShape, carrier: &Carrier, client: &[Setting<'_>]) -> String {
+fn scenario_text(
+    options: &ConsumerOptions,
+    topic: &TopicShape,
+    carrier: &Carrier,
+    client: &[WrittenSetting<'_>],
+) -> String {
     let client = carrier.lines().into_iter().chain([lines(client)]).collect::<Vec<_>>().join("\n");
     let from = if options.from_latest { "latest" } else { "earliest" };
     format!(
@@ -238,7 +253,7 @@ mod tests {
     use super::*;
     use kdyno_model::plan::LoadPlan;
     use kdyno_model::properties::Properties;
-    use kdyno_perf_test::consumer::{self, Asked};
+    use kdyno_perf_test::consumer::{self, ToolRequest};
     use kdyno_scenario::security::ClientProperties;
 
     #[test]
@@ -258,11 +273,11 @@ mod tests {
     fn planned_for(typed: &str, properties: &str) -> LoadPlan {
         let line = format!("--bootstrap-server b:1 --topic t --num-records 10 {typed}");
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let Ok(Asked::Run(options)) = consumer::read(&args) else { panic!("{line}") };
+        let Ok(ToolRequest::Run(options)) = consumer::read(&args) else { panic!("{line}") };
         let carrier = Carrier::of(&options.driver).map_err(|failure| failure.message).expect("a driver");
         let others = Properties::parse(properties.as_bytes()).expect("properties").properties;
         let properties = ClientProperties { others, ..ClientProperties::default() };
-        let Taken { settings, .. } = carrier.settings(&properties, Side::Consume, FORCED);
+        let TakenProperties { settings, .. } = carrier.settings(&properties, ClientSide::Consume, FORCED);
         let client = client(&options, &settings, &carrier);
         let shape = TopicShape { partitions: 3, replicas: 1 };
         let text = scenario_text(&options, &shape, &carrier, &client);

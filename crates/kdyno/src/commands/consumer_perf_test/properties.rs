@@ -4,8 +4,8 @@ use crate::commands::typed_secrets::TypedSecrets;
 use crate::failure::Failure;
 use crate::scenario_source;
 use crate::target_source::with_properties_of;
-use kdyno_perf_test::consumer::Options;
-use kdyno_perf_test::properties::Merged;
+use kdyno_perf_test::consumer::ConsumerOptions;
+use kdyno_perf_test::properties::MergedProperties;
 use kdyno_scenario::security::{ClientProperties, client_properties};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,13 +23,13 @@ pub(super) struct ConsumerProperties {
 
 impl ConsumerProperties {
     /// Reads the file, and what was typed.
-    pub(super) fn read(options: &Options) -> Result<Self, Failure> {
+    pub(super) fn read(options: &ConsumerOptions) -> Result<Self, Failure> {
         let path = options.config.as_deref().map(Path::new);
         let mut bytes = match path {
             Some(path) => scenario_source::read_bytes(path, "properties file")?,
             None => Vec::new(),
         };
-        let mut typed = Merged::default();
+        let mut typed = MergedProperties::default();
         options.properties.iter().for_each(|(name, value)| typed.set(name, value, TYPED));
         // A last line that goes on ends with the empty one.
         bytes.extend_from_slice(b"\n\n");

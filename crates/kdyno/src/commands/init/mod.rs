@@ -6,7 +6,7 @@ mod scenario;
 
 use super::target::{TargetText, TypedTarget, written};
 use crate::cli::InitArgs;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
 use answers::{Answers, answers};
 use kdyno_plan::Choices;
@@ -29,7 +29,7 @@ const REPLICAS: u32 = 3;
 const OWNER_ONLY: u32 = 0o600;
 
 /// Asks, asks the cluster, writes the files, says what to type next.
-pub(crate) fn init(args: &InitArgs) -> Outcome {
+pub(crate) fn init(args: &InitArgs) -> CommandResult {
     let target_file = target_file(&args.file)?;
     refuse_existing(args, &args.file)?;
     let producer = args.from.as_deref().map(Producer::read).transpose()?;

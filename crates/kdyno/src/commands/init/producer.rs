@@ -2,18 +2,18 @@
 //! reached, and every secret, stays in the file.
 
 use crate::commands::quick::at_property;
-use crate::commands::written_scenario::{SET_BY_PRODUCERS, Setting, literal, setting_meant};
+use crate::commands::written_scenario::{SET_BY_PRODUCERS, WrittenSetting, literal, setting_meant};
 use crate::failure::Failure;
 use crate::target_source::with_properties;
 use kdyno_model::properties::{Property, trim};
-use kdyno_scenario::client::{Client, Rule, Side, is_of, other};
+use kdyno_scenario::client::{ClientKind, ClientSide, SettingEffect, is_of, other};
 use kdyno_scenario::input::{InputError, listed};
-use kdyno_scenario::security::{ClientProperties, Command, client_properties, is_setting_name};
+use kdyno_scenario::security::{ClientProperties, PropertiesCommand, client_properties, is_setting_name};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const COMMAND: Command = Command {
-    side: Side::Produce,
+const COMMAND: PropertiesCommand = PropertiesCommand {
+    side: ClientSide::Produce,
     sets: SET_BY_PRODUCERS,
     with_java: "; Kafka's own client, `driver: java` of the load item, follows it",
 };
@@ -36,9 +36,9 @@ impl Producer {
     fn refuse_consumer(&self) -> Result<(), Failure> {
         let names = || self.properties.others.iter().map(|property| property.name.as_str());
         let of_one = |name: &&str, side, another| is_of(side, name) && !is_of(another, name);
-        let has_own = names().any(|name| of_one(&name, Side::Produce, Side::Consume));
+        let has_own = names().any(|name| of_one(&name, ClientSide::Produce, ClientSide::Consume));
         let of_consumers: Vec<&str> =
-            names().filter(|name| of_one(name, Side::Consume, Side::Produce)).collect();
+            names().filter(|name| of_one(name, ClientSide::Consume, ClientSide::Produce)).collect();
         if has_own || of_consumers.is_empty() {
             return Ok(());
         }
@@ -49,7 +49,7 @@ impl Producer {
     }
 
     /// What the load takes, each a line of the scenario.
-    pub(super) fn settings(&self) -> Vec<Setting<'_>> {
+    pub(super) fn settings(&self) -> Vec<WrittenSetting<'_>> {
         let taken = self.properties.of_load(&COMMAND).settings.into_iter();
         taken.filter(|property| !is_without_effect(&property.name)).map(setting).collect()
     }
@@ -69,7 +69,7 @@ impl Producer {
     /// An error about one of its settings in the scenario, at its line here.
     pub(super) fn as_given(&self, error: InputError, text: &str) -> InputError {
         match setting_meant(&error, text, &self.settings()) {
-            Some(Setting { property: Some(property), .. }) => at_property(error, &self.path, property),
+            Some(WrittenSetting { property: Some(property), .. }) => at_property(error, &self.path, property),
             _ => error,
         }
     }
@@ -77,18 +77,18 @@ impl Producer {
 
 /// Whether kdyno has nothing that a producer's setting could change.
 fn is_without_effect(name: &str) -> bool {
-    other(Client::Producer, name).is_some_and(|row| matches!(row.rule, Rule::WithoutEffect(_)))
+    other(ClientKind::Producer, name).is_some_and(|row| matches!(row.rule, SettingEffect::WithoutEffect(_)))
 }
 
 /// The line as one would type it, without quotes where a value needs none.
-fn setting(property: &Property) -> Setting<'_> {
+fn setting(property: &Property) -> WrittenSetting<'_> {
     let value = trim(&property.value);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_');
     let value = match !value.is_empty() && value.chars().all(is_plain) {
         true => value.to_owned(),
         false => literal(value),
     };
-    Setting {
+    WrittenSetting {
         name: &property.name,
         line: format!("      {}: {value}", property.name),
         property: Some(property),

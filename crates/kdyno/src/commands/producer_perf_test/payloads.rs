@@ -2,18 +2,18 @@
 
 use crate::failure::Failure;
 use crate::out;
-use kdyno_perf_test::producer::{self, Options, Value};
+use kdyno_perf_test::producer::{self, ProducerOptions, RecordContent};
 use std::path::{Path, PathBuf};
 
 /// The file of payloads and what is between them.
-pub(super) struct Payloads {
+pub(super) struct PayloadSource {
     pub(super) path: PathBuf,
     pub(super) delimiter: String,
 }
 
 /// Looks at the file of payloads, if there is one, and returns how many there are.
-pub(super) fn look(options: &Options) -> Result<Option<Payloads>, Failure> {
-    let Value::File(file) = &options.value else { return Ok(None) };
+pub(super) fn look(options: &ProducerOptions) -> Result<Option<PayloadSource>, Failure> {
+    let RecordContent::File(file) = &options.value else { return Ok(None) };
     let path = std::path::absolute(file).map_err(Failure::tool)?;
     out::line(&producer::reading(&path.display().to_string()))?;
     let delimiter = producer::literal(&options.delimiter).map_err(|why| {
@@ -25,7 +25,7 @@ pub(super) fn look(options: &Options) -> Result<Option<Payloads>, Failure> {
         return Err(Failure::usage("File does not exist or empty file provided."));
     }
     out::line(&producer::records_read(kdyno_model::plan::pieces(&content, &delimiter).len()))?;
-    Ok(Some(Payloads { path, delimiter }))
+    Ok(Some(PayloadSource { path, delimiter }))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {

@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::scenario_source::read_bytes;
 use crate::target_source::head;
 use kdyno_model::properties::Properties;
-use kdyno_perf_test::producer::Options;
-use kdyno_perf_test::properties::{Merged, Origin};
-use kdyno_scenario::input::{InputError, Place};
+use kdyno_perf_test::producer::ProducerOptions;
+use kdyno_perf_test::properties::{MergedProperties, PropertyOrigin};
+use kdyno_scenario::input::{InputError, TextPosition};
 use kdyno_scenario::security::{ClientProperties, PropertiesFile, client_properties};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,16 +23,16 @@ pub(super) struct ProducerProperties {
     pub(super) client: ClientProperties,
     /// Whether one of them asks for transactions.
     pub(super) has_transactional_id: bool,
-    merged: Merged,
+    merged: MergedProperties,
     /// The file that was typed.
     file: Option<String>,
     typed: TypedSecrets,
 }
 
 /// Reads and merges them.
-pub(super) fn read(options: &Options) -> Result<ProducerProperties, Failure> {
+pub(super) fn read(options: &ProducerOptions) -> Result<ProducerProperties, Failure> {
     let mut merged = match &options.config {
-        None => Merged::default(),
+        None => MergedProperties::default(),
         Some(path) => of_file(Path::new(path))?,
     };
     for (name, value) in &options.properties {
@@ -60,14 +60,14 @@ pub(super) fn read(options: &Options) -> Result<ProducerProperties, Failure> {
     Ok(properties)
 }
 
-fn of_file(path: &Path) -> Result<Merged, Failure> {
+fn of_file(path: &Path) -> Result<MergedProperties, Failure> {
     let bytes = read_bytes(path, "properties file")?;
     let properties = Properties::parse(&bytes).map_err(|error| {
         let line = error.line.map_or(String::new(), |line| format!(":{line}"));
         let hint = Some(error.hint.to_owned()).filter(|hint| !hint.is_empty());
         Failure::usage(format!("{}{line}: {error}", path.display())).maybe_hint(hint)
     })?;
-    Ok(Merged::of_file(&properties.properties))
+    Ok(MergedProperties::of_file(&properties.properties))
 }
 
 impl ProducerProperties {
@@ -82,11 +82,15 @@ impl ProducerProperties {
             return InputError { file: self.file.clone().unwrap_or_default(), place: None, ..error };
         };
         match (&given.from, &self.file) {
-            (Origin::Line(line), Some(file)) => {
-                InputError { file: file.clone(), place: Some(Place { line: *line, column: 1 }), ..error }
+            (PropertyOrigin::Line(line), Some(file)) => InputError {
+                file: file.clone(),
+                place: Some(TextPosition { line: *line, column: 1 }),
+                ..error
+            },
+            (PropertyOrigin::Line(_), None) => InputError { file: String::new(), place: None, ..error },
+            (PropertyOrigin::Option(flag), _) => {
+                InputError { file: (*flag).to_owned(), place: None, ..error }
             }
-            (Origin::Line(_), None) => InputError { file: String::new(), place: None, ..error },
-            (Origin::Option(flag), _) => InputError { file: (*flag).to_owned(), place: None, ..error },
         }
     }
 }

@@ -1,19 +1,19 @@
 //! The scenario that a line of arguments comes to, and its plan.
 
-use super::payloads::Payloads;
+use super::payloads::PayloadSource;
 use super::properties::ProducerProperties;
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
 use crate::commands::typed_cluster::TopicShape;
 use crate::commands::written_scenario::{
-    SET_BY_PRODUCERS, Setting, lines, literal, planned_for_topic, setting_meant, told_of_properties,
+    SET_BY_PRODUCERS, WrittenSetting, lines, literal, planned_for_topic, setting_meant, told_of_properties,
 };
-use crate::execution::{Planned, TargetFiles};
+use crate::execution::{PlannedExecution, TargetFiles};
 use crate::failure::Failure;
 use kdyno_model::plan::{Role, ToolLines, ValuesPlan};
-use kdyno_perf_test::producer::{Options, Value};
-use kdyno_scenario::client::Side;
-use kdyno_scenario::input::{InputError, Place};
-use kdyno_scenario::security::Taken;
+use kdyno_perf_test::producer::{ProducerOptions, RecordContent};
+use kdyno_scenario::client::ClientSide;
+use kdyno_scenario::input::{InputError, TextPosition};
+use kdyno_scenario::security::TakenProperties;
 use kdyno_scenario::target::Target;
 
 /// Id of the scenario.
@@ -33,7 +33,7 @@ const WITHIN: &str = "30d";
 
 /// Refuses settings that are wrong whatever the cluster and the topic are, before these are looked at.
 pub(super) fn check_settings(
-    options: &Options,
+    options: &ProducerOptions,
     client: (&ProducerProperties, &Carrier),
     target: &Target,
 ) -> Result<(), Failure> {
@@ -43,20 +43,20 @@ pub(super) fn check_settings(
 
 /// Writes the scenario and plans it for the target.
 pub(super) fn planned(
-    options: &Options,
+    options: &ProducerOptions,
     (properties, carrier): (&ProducerProperties, &Carrier),
     (target, topic): (Target, TopicShape),
-    payloads: Option<Payloads>,
-) -> Result<Planned, Failure> {
-    if options.value == Value::Number && options.records >= u64::from(u32::MAX) {
+    payloads: Option<PayloadSource>,
+) -> Result<PlannedExecution, Failure> {
+    if options.value == RecordContent::Number && options.records >= u64::from(u32::MAX) {
         return Err(Failure::usage(format!("--payload-monotonic counts up to {} here", u32::MAX - 1))
             .hint("send fewer records, or others"));
     }
-    let Taken { settings, facts, warnings } =
-        carrier.settings(&properties.client, Side::Produce, SET_BY_PRODUCERS);
+    let TakenProperties { settings, facts, warnings } =
+        carrier.settings(&properties.client, ClientSide::Produce, SET_BY_PRODUCERS);
     // How long a record may wait for room differs in the scenario of kdyno's own client.
     let given = settings.into_iter().filter(|property| carrier.is_java() || property.name != MAX_BLOCK);
-    let settings: Vec<Setting<'_>> = given.map(Setting::given).collect();
+    let settings: Vec<WrittenSetting<'_>> = given.map(WrittenSetting::given).collect();
     let every_ms = options.transactions_ms(properties.has_transactional_id);
     let text =
         scenario_text(options, (&topic, every_ms), payloads.as_ref(), &client_lines(carrier, &settings));
@@ -65,12 +65,12 @@ pub(super) fn planned(
     plan.every_case_mut().flat_map(|case| case.load.values_mut()).for_each(|item| {
         if let Role::Produce(produce) = &mut item.role {
             produce.tool_lines = Some(ToolLines { warmup_records: options.warmup_records });
-            if options.value == Value::Number {
+            if options.value == RecordContent::Number {
                 produce.records.values = ValuesPlan::Numbered;
             }
         }
     });
-    Ok(Planned {
+    Ok(PlannedExecution {
         plan,
         scenario_text: text,
         scenario_path: ID.to_owned(),
@@ -81,7 +81,7 @@ pub(super) fn planned(
 }
 
 /// What the scenario says of the client.
-fn client_lines(carrier: &Carrier, settings: &[Setting<'_>]) -> String {
+fn client_lines(carrier: &Carrier, settings: &[WrittenSetting<'_>]) -> String {
     let mut all = match carrier {
         Carrier::Native => vec![format!("      {MAX_BLOCK}: {MAX_BLOCK_MS}")],
         Carrier::Java(_) => carrier.lines(),
@@ -96,11 +96,11 @@ fn as_given(
     error: InputError,
     properties: &ProducerProperties,
     text: &str,
-    settings: &[Setting<'_>],
+    settings: &[WrittenSetting<'_>],
 ) -> Failure {
     match setting_meant(&error, text, settings) {
-        Some(Setting { property: Some(property), .. }) => {
-            let place = Some(Place { line: property.line, column: 1 });
+        Some(WrittenSetting { property: Some(property), .. }) => {
+            let place = Some(TextPosition { line: property.line, column: 1 });
             let message = in_kafkas_unit(&error.message);
             properties.as_given(InputError { place, message, ..error }).into()
         }
@@ -112,9 +112,9 @@ fn as_given(
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
 fn scenario_text(
-    options: &Options,
+    options: &ProducerOptions,
     (topic, every_ms): (&TopicShape, Option<u64>),
-    payloads: Option<&Payloads>,
+    payloads: Option<&PayloadSource>,
     client: &str,
 ) -> String {
     let TopicShape { partitions, replicas } = topic;
@@ -123,11 +123,11 @@ fn scenario_text(
         Some(per_s) => format!("rate: {per_s}/s\n    arrivals: constant"),
     };
     let value = match (&options.value, payloads) {
-        (Value::File(_), Some(Payloads { path, delimiter })) => {
+        (RecordContent::File(_), Some(PayloadSource { path, delimiter })) => {
             let path = literal(&path.display().to_string());
             format!("{{file: {{name: {path}, delimiter: {}}}}}", literal(delimiter))
         }
-        (Value::Letters(bytes), _) => format!("{bytes}B"),
+        (RecordContent::Letters(bytes), _) => format!("{bytes}B"),
         // Digits of the largest number: what they have in the mean lies just below.
         _ => format!("{}B", (options.records - 1).checked_ilog10().unwrap_or(0) + 1),
     };

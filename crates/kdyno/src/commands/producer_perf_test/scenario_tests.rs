@@ -39,19 +39,19 @@ fn target(name: &str) -> Target {
     Target { attached, secrets: BTreeMap::new(), notes: Vec::new() }
 }
 
-fn planned_line(line: &str, payloads: Option<&Path>) -> Result<Planned, String> {
+fn planned_line(line: &str, payloads: Option<&Path>) -> Result<PlannedExecution, String> {
     let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let options = producer::read(&args).map_err(|refusal| format!("{refusal:?}"))?;
     let properties = super::super::properties::read(&options).map_err(|failure| failure.message)?;
     let (partitions, replicas) = TOPIC_SHAPE;
     let delimiter = producer::literal(&options.delimiter)?;
-    let payloads = payloads.map(|path| Payloads { path: path.to_owned(), delimiter });
+    let payloads = payloads.map(|path| PayloadSource { path: path.to_owned(), delimiter });
     let carrier = Carrier::of(&options.driver).map_err(|failure| failure.message)?;
     let at = (target("t"), TopicShape { partitions, replicas });
     planned(&options, (&properties, &carrier), at, payloads).map_err(|failure| failure.message)
 }
 
-fn produce(planned: &Planned) -> kdyno_model::plan::ProducePlan {
+fn produce(planned: &PlannedExecution) -> kdyno_model::plan::ProducePlan {
     let case = &planned.plan.cases[0];
     assert_eq!(case.phases.warmup_ns, 0, "every record counts");
     let Role::Produce(produce) = case.load[ITEM].role.clone() else { panic!("it produces") };
@@ -105,10 +105,10 @@ fn ibms_line_is_planned() {
 fn properties_of_an_application_are_taken_as_kafkas_tool_takes_them() {
     let line = "--topic t --num-records 10 --record-size 10 --throughput -1 --bootstrap-server b1:9092 --command-property \
                 key.serializer=io.acme.Avro value.serializer=io.acme.Avro retries=0 connections.max.idle.ms=180000 linger.ms=7";
-    let told = |planned: &Planned| -> Vec<String> {
-        let warning = |note: &kdyno_plan::Note| match note {
-            kdyno_plan::Note::Warning(text) => Some(text.clone()),
-            kdyno_plan::Note::Fact(_) => None,
+    let told = |planned: &PlannedExecution| -> Vec<String> {
+        let warning = |note: &kdyno_plan::Remark| match note {
+            kdyno_plan::Remark::Warning(text) => Some(text.clone()),
+            kdyno_plan::Remark::Fact(_) => None,
         };
         planned.remarks.iter().filter_map(warning).filter(|text| text.contains("is not followed")).collect()
     };

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::out;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::address::is_address;
-use kdyno_perf_test::producer::Options;
+use kdyno_perf_test::producer::ProducerOptions;
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::target::{ADDRESS_FORM, Target};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 const RATE_MAX: &str = "rate-max";
 
 /// What was typed of the cluster and the topic. The cluster id is not known yet.
-pub(super) fn typed(options: &Options, properties: &ProducerProperties) -> Result<Target, Failure> {
+pub(super) fn typed(options: &ProducerOptions, properties: &ProducerProperties) -> Result<Target, Failure> {
     let client = &properties.client;
     if client.bootstrap.is_empty() {
         return Err(Failure::usage("no `bootstrap.servers` are given")
@@ -34,7 +34,7 @@ pub(super) fn typed(options: &Options, properties: &ProducerProperties) -> Resul
 
 /// Asks for the cluster id, and for the topic, which the cluster may create by itself.
 pub(super) fn look(
-    options: &Options,
+    options: &ProducerOptions,
     properties: &ProducerProperties,
     mut target: Target,
 ) -> Result<(Target, TopicShape), Failure> {

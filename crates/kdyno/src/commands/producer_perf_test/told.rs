@@ -2,25 +2,27 @@
 
 use super::scenario::ITEM;
 use crate::commands::drop_in_driver::Carrier;
-use crate::execution::{Planned, tell};
+use crate::execution::{PlannedExecution, tell};
 use crate::failure::Failure;
 use crate::out;
 use kdyno_analysis::latencies::measured_latencies;
 use kdyno_analysis::live::RECENT_S;
 use kdyno_analysis::tool_lines::{self, Acknowledged, Whole};
-use kdyno_lab::Progress;
+use kdyno_lab::RunProgress;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{Plan, Role};
 use kdyno_model::sample::Timing;
 use kdyno_model::units::count;
-use kdyno_perf_test::producer::{Figures, Latencies, Options, Second, Windows, total};
+use kdyno_perf_test::producer::{
+    LineTotals, ProducerOptions, QuantileLatencies, WindowSecond, Windows, total,
+};
 use kdyno_report::terminal::trial_warnings;
 use std::collections::BTreeMap;
 
 /// The lines of a run.
-pub(super) struct Told<'a> {
+pub(super) struct ProducerOutput<'a> {
     carrier: &'a Carrier,
     windows: Windows,
     /// The first second that no window has yet.
@@ -38,7 +40,7 @@ pub(super) struct Told<'a> {
 }
 
 /// What the plan makes of what was typed and its author may not expect.
-pub(super) fn remarks(options: &Options, planned: &Planned, carrier: &Carrier) {
+pub(super) fn remarks(options: &ProducerOptions, planned: &PlannedExecution, carrier: &Carrier) {
     tell(&planned.remarks);
     if !carrier.is_java() && options.properties.iter().any(|(name, _)| name == "max.block.ms") {
         out::note(
@@ -73,8 +75,8 @@ fn has_header(plan: &Plan) -> bool {
         .any(|produce| produce.records.bytes_beside_value(produce.value_bytes) > 0)
 }
 
-impl<'a> Told<'a> {
-    pub(super) fn new(options: &Options, carrier: &'a Carrier) -> Self {
+impl<'a> ProducerOutput<'a> {
+    pub(super) fn new(options: &ProducerOptions, carrier: &'a Carrier) -> Self {
         Self {
             carrier,
             windows: Windows::new(options.interval_ms, options.warmup_records),
@@ -89,20 +91,20 @@ impl<'a> Told<'a> {
     }
 
     /// Takes one piece of news.
-    pub(super) fn tell(&mut self, progress: Progress) {
+    pub(super) fn tell(&mut self, progress: RunProgress) {
         match progress {
-            Progress::Warning(what) => out::note(&format!("warning: {what}")),
-            Progress::Step(step) => out::note(&step),
-            Progress::Live(live) => {
+            RunProgress::Warning(what) => out::note(&format!("warning: {what}")),
+            RunProgress::Step(step) => out::note(&step),
+            RunProgress::Live(live) => {
                 // Older rows are not among the newest; then the end of the run has them.
                 let is_gapless = live.complete_until <= self.next_second + RECENT_S;
                 if is_gapless && let Err(failure) = self.seconds(&live.recent, live.complete_until) {
                     self.failure.get_or_insert(failure);
                 }
             }
-            Progress::ClientMetrics(text) => self.metrics = Some(text),
-            Progress::TrialEnded(outcome) => self.outcome = Some(outcome),
-            Progress::TrialStarted { .. } | Progress::LiveOfPair(_) => {}
+            RunProgress::ClientMetrics(text) => self.metrics = Some(text),
+            RunProgress::TrialEnded(outcome) => self.outcome = Some(outcome),
+            RunProgress::TrialStarted { .. } | RunProgress::LiveOfPair(_) => {}
         }
     }
 
@@ -115,7 +117,8 @@ impl<'a> Told<'a> {
     fn lines(&mut self, seconds: &BTreeMap<u32, Acknowledged>, until: u32) -> Result<(), Failure> {
         for second in self.next_second..until {
             let acknowledged = seconds.get(&second).copied().unwrap_or_default();
-            let second = Second { acknowledged: figures(&acknowledged, 0), accepted: acknowledged.accepted };
+            let second =
+                WindowSecond { acknowledged: figures(&acknowledged, 0), accepted: acknowledged.accepted };
             self.windows.add(&second).iter().try_for_each(|text| out::line(text))?;
         }
         self.next_second = self.next_second.max(until);
@@ -131,11 +134,11 @@ impl<'a> Told<'a> {
         // The last second is not a whole one, and its window is not printed, as the tool prints none that is not full.
         let last = seconds.keys().next_back().copied().unwrap_or(0);
         self.lines(&seconds, last)?;
-        let whole =
-            tool_lines::whole(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
+        let whole = tool_lines::whole(evidence, &QuantileLatencies::SHARES, QuantileLatencies::rank)
+            .map_err(Failure::tool)?;
         out::line(&total_of(&whole, false))?;
-        let steady =
-            tool_lines::steady(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
+        let steady = tool_lines::steady(evidence, &QuantileLatencies::SHARES, QuantileLatencies::rank)
+            .map_err(Failure::tool)?;
         steady.map_or(Ok(()), |steady| out::line(&total_of(&steady, true)))?;
         if self.print_metrics { self.carrier.print_metrics(self.metrics.as_deref()) } else { Ok(()) }
     }
@@ -162,7 +165,7 @@ impl<'a> Told<'a> {
             Value::AtLeast(ns) => format!("≥ {:.2}", ns / 1e6),
             Value::None => "–".to_owned(),
         };
-        let [p50, p95, p99, p999] = Latencies::SHARES.map(at);
+        let [p50, p95, p99, p999] = QuantileLatencies::SHARES.map(at);
         let of_all = |records: fn(&kdyno_model::sample::Counts) -> u64| {
             count(evidence.totals.iter().map(|totals| records(&totals.counts)).sum::<u64>() as f64)
         };
@@ -185,8 +188,8 @@ impl<'a> Told<'a> {
     }
 }
 
-fn figures(of: &Acknowledged, elapsed_ns: u64) -> Figures {
-    Figures {
+fn figures(of: &Acknowledged, elapsed_ns: u64) -> LineTotals {
+    LineTotals {
         records: of.records,
         value_bytes: of.value_bytes,
         elapsed_ns,
@@ -196,7 +199,7 @@ fn figures(of: &Acknowledged, elapsed_ns: u64) -> Figures {
 }
 
 fn total_of(whole: &Whole, is_steady: bool) -> String {
-    let mut latencies = Latencies::default();
+    let mut latencies = QuantileLatencies::default();
     latencies.quantiles.iter_mut().zip(&whole.at_ranks).for_each(|(quantile, ns)| *quantile = *ns);
     total(&figures(&whole.acknowledged, whole.span_ns), &latencies, is_steady)
 }

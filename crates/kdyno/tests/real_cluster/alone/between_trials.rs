@@ -1,7 +1,7 @@
 //! What happens to a cluster between one trial and the next.
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE, signal};
+use crate::common::{RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{ended, start_scenario};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
@@ -24,7 +24,7 @@ fn scenario(system: &str, replicas: u32, load: &str, phases: &str) -> String {
     )
 }
 
-fn evidence(place: &Place, trial: u32) -> TrialEvidence {
+fn evidence(place: &TestFolder, trial: u32) -> TrialEvidence {
     let file = RunFile::open(&place.run_file()).expect("the run file");
     file.evidence(TrialId(trial)).expect("evidence")
 }
@@ -37,7 +37,7 @@ fn kinds(evidence: &TrialEvidence) -> Vec<EventKind> {
 #[test]
 fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     let load = "rate: 200/s, value: 100B";
     let mut running =
         start_scenario(&place, &scenario("mode: kraft", 1, load, "warmup: 1s, measure: 7s, drain: 1s"));
@@ -95,7 +95,7 @@ fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
 #[test]
 fn the_next_trial_waits_for_replicas_that_are_out_of_sync() {
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     let system = "mode: {controllers: 1}, storage: memory, \
                   config: {replica.lag.time.max.ms: 1500, broker.session.timeout.ms: 5000}";
     // With acks=1 a record that the leader acknowledged just before it was stopped, and that no follower had yet, would be lost.

@@ -1,12 +1,12 @@
 //! Bundled scenarios.
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{ended, figure_of, invalid_but_for_late_load, is_matrix, ran};
 use serde_json::Value;
 
 /// Runs a bundled scenario with small heaps and returns its document.
-fn bundled(place: &Place, args: &[&str]) -> Value {
+fn bundled(place: &TestFolder, args: &[&str]) -> Value {
     // Short runs decide no claim.
     let fixed = ["--set", "heap=256MiB", "--share", "--yes", "--seed", "1", "--gate", "worse"];
     let said = place.start(place.command(&[&["run"], args, &fixed].concat())).wait(RUN_DEADLINE);
@@ -19,7 +19,7 @@ fn bundled(place: &Place, args: &[&str]) -> Value {
 }
 
 /// Every second's figure of a load item in a case, warm-up and drain included, summed.
-fn sum_of_seconds(place: &Place, case: &str, series: &str) -> f64 {
+fn sum_of_seconds(place: &TestFolder, case: &str, series: &str) -> f64 {
     let csv = place.kdyno(&["export", "latest", "--format", "series-csv"]);
     ended(&csv, 0);
     let mut rows = csv.stdout.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -35,7 +35,7 @@ fn sum_of_seconds(place: &Place, case: &str, series: &str) -> f64 {
 #[test]
 fn the_first_scenario_replicates_and_loses_nothing() {
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     // At a rate that brokers carry whose JVMs have just started, however busy the machine is.
     let text = include_str!("../../../../../scenarios/first-light.yaml");
     assert!(text.contains("cases:\n  - {rate: 10k/s}\n  - {rate: max}\n"), "{text}");
@@ -72,7 +72,7 @@ fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
         return;
     }
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     let document = bundled(
         &place,
         &["reports/huawei-rate", "--profile", "smoke", "--set", "dur=2s", "--set", "drain=2s"],
@@ -115,7 +115,7 @@ fn bundled_smoke_runs_of_late_readers_and_of_the_fast_workload() {
         return;
     }
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     // At rates that brokers carry whose JVMs have just started, however busy the machine is.
     let rates = ["--set", "rate=1k/s", "--set", "backlog=2k/s"];
     let late = bundled(&place, &[&["catch-up", "--profile", "smoke"][..], &rates].concat());
@@ -132,7 +132,7 @@ fn bundled_smoke_runs_of_late_readers_and_of_the_fast_workload() {
         backlog(0)
     );
 
-    let place = Place::new();
+    let place = TestFolder::new();
     let fast = bundled(&place, &["reports/ibm-fast", "--profile", "smoke"]);
     assert_eq!(fast["cases"].as_array().map(Vec::len), Some(3), "secured, through a proxy, and not secured");
     assert!(figure_of(&fast, 1, "proxy.cpu_us_per_record") > 0.0);

@@ -2,7 +2,7 @@
 
 use crate::common::cgroups::{self, of_brokers};
 use crate::common::turns::alone;
-use crate::common::{Place, QUICKLY, RUN_DEADLINE};
+use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
 use crate::fixture::{broken_rules, evidences, figure, judged, ran, start_scenario};
 use kdyno_model::health::HealthRule;
 use kdyno_model::sample::series;
@@ -26,7 +26,7 @@ fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
         eprintln!("skipped: no control group with a limit on CPU time can be made here (needs root)");
         return;
     }
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();
@@ -51,7 +51,7 @@ fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
 }
 
 /// Its brokers have no agent, and nothing else is different.
-fn assert_nothing_is_told_without_the_agent(place: &Place) {
+fn assert_nothing_is_told_without_the_agent(place: &TestFolder) {
     let details = place.details();
     assert!(!details.contains("Where the time goes"), "{details}");
     let evidence = evidences(place).remove(0);
@@ -67,7 +67,7 @@ fn a_run_that_is_killed_leaves_no_control_group() {
         eprintln!("skipped: no control group with a limit on CPU time can be made here (needs root)");
         return;
     }
-    let place = Place::new();
+    let place = TestFolder::new();
     // Enough of a processor that the broker starts in time on a slow host: only what is left behind counts here.
     let mut running = start_scenario(&place, &SCENARIO.replace("cpus: 0.5", "cpus: 1.5"));
     running.wait_for("· warmup");

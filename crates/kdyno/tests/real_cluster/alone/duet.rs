@@ -1,7 +1,7 @@
 //! A comparison whose sides run at once.
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE, one_line};
+use crate::common::{RUN_DEADLINE, TestFolder, one_line};
 use crate::fixture::ended;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::Conclusion;
@@ -32,7 +32,7 @@ fn other_s(of: &TrialEvidence, name: &str) -> f64 {
 #[test]
 fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     let path = place.file("duet.yaml", SCENARIO);
     let path = path.to_str().expect("plain path");
     let sides = ["--a", "system.config.num.io.threads=4", "--b", "system.config.num.io.threads=5"];

@@ -3,7 +3,7 @@
 
 use crate::common::cgroups;
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE, signal};
+use crate::common::{RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{broken_rules, is_matrix, judged, named_limit, ran, settings_of, start_scenario};
 use kdyno_model::conclusion::LimitKind;
 use kdyno_model::health::HealthRule;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// A run of one broker that is made to do too much; what came of it.
 fn run(system: &str, topic: &str, writers: &str) -> Judgement {
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = format!(
         "\
 kdyno: 1
@@ -99,7 +99,7 @@ fn a_broker_that_stops_is_out_of_sync_and_one_that_is_gone_leaves_partitions_wit
         return;
     }
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     let mut running = start_scenario(
         &place,
         "\

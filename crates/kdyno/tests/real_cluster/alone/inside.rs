@@ -2,7 +2,7 @@
 //! another test (`cpu_limit`).
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{BATCH_HEADER_BYTES, event_kinds, evidences, figure, ran, start_scenario};
 use kdyno_model::event::Subject;
 use kdyno_model::inside::{RequestKind, RequestStage, stage_metric};
@@ -24,7 +24,7 @@ phases: {warmup: 4s, condition: none, measure: 12s, drain: 5s}
 #[test]
 fn bytes_in_agree_with_what_was_sent_and_shares_are_shares() {
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();

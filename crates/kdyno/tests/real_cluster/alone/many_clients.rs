@@ -1,7 +1,7 @@
 //! Clients that come and go, and many of them, on real brokers.
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{event_kinds, evidences, figure, is_matrix, ran, start_scenario, totals};
 use kdyno_model::event::EventKind;
 use kdyno_model::sample::{Grain, Phase, Timing};
@@ -27,7 +27,7 @@ show: {columns: [writers.acked_per_s, next.acked_per_s, readers.connect.p99, wri
 #[test]
 fn clients_come_and_go_beside_hundreds_of_others() {
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();
@@ -94,7 +94,7 @@ fn a_thousand_producers_and_five_hundred_consumers_lose_nothing() {
         return;
     }
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     ran(&start_scenario(&place, THOUSANDS).wait(2 * RUN_DEADLINE));
     let document = place.show();
     let evidence = &evidences(&place)[0];

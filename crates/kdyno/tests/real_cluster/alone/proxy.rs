@@ -1,7 +1,7 @@
 //! Kroxylicious between clients and brokers: what goes through it.
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{evidences, figure_of, ran, start_scenario};
 use kdyno_model::plan::CasePlan;
 use serde_json::Value;
@@ -34,7 +34,7 @@ show: {columns: [writers.acked_per_s, proxy.cpu_us_per_record]}
 fn records_go_through_a_proxy_and_none_is_lost() {
     // Four JVMs that all have to get to work within seconds.
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     let said = start_scenario(&place, THROUGH).wait(RUN_DEADLINE);
     ran(&said);
     place.expect_no_processes();

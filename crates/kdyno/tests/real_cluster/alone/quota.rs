@@ -2,7 +2,7 @@
 //! as much.
 
 use crate::common::turns::alone;
-use crate::common::{Place, RUN_DEADLINE};
+use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{collect_garbage, ended, is_matrix, kafka_tool, ran, stand, take_down};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
@@ -24,7 +24,7 @@ phases: {warmup: 3s, measure: 6s, drain: 10s}
 #[test]
 fn a_quota_is_the_limit_and_carries_what_it_allows() {
     let _turn = alone();
-    let place = Place::new();
+    let place = TestFolder::new();
     // Quotas are kept in windows of a second, of which few are looked back on.
     stand(&place, "capped", "kafka: 4.1.1, config: {quota.window.num: 3}");
     let target = place.kdyno(&["cluster", "target", "capped"]);
@@ -66,7 +66,7 @@ fn a_quota_is_the_limit_and_carries_what_it_allows() {
 }
 
 /// Bytes per second that each client id may produce, set by Kafka's own tool.
-fn set_quota(place: &Place, address: &str, bytes_per_s: u32) {
+fn set_quota(place: &TestFolder, address: &str, bytes_per_s: u32) {
     let quota = format!("producer_byte_rate={bytes_per_s}");
     let alter = ["--bootstrap-server", address, "--alter", "--add-config", &quota];
     let args = [&alter[..], &["--entity-type", "clients", "--entity-default"]].concat();

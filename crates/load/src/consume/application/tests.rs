@@ -9,7 +9,7 @@ const MS: u64 = 1_000_000;
 
 fn application(work: WorkPlan, poll_records_max: u32) -> Application {
     Application {
-        work: Some(Work::new(work, 20_261_123)),
+        work: Some(ApplicationWork::new(work, 20_261_123)),
         poll_records_max: poll_records_max as usize,
         polls: None,
         does_decode: true,
@@ -17,7 +17,7 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
         wall_offset_ns: 0,
         at_once: AtOnce::default(),
         chunks: VecDeque::new(),
-        arriving: Queue::default(),
+        arriving: WaitingRecords::default(),
         in_hand: 0,
         free_ns: 0,
         released: Vec::new(),
@@ -94,7 +94,7 @@ fn an_application_without_work_keeps_nothing() {
 #[test]
 fn work_takes_as_long_as_its_law_says() {
     let mean = |plan: WorkPlan| {
-        let mut work = Work::new(plan, 7);
+        let mut work = ApplicationWork::new(plan, 7);
         (0..100_000).map(|_| work.draw_ns() as f64).sum::<f64>() / 100_000.0
     };
     assert_eq!(mean(WorkPlan::Constant { ns: 1234 }), 1234.0);
@@ -158,7 +158,7 @@ fn records_that_say_nothing_are_only_counted() {
 
 #[test]
 fn records_of_one_instant_come_out_as_they_went_in() {
-    let mut queue = Queue::default();
+    let mut queue = WaitingRecords::default();
     let records = [(3, 7, 1), (4, 7, 1), (5, 8, 1), (6, 8, 2), (9, 8, 2), (10, 8, 2), (11, 8, 2)];
     records.into_iter().for_each(|record| queue.push(record));
     assert_eq!((queue.records, queue.runs.len()), (7, 3));

@@ -1,7 +1,7 @@
 //! Frames as the process writes and reads them, written down once more, and what any bytes come to.
 
 use super::*;
-use crate::java::settings::Origin;
+use crate::java::settings::ValueOrigin;
 use kdyno_model::plan::TransactionsPlan;
 use proptest::prelude::*;
 
@@ -10,8 +10,8 @@ fn number(known: Option<u64>) -> [u8; 8] {
     known.map_or(-1, |number| number as i64).to_be_bytes()
 }
 
-fn put_readings(out: &mut Vec<u8>, readings: &Readings) {
-    let Readings { at_ns, cpu_ns, threads_cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes } =
+fn put_readings(out: &mut Vec<u8>, readings: &JavaCost) {
+    let JavaCost { at_ns, cpu_ns, threads_cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes } =
         readings;
     out.extend(at_ns.to_be_bytes());
     for value in [cpu_ns, threads_cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes] {
@@ -89,7 +89,7 @@ pub(in crate::java) fn said(frame: &FromJava<'_>) -> Vec<u8> {
     out
 }
 
-fn put_settings(out: &mut Vec<u8>, settings: &[Setting<'_>]) {
+fn put_settings(out: &mut Vec<u8>, settings: &[JavaSetting<'_>]) {
     out.extend((settings.len() as u32).to_be_bytes());
     for setting in settings {
         put_string(out, setting.name);
@@ -140,7 +140,7 @@ pub(in crate::java) fn consumed(client: u32, at_ns: u64, records: &[ConsumedReco
 
 /// A record as the process is handed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::java) struct Handed {
+pub(in crate::java) struct ReceivedRecord {
     pub due_ns: u64,
     pub partition: i32,
     pub key: Option<Vec<u8>>,
@@ -152,7 +152,7 @@ pub(in crate::java) struct Handed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::java) enum ToJava {
     Task { settings: String, topic: String, clients: Vec<(String, String)>, role: Vec<u8> },
-    Records { client: u32, records: Vec<Handed> },
+    Records { client: u32, records: Vec<ReceivedRecord> },
     Until { client: u32, at: i64 },
     Token(String),
     End,
@@ -161,18 +161,18 @@ pub(in crate::java) enum ToJava {
     CatchUp,
 }
 
-fn bytes(body: &mut Body<'_>) -> Option<Vec<u8>> {
+fn bytes(body: &mut BodyReader<'_>) -> Option<Vec<u8>> {
     let length = body.i32().expect("a length");
     usize::try_from(length).ok().map(|length| body.take(length).expect("bytes").to_vec())
 }
 
-fn string(body: &mut Body<'_>) -> String {
+fn string(body: &mut BodyReader<'_>) -> String {
     body.string().expect("a string").to_owned()
 }
 
 /// Reads a frame as the process does.
 pub(in crate::java) fn heard(frame: &[u8]) -> ToJava {
-    let mut body = Body(frame);
+    let mut body = BodyReader(frame);
     let heard = match body.u8().expect("a kind") {
         1 => {
             let (settings, topic) = (string(&mut body), string(&mut body));
@@ -184,7 +184,7 @@ pub(in crate::java) fn heard(frame: &[u8]) -> ToJava {
         }
         2 => {
             let (client, count) = (body.u32().expect("a client"), body.u32().expect("a count"));
-            let record = |body: &mut Body<'_>| Handed {
+            let record = |body: &mut BodyReader<'_>| ReceivedRecord {
                 due_ns: body.u64().expect("an instant"),
                 partition: body.i32().expect("a partition"),
                 key: bytes(body),
@@ -243,7 +243,7 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
         (any::<u32>(), known()).prop_map(|(client, records)| said(&FromJava::Lag { client, records })),
         (any::<u64>(), known(), known(), known()).prop_map(|(at_ns, cpu_ns, threads_cpu_ns, heap_bytes)| {
             let (allocated_bytes, collections, collections_ns) = (cpu_ns, None, heap_bytes);
-            said(&FromJava::Readings(Readings {
+            said(&FromJava::Readings(JavaCost {
                 at_ns,
                 cpu_ns,
                 threads_cpu_ns,
@@ -263,13 +263,15 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
         Just(said(&FromJava::Ended)),
         (any::<u32>(), any::<u64>(), 0..3usize, any::<i32>(), proptest::collection::vec(any::<i32>(), 0..9))
             .prop_map(|(client, at_ns, change, generation, partitions)| {
-                let change = [Change::Gained, Change::GivenUp, Change::Lost][change];
+                let change =
+                    [OwnershipChange::Gained, OwnershipChange::GivenUp, OwnershipChange::Lost][change];
                 said(&FromJava::Assignment { client, at_ns, change, generation, partitions })
             }),
         any::<u32>().prop_map(|client| said(&FromJava::CaughtUp { client })),
         (proptest::collection::vec(text, 0..5), 0..3usize).prop_map(|(texts, origin)| {
-            let origin = [Origin::Default, Origin::Given, Origin::Derived][origin];
-            let settings = texts.iter().map(|text| Setting { name: text, origin, value: text, default: "8" });
+            let origin = [ValueOrigin::Default, ValueOrigin::Given, ValueOrigin::Derived][origin];
+            let settings =
+                texts.iter().map(|text| JavaSetting { name: text, origin, value: text, default: "8" });
             said(&FromJava::Settings(settings.collect()))
         }),
     ]
@@ -357,7 +359,7 @@ fn a_frame_above_the_limit_is_refused_before_it_is_read() {
 
 #[test]
 fn settings_that_no_client_has_are_refused() {
-    let setting = Setting { name: "acks", origin: Origin::Given, value: "1", default: "all" };
+    let setting = JavaSetting { name: "acks", origin: ValueOrigin::Given, value: "1", default: "all" };
     let whole = said(&FromJava::Settings(vec![setting]));
     let frame = &whole[4..];
     assert_eq!(super::read(frame).expect("one"), FromJava::Settings(vec![setting]));

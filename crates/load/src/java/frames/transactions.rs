@@ -1,6 +1,6 @@
 //! What is said of transactions.
 
-use crate::java::body::{Body, FrameError};
+use crate::java::body::{BodyReader, FrameError};
 use kdyno_kafka::producer::TransactionPartitions;
 use kdyno_model::plan::TransactionsPlan;
 
@@ -41,7 +41,7 @@ pub(super) fn put_pace(out: &mut Vec<u8>, pace: Option<TransactionPace>) {
 }
 
 /// Reads which client's transaction ended, and how.
-pub(super) fn read<'a>(body: &mut Body<'a>) -> Result<(u32, TransactionOver<'a>), FrameError> {
+pub(super) fn read<'a>(body: &mut BodyReader<'a>) -> Result<(u32, TransactionOver<'a>), FrameError> {
     let (client, asked_ns, ended_ns, kind) = (body.u32()?, body.u64()?, body.u64()?, body.u8()?);
     let partitions = TransactionPartitions { sure: body.u32()?, unsure: body.u32()? };
     let how = match (kind, body.string()?) {

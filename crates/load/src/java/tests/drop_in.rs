@@ -20,7 +20,8 @@ fn tool_lines_tell_the_time_from_the_call_of_send() {
         let lines = Some(ToolLines { warmup_records: FIRST });
         // A fifth of the item's records is this worker's.
         let plan = ProducePlan { records_max: Some(5_000), tool_lines: lines, ..plan };
-        let script = Script { block_ns: BLOCK_NS, outcome: |_| (3 * MS, 0), ..Script::default() };
+        let script =
+            JavaBehaviour { block_ns: BLOCK_NS, outcome: |_| (3 * MS, 0), ..JavaBehaviour::default() };
         let outcome = produced(plan, 1, script);
         outcome.assert_accounted();
         assert_eq!(outcome.totals.counts.acknowledged, 1_000);
@@ -40,14 +41,14 @@ fn tool_lines_tell_the_time_from_the_call_of_send() {
         assert_eq!(histogram(&steady.service).len(), left);
         assert!(steady.span_ns > 0 && steady.span_ns < outcome.totals.clients[0].span_ns, "{steady:?}");
     }
-    let without = produced(open(500.0), 1, Script::default());
+    let without = produced(open(500.0), 1, JavaBehaviour::default());
     assert!(without.totals.steady.is_none());
     let mut seconds = without.samples.iter().filter(|row| row.grain == Grain::Second);
     assert!(seconds.all(|row| !row.histograms.contains_key(&Timing::WithoutGenerator)), "nobody asked");
 }
 
 /// One member that comes with the measure phase, and leaves when it has had enough, or nothing for two seconds.
-fn consumed_alone(says: Vec<(u64, Vec<u8>)>) -> Outcome {
+fn consumed_alone(says: Vec<(u64, Vec<u8>)>) -> StreamOutcome {
     let group = GroupPlan {
         name: "g".to_owned(),
         id: None,
@@ -62,7 +63,7 @@ fn consumed_alone(says: Vec<(u64, Vec<u8>)>) -> Outcome {
     context.task.group_id = Some("group".to_owned());
     context.task.span.at_ns = Some(0);
     context.has_producers = false;
-    let outcome = run(context, Script { says, ..Script::default() });
+    let outcome = run(context, JavaBehaviour { says, ..JavaBehaviour::default() });
     assert_eq!(outcome.failure, None);
     let commands: Vec<&ToJava> = outcome.heard.iter().skip(1).collect();
     assert_eq!(commands, [&ToJava::Begin, &ToJava::End], "nothing is left to catch up with");
@@ -70,7 +71,7 @@ fn consumed_alone(says: Vec<(u64, Vec<u8>)>) -> Outcome {
 }
 
 /// Instants of the beginning and the end of its load, ns from T0, and why it ended.
-fn span(outcome: &Outcome) -> (i64, i64, &str) {
+fn span(outcome: &StreamOutcome) -> (i64, i64, &str) {
     let of = |kind| outcome.events.iter().find(|event| event.kind == kind).expect("an event");
     let (began, ended) = (of(EventKind::ItemBegan), of(EventKind::ItemEnded));
     (began.at_ns, ended.at_ns, ended.detail.rsplit(": ").next().unwrap_or_default())
@@ -80,8 +81,13 @@ fn span(outcome: &Outcome) -> (i64, i64, &str) {
 fn a_load_ends_with_the_poll_that_brings_enough() {
     let at = |ms: u64| T0 + ms * MS;
     let (generation, partitions) = (1, (0..6).collect());
-    let gained =
-        FromJava::Assignment { client: 0, at_ns: at(1_500), change: Change::Gained, generation, partitions };
+    let gained = FromJava::Assignment {
+        client: 0,
+        at_ns: at(1_500),
+        change: OwnershipChange::Gained,
+        generation,
+        partitions,
+    };
     let record = |offset| ConsumedRecord { partition: 1, offset, bytes: 110, intended_ns: None };
     let poll = |ms: u64, offsets: std::ops::Range<i64>| {
         (at(ms) + 2 * MS, consumed(0, at(ms), &offsets.map(record).collect::<Vec<_>>()))

@@ -4,8 +4,8 @@ mod drop_in;
 mod scene;
 mod transactions;
 
-use super::frames::tests::{Handed, ToJava, consumed, outcomes, said};
-use super::frames::{Change, ConsumedRecord, FromJava, Readings, RecordOutcome};
+use super::frames::tests::{ReceivedRecord, ToJava, consumed, outcomes, said};
+use super::frames::{ConsumedRecord, FromJava, JavaCost, OwnershipChange, RecordOutcome};
 use super::with_link;
 use crate::java::link::Link;
 use crate::stream::StreamError;
@@ -13,11 +13,11 @@ use crate::trailer::Trailer;
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{
     Arrivals, Compression, ConsumePlan, Fill, HeaderPlan, IsolationLevel, KeyLaw, KeyPlan, Partitioner,
-    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Read, StartOffset, WorkPlan,
+    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, ReadDepth, StartOffset, WorkPlan,
 };
 use kdyno_model::sample::{Grain, Phase, Timing, series};
 use kdyno_model::worker::{FromWorker, StreamRole};
-use scene::{MS, Outcome, SECOND, START, Script, T0, context, java, run};
+use scene::{JavaBehaviour, MS, SECOND, START, StreamOutcome, T0, context, java, run};
 
 fn plan(rate: Rate) -> ProducePlan {
     ProducePlan {
@@ -77,24 +77,24 @@ fn consume() -> ConsumePlan {
         rack: String::new(),
         poll_records_max: 500,
         work: None,
-        read: Read::Decode,
+        read: ReadDepth::Decode,
         group: None,
         records_max: None,
         idle_ns: None,
     }
 }
 
-fn produced(plan: ProducePlan, clients: u32, script: Script) -> Outcome {
-    run(context(StreamRole::Produce(plan), clients, 3 * SECOND), Script { clients, ..script })
+fn produced(plan: ProducePlan, clients: u32, script: JavaBehaviour) -> StreamOutcome {
+    run(context(StreamRole::Produce(plan), clients, 3 * SECOND), JavaBehaviour { clients, ..script })
 }
 
-fn sum_ns(outcome: &Outcome, timing: Timing) -> u128 {
+fn sum_ns(outcome: &StreamOutcome, timing: Timing) -> u128 {
     let phases =
         outcome.samples.iter().filter(|row| row.grain == Grain::Phase && row.phase != Phase::Startup);
     phases.filter_map(|row| row.sums_ns.get(&timing)).sum()
 }
 
-fn handed(outcome: &Outcome) -> Vec<&Handed> {
+fn handed(outcome: &StreamOutcome) -> Vec<&ReceivedRecord> {
     let records = outcome.heard.iter().filter_map(|heard| match heard {
         ToJava::Records { records, .. } => Some(records),
         _ => None,
@@ -109,7 +109,7 @@ fn shuffled(number: u64) -> (u64, u16) {
 
 #[test]
 fn every_record_of_a_schedule_is_handed_over_and_timed() {
-    let script = Script { outcome: shuffled, ..Script::default() };
+    let script = JavaBehaviour { outcome: shuffled, ..JavaBehaviour::default() };
     let outcome = produced(open(3_000.0), 2, script);
     outcome.assert_accounted();
     let counts = &outcome.totals.counts;
@@ -139,7 +139,7 @@ fn every_record_of_a_schedule_is_handed_over_and_timed() {
 /// Records are with the process before they are due, in a few frames, and none is sent before its instant.
 #[test]
 fn records_are_handed_over_before_they_are_due_and_sent_at_their_instants() {
-    let script = Script { delay_ns: 0, block_ns: 0, ..Script::default() };
+    let script = JavaBehaviour { delay_ns: 0, block_ns: 0, ..JavaBehaviour::default() };
     let outcome = produced(open(5_000.0), 1, script);
     outcome.assert_accounted();
     let frames = outcome.heard.iter().filter(|heard| matches!(heard, ToJava::Records { .. })).count();
@@ -152,7 +152,7 @@ fn records_are_handed_over_before_they_are_due_and_sent_at_their_instants() {
 
 #[test]
 fn the_process_is_told_settings_and_connection() {
-    let outcome = produced(open(10.0), 2, Script::default());
+    let outcome = produced(open(10.0), 2, JavaBehaviour::default());
     let Some(ToJava::Task { settings, topic, clients, role }) = outcome.heard.first() else {
         panic!("the task comes first: {:?}", outcome.heard.first())
     };
@@ -177,7 +177,7 @@ fn records_are_built_as_for_the_own_client() {
     small.records.partition = Some(2);
     for (plan, partition) in [(keyed, -1), (small, 2)] {
         let value_bytes = plan.value_bytes;
-        let outcome = produced(plan, 1, Script::default());
+        let outcome = produced(plan, 1, JavaBehaviour::default());
         let records = handed(&outcome);
         assert_eq!(records.len(), 60, "a fifth of the item's, which has 4 clients elsewhere");
         for (number, record) in records.into_iter().enumerate() {
@@ -204,7 +204,7 @@ fn records_are_built_as_for_the_own_client() {
 /// A client that takes nothing is handed no more than its window, and the rest waits in a counter.
 #[test]
 fn what_is_not_accepted_waits_in_the_worker() {
-    let script = Script { takes_max: 100, ..Script::default() };
+    let script = JavaBehaviour { takes_max: 100, ..JavaBehaviour::default() };
     let outcome = produced(open(500_000.0), 1, script);
     outcome.assert_accounted();
     let counts = &outcome.totals.counts;
@@ -216,7 +216,7 @@ fn what_is_not_accepted_waits_in_the_worker() {
 
 #[test]
 fn failures_are_told_by_reason_and_refused_records_were_not_accepted() {
-    let script = Script {
+    let script = JavaBehaviour {
         reasons: &["max-block", "NOT_ENOUGH_REPLICAS"],
         refuses: |number| number % 10 == 3,
         outcome: |number| match number % 10 {
@@ -224,7 +224,7 @@ fn failures_are_told_by_reason_and_refused_records_were_not_accepted() {
             7 => (5 * MS, 2),
             _ => (MS, 0),
         },
-        ..Script::default()
+        ..JavaBehaviour::default()
     };
     let outcome = produced(open(1_000.0), 1, script);
     outcome.assert_accounted();
@@ -242,7 +242,8 @@ fn the_death_of_the_process_is_told_and_leaves_every_record_accounted() {
         let is_closed = matches!(plan.rate, Rate::Max { .. });
         // How it ended is known a second after that; nothing more is offered until then, beyond what it was handed before it
         // was due.
-        let script = Script { dies, known_later_ns: SECOND, block_ns: 100_000, ..Script::default() };
+        let script =
+            JavaBehaviour { dies, known_later_ns: SECOND, block_ns: 100_000, ..JavaBehaviour::default() };
         let outcome = produced(plan, 1, script);
         let failure = outcome.failure.clone().expect("a failure").to_string();
         assert!(failure.contains("exit code 3: it was out of memory; it wrote last: one / two"), "{failure}");
@@ -261,7 +262,7 @@ fn a_closed_loop_offers_what_its_client_takes() {
         plan.records_max = records_max;
         let mut context = context(StreamRole::Produce(plan), 2, 2 * SECOND);
         context.phases.warmup_ns = warmup_ns;
-        let script = Script { clients: 2, block_ns: 200_000, ..Script::default() };
+        let script = JavaBehaviour { clients: 2, block_ns: 200_000, ..JavaBehaviour::default() };
         let outcome = run(context, script);
         outcome.assert_accounted();
         let counts = &outcome.totals.counts;
@@ -285,7 +286,7 @@ fn a_closed_loop_offers_what_its_client_takes() {
 fn a_cap_holds_records_back() {
     let mut context = context(StreamRole::Produce(open(50_000.0)), 1, 3 * SECOND);
     context.task.bytes_per_s_max = Some(100_000);
-    let outcome = run(context, Script::default());
+    let outcome = run(context, JavaBehaviour::default());
     outcome.assert_accounted();
     let within = 10_000 * 100 * 3 / 10; // far below what is offered
     let counts = &outcome.totals.counts;
@@ -300,7 +301,7 @@ fn a_cap_holds_records_back() {
 fn clients_share_what_a_cap_lets_through() {
     let mut context = context(StreamRole::Produce(closed()), 2, 3 * SECOND);
     context.task.bytes_per_s_max = Some(100_000);
-    let outcome = run(context, Script { clients: 2, ..Script::default() });
+    let outcome = run(context, JavaBehaviour { clients: 2, ..JavaBehaviour::default() });
     outcome.assert_accounted();
     let records: Vec<u64> = outcome.totals.clients.iter().map(|client| client.records).collect();
     let (least, most) = (records[0].min(records[1]), records[0].max(records[1]));
@@ -311,9 +312,12 @@ fn clients_share_what_a_cap_lets_through() {
 #[test]
 fn what_ends_a_stream_is_told() {
     let failing = |script| produced(open(10.0), 1, script).failure.expect("a failure");
-    let silent = failing(Script { is_silent: true, ..Script::default() });
+    let silent = failing(JavaBehaviour { is_silent: true, ..JavaBehaviour::default() });
     assert!(matches!(silent, StreamError::JavaSilent { seconds: 30, .. }), "{silent}");
-    let says = |frame: &FromJava<'_>| Script { says: vec![(START + 1, said(frame))], ..Script::default() };
+    let says = |frame: &FromJava<'_>| JavaBehaviour {
+        says: vec![(START + 1, said(frame))],
+        ..JavaBehaviour::default()
+    };
     let setting = failing(says(&FromJava::Failed { kind: 1, text: "Invalid value x for acks" }));
     assert_eq!(setting, StreamError::JavaSetting("Invalid value x for acks".to_owned()));
     let other = failing(says(&FromJava::Failed { kind: 0, text: "no" }));
@@ -322,9 +326,10 @@ fn what_ends_a_stream_is_told() {
     assert!(failing(clock).to_string().contains("another clock"));
     let known_ns = T0 + 1;
     let unknown = outcomes(0, &[], &[RecordOutcome { number: 77, known_ns, reason: 0 }]);
-    let senseless = Script { says: vec![(T0 + SECOND, unknown)], ..Script::default() };
+    let senseless = JavaBehaviour { says: vec![(T0 + SECOND, unknown)], ..JavaBehaviour::default() };
     assert!(failing(senseless).to_string().contains("not open"));
-    let early = Script { dies: Some((START + 3 * MS, "with exit code 1")), ..Script::default() };
+    let early =
+        JavaBehaviour { dies: Some((START + 3 * MS, "with exit code 1")), ..JavaBehaviour::default() };
     assert!(failing(early).to_string().contains("ended with exit code 1"));
 }
 
@@ -337,7 +342,7 @@ fn what_the_java_client_does_not_carry_is_refused() {
     assert!(refused(StreamRole::Produce(pooled)).contains("pooled"));
     let work = Some(WorkPlan::Constant { ns: 1 });
     assert!(refused(StreamRole::Consume(ConsumePlan { work, ..consume() })).contains("`work`"));
-    let header = ConsumePlan { read: Read::Header, ..consume() };
+    let header = ConsumePlan { read: ReadDepth::Header, ..consume() };
     assert!(refused(StreamRole::Consume(header)).contains("`read`"));
     let mut unconnected = context(StreamRole::Consume(consume()), 1, SECOND);
     unconnected.java_connection = None;
@@ -359,7 +364,7 @@ fn what_consumers_are_handed_is_recorded() {
         let lag = FromJava::Lag { client, records: Some(20 + u64::from(client)) };
         says.push((at(900), said(&lag)));
     }
-    let readings = Readings {
+    let readings = JavaCost {
         at_ns: at(1_000),
         cpu_ns: Some(2 * SECOND),
         threads_cpu_ns: Some(SECOND / 4),
@@ -372,7 +377,7 @@ fn what_consumers_are_handed_is_recorded() {
     says.push((at(1_100), said(&FromJava::Event { at_ns: at(1_099), kind: 1, text: "G1 took 7 ms" })));
     let mut context = context(StreamRole::Consume(consume()), 2, 3 * SECOND);
     context.has_producers = false;
-    let outcome = run(context, Script { clients: 2, says, ..Script::default() });
+    let outcome = run(context, JavaBehaviour { clients: 2, says, ..JavaBehaviour::default() });
     assert_eq!(outcome.failure, None);
     let counts = &outcome.totals.counts;
     assert_eq!((counts.fetched, counts.fetched_bytes), (4, 440));
@@ -431,15 +436,15 @@ fn members_of_a_group_share_partitions() {
     let again: Vec<_> = (0..3).map(record).collect();
     let at = |ms: u64| T0 + ms * MS;
     let says = vec![
-        change(0, START + 50 * MS, Change::Gained, &[0, 1, 2]),
-        change(1, START + 60 * MS, Change::Gained, &[3, 4, 5]),
+        change(0, START + 50 * MS, OwnershipChange::Gained, &[0, 1, 2]),
+        change(1, START + 60 * MS, OwnershipChange::Gained, &[3, 4, 5]),
         (at(100), consumed(0, at(99), &again)),
-        change(0, at(1_000), Change::GivenUp, &[1]),
-        change(0, at(1_010), Change::Gained, &[]),
-        change(1, at(1_040), Change::Gained, &[1]),
+        change(0, at(1_000), OwnershipChange::GivenUp, &[1]),
+        change(0, at(1_010), OwnershipChange::Gained, &[]),
+        change(1, at(1_040), OwnershipChange::Gained, &[1]),
         (at(1_100), consumed(1, at(1_099), &again[1..])),
     ];
-    let outcome = run(context, Script { clients: 2, says, ..Script::default() });
+    let outcome = run(context, JavaBehaviour { clients: 2, says, ..JavaBehaviour::default() });
     assert_eq!(outcome.failure, None);
     let counts = &outcome.totals.counts;
     assert_eq!((counts.fetched, counts.duplicates), (5, 2));
@@ -459,7 +464,7 @@ fn clients_that_come_later_connect_then() {
     let mut context = context(StreamRole::Produce(open(1_000.0)), 1, 3 * SECOND);
     context.task.span.at_ns = Some(SECOND);
     context.task.span.until_ns = Some(2 * SECOND);
-    let outcome = run(context, Script::default());
+    let outcome = run(context, JavaBehaviour::default());
     assert_eq!(outcome.failure, None);
     let counts = &outcome.totals.counts;
     assert_eq!((counts.offered, counts.acknowledged), (200, 200), "a second of a fifth of the item's rate");

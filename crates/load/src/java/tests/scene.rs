@@ -1,13 +1,13 @@
 //! A stream and a scripted Java process at the other end of a socket pair, in simulated time.
 
-use crate::groups::Groups;
-use crate::java::frames::tests::{Handed, ToJava, heard, outcomes, said};
+use crate::groups::ReadGroups;
+use crate::java::frames::tests::{ReceivedRecord, ToJava, heard, outcomes, said};
 use crate::java::frames::{Decoder, FromJava, RecordOutcome, TakenRecord};
 use crate::java::link::Link;
 use crate::java::process::Process;
 use crate::java::with_link;
 use crate::net::{ConnectionId, Net};
-use crate::stream::{Events, Ready, Stream, StreamContext, StreamError};
+use crate::stream::{Events, SocketReadiness, Stream, StreamContext, StreamError};
 use kdyno_kafka::security::Hidden;
 use kdyno_model::plan::{JavaTask, PhasesPlan};
 use kdyno_model::sample::{Sample, StreamTotals};
@@ -63,11 +63,11 @@ impl Net for SimNet {
 
 #[derive(Debug)]
 struct ScriptedProcess {
-    exit: Exit,
+    exit: ExitCell,
 }
 
 /// How it ended, and from when on that is known, ns.
-type Exit = Rc<Cell<Option<(u64, &'static str)>>>;
+type ExitCell = Rc<Cell<Option<(u64, &'static str)>>>;
 
 impl Process for ScriptedProcess {
     fn pid(&self) -> Option<u32> {
@@ -86,7 +86,7 @@ impl Process for ScriptedProcess {
 }
 
 /// How the process behaves.
-pub struct Script {
+pub struct JavaBehaviour {
     pub clients: u32,
     /// Whether it says anything at all.
     pub is_silent: bool,
@@ -112,7 +112,7 @@ pub struct Script {
     pub catches_up: bool,
 }
 
-impl Default for Script {
+impl Default for JavaBehaviour {
     fn default() -> Self {
         Self {
             clients: 1,
@@ -132,8 +132,8 @@ impl Default for Script {
 }
 
 /// The process.
-struct Java {
-    script: Script,
+struct FakeJava {
+    script: JavaBehaviour,
     socket: Option<UnixStream>,
     decoder: Decoder,
     heard: Vec<ToJava>,
@@ -145,10 +145,10 @@ struct Java {
     /// Per client: number of its next record, and when it begins with it at the earliest, ns.
     next: BTreeMap<u32, (u64, u64)>,
     until: BTreeMap<u32, i64>,
-    exit: Exit,
+    exit: ExitCell,
 }
 
-impl Java {
+impl FakeJava {
     fn plan(&mut self, at_ns: u64, bytes: Vec<u8>) {
         self.count += 1;
         self.planned.insert((at_ns, self.count), bytes);
@@ -229,7 +229,7 @@ impl Java {
         }
     }
 
-    fn take(&mut self, now_ns: u64, client: u32, records: &[Handed]) {
+    fn take(&mut self, now_ns: u64, client: u32, records: &[ReceivedRecord]) {
         for record in records {
             let (number, free_ns) = *self.next.entry(client).or_insert((0, 0));
             if number >= self.script.takes_max {
@@ -264,7 +264,7 @@ impl Java {
 }
 
 /// What came of a stream.
-pub struct Outcome {
+pub struct StreamOutcome {
     pub totals: StreamTotals,
     pub samples: Vec<Sample>,
     pub messages: Vec<FromWorker>,
@@ -273,7 +273,7 @@ pub struct Outcome {
     pub failure: Option<StreamError>,
 }
 
-impl Outcome {
+impl StreamOutcome {
     /// offered = acknowledged + failed + unresolved.
     pub fn assert_accounted(&self) {
         let counts = &self.totals.counts;
@@ -312,7 +312,7 @@ pub fn context(role: StreamRole, clients: u32, measure_ns: u64) -> StreamContext
             role,
         },
         given: Default::default(),
-        groups: Groups::default(),
+        groups: ReadGroups::default(),
         security: Default::default(),
         java_connection: Some(Hidden::new(b"bootstrap.servers=broker\\:9092\n".to_vec())),
         events: Events::default(),
@@ -327,7 +327,7 @@ pub fn java() -> JavaTask {
 }
 
 /// Runs a stream to its end, or to that of its phases.
-pub fn run(context: StreamContext, script: Script) -> Outcome {
+pub fn run(context: StreamContext, script: JavaBehaviour) -> StreamOutcome {
     let exit = Rc::new(Cell::new(None));
     let theirs = Rc::new(RefCell::new(None));
     let (for_start, exit_of) = (Rc::clone(&theirs), Rc::clone(&exit));
@@ -342,7 +342,7 @@ pub fn run(context: StreamContext, script: Script) -> Outcome {
     );
     let phases = context.phases;
     let stream = with_link(link, context).expect("a plan that it carries");
-    let java = Java {
+    let java = FakeJava {
         script,
         socket: None,
         decoder: Decoder::default(),
@@ -355,7 +355,7 @@ pub fn run(context: StreamContext, script: Script) -> Outcome {
         exit,
     };
     let net = SimNet { now_ns: Cell::new(START), socket: None };
-    let mut scene = Scene { stream, net, java, theirs, messages: Vec::new(), is_prepared: false };
+    let mut scene = JavaFixture { stream, net, java, theirs, messages: Vec::new(), is_prepared: false };
     let is_late = scene.stream.context().is_late();
     if !is_late {
         scene.run_until(60 * SECOND, |stream| stream.is_connected() != Ok(false));
@@ -373,16 +373,16 @@ pub fn run(context: StreamContext, script: Script) -> Outcome {
     scene.finish()
 }
 
-struct Scene {
+struct JavaFixture {
     stream: Box<dyn Stream>,
     net: SimNet,
-    java: Java,
+    java: FakeJava,
     theirs: Rc<RefCell<Option<UnixStream>>>,
     messages: Vec<FromWorker>,
     is_prepared: bool,
 }
 
-impl Scene {
+impl JavaFixture {
     fn prepare(&mut self) {
         self.stream.prepare().expect("prepared");
         self.is_prepared = true;
@@ -406,7 +406,12 @@ impl Scene {
             }
             let is_ready = self.java.turn(now_ns);
             if is_ready {
-                self.stream.on_ready(0, 0, Ready { is_writable: true, told_ns: now_ns }, &mut self.net);
+                self.stream.on_ready(
+                    0,
+                    0,
+                    SocketReadiness { is_writable: true, told_ns: now_ns },
+                    &mut self.net,
+                );
             }
             if is_over(self.stream.as_ref()) {
                 return;
@@ -429,11 +434,11 @@ impl Scene {
         }
     }
 
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> StreamOutcome {
         let failure = self.stream.failure();
         let totals = self.stream.finish(self.net.now_ns.get());
         self.messages.extend(self.stream.take_messages());
-        Outcome {
+        StreamOutcome {
             totals,
             samples: self.stream.take_samples(),
             messages: self.messages,

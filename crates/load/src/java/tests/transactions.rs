@@ -1,6 +1,6 @@
 //! Transactions of Java clients: what their process is sent, and what it says of each.
 
-use super::{MS, Script, T0, open, produced, sum_ns};
+use super::{JavaBehaviour, MS, T0, open, produced, sum_ns};
 use crate::java::frames::tests::{ToJava, said};
 use crate::java::frames::{FromJava, TransactionHow, TransactionOver};
 use kdyno_kafka::producer::TransactionPartitions;
@@ -31,7 +31,7 @@ fn transactions_are_counted_as_the_process_tells_them() {
         // The last one ends with the load: the process is not asked to end before.
         over(3_100, TransactionHow::Committed, 4, 0),
     ];
-    let outcome = produced(plan(), 1, Script { says, ..Script::default() });
+    let outcome = produced(plan(), 1, JavaBehaviour { says, ..JavaBehaviour::default() });
     outcome.assert_accounted();
     let counts = &outcome.totals.counts;
     assert_eq!((counts.committed, counts.aborted), (2, 3), "{counts:?}");
@@ -49,13 +49,13 @@ fn transactions_are_counted_as_the_process_tells_them() {
 
 #[test]
 fn the_process_is_told_ids_and_pace() {
-    let outcome = produced(plan(), 2, Script::default());
+    let outcome = produced(plan(), 2, JavaBehaviour::default());
     let Some(ToJava::Task { clients, role, .. }) = outcome.heard.first() else { panic!("a task") };
     let ids: Vec<&str> = clients.iter().map(|(_, id)| id.as_str()).collect();
     assert_eq!(ids, ["test-0000000000000007-item-4", "test-0000000000000007-item-5"]);
     assert_eq!(role[11..19], (500 * MS).to_be_bytes());
     assert_eq!(role[19..27], 0.25f64.to_be_bytes());
-    let plain = produced(open(10.0), 1, Script::default());
+    let plain = produced(open(10.0), 1, JavaBehaviour::default());
     let Some(ToJava::Task { clients, role, .. }) = plain.heard.first() else { panic!("a task") };
     assert_eq!((clients[0].1.as_str(), &role[11..19]), ("", &[0; 8][..]));
 }
@@ -64,7 +64,7 @@ fn the_process_is_told_ids_and_pace() {
 #[test]
 fn a_transaction_whose_end_is_not_told_is_unsure() {
     let says = vec![over(500, TransactionHow::Committed, 6, 0)];
-    let outcome = produced(plan(), 1, Script { says, ..Script::default() });
+    let outcome = produced(plan(), 1, JavaBehaviour { says, ..JavaBehaviour::default() });
     let counts = &outcome.totals.counts;
     assert_eq!((counts.committed, counts.markers, counts.markers_unsure), (1, 6, 6), "{counts:?}");
     assert!(

@@ -1,12 +1,12 @@
 //! Comparisons that compare more than was asked, or rest on less.
 
-use crate::caveat::row::{Group, Row, compared, told};
+use crate::caveat::row::{CaveatGroup, CaveatRow, compared, told};
 use crate::caveat::{Caveat, CaveatKind, Severity};
 
-const COMPARISON: Row = Row { group: Group::Trial, ..Row::PLAIN };
+const COMPARISON: CaveatRow = CaveatRow { group: CaveatGroup::Trial, ..CaveatRow::PLAIN };
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[CaveatRow] = &[
+    CaveatRow {
         kind: CaveatKind::TheseStartsOnly,
         short: "all pairs ran on {starts:start|starts} of the clusters: another start may differ",
         usual: compared(Severity::Warning, "several pairs rest on one start of their clusters"),
@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..COMPARISON
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::PairsUnconditioned,
         short: "{pairs:pair|pairs} ran on cold brokers",
         usual: compared(
@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..COMPARISON
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::PairsLost,
         short: "{pairs:pair was|pairs were} left out of the comparison",
         usual: compared(Severity::Warning, "pairs were left out, both trials of each; with the first reason"),
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..COMPARISON
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::PairsTied,
         short: "{pairs:pair counts|pairs count} as ties in {metric}: a figure is invalid",
         usual: compared(
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..COMPARISON
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::UndeclaredDifference,
         short: "{setting} of {whose} differs between the sides and was not declared",
         usual: compared(
@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Comparing A and B](../METHOD.md#comparing-a-and-b) says which settings count as asked for.",
         ..COMPARISON
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::ClustersDiffer,
         short: "clusters of side {side} differ from each other in {settings:setting|settings}",
         usual: compared(Severity::Warning, "clusters of one side have different settings; with the first of them"),
@@ -96,7 +96,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..COMPARISON
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::BrokersDiffer,
         short: "brokers of side {side} differ from each other in {settings:setting|settings}",
         usual: compared(Severity::Warning, "brokers of one cluster have different settings; with the first of them"),
@@ -107,7 +107,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..COMPARISON
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::RunsUnpaired,
         short: "the runs took place at different times, so other changes are part of the difference",
         usual: compared(Severity::Warning, "stored runs are compared, which ran at different times"),
@@ -118,7 +118,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..COMPARISON
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::EvidenceOfRuns,
         short: "{detail}",
         usual: compared(

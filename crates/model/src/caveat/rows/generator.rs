@@ -1,14 +1,14 @@
 //! Whether the load generator, or a relay, is what was measured.
 
-use crate::caveat::row::{Group, Row, capacity, latency, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, capacity, latency, told, warning};
 use crate::caveat::{Caveat, CaveatKind, FullGc, Severity, StoodStill};
 
-const GENERATOR: Row = Row { group: Group::Generator, ..Row::PLAIN };
+const GENERATOR: CaveatRow = CaveatRow { group: CaveatGroup::Generator, ..CaveatRow::PLAIN };
 
-const OF_ITEM: Row = Row { name: "item", ..GENERATOR };
+const OF_ITEM: CaveatRow = CaveatRow { name: "item", ..GENERATOR };
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[CaveatRow] = &[
+    CaveatRow {
         kind: CaveatKind::ThreadBusy,
         short: "the load generator's thread {thread} used {cpu_percent:cores}",
         name: "thread",
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..GENERATOR
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::WorkerBusy,
         short: "the load generator used {cpu_percent:cores}: it may be the limit",
         usual: warning(
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..GENERATOR
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::GeneratorLate,
         short: "{item}: up to {late_ns:ns_most} of the response time is the load generator's own delay",
         usual: latency(
@@ -71,7 +71,7 @@ pub(super) const ROWS: &[Row] = &[
                 explains.",
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::LateEndToEnd,
         short: "{item}: up to {late_ns:ns_most} of the end-to-end latency is the load generator's own delay",
         usual: latency(
@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Lateness of the generator](../METHOD.md#lateness-of-the-generator) says how it is computed.",
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::StoodStill,
         short: "{item}: the load generator paused for up to {late_ns:ns_most}",
         usual: latency(
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[Row] = &[
                 are left out.",
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::CalibrationShort,
         short: "{item}: the load generator reaches only {ratio:ratio} × this rate and may be the limit",
         usual: capacity(
@@ -142,7 +142,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[What the generator can do](load-items.md#what-the-generator-can-do) says how the highest rate is measured.",
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::FullGc,
         short: "{item}: {collections:full GC|full GCs} of its Java client",
         usual: warning(
@@ -165,7 +165,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::RelayLate,
         short: "{subject:subject} was {late_s:seconds} late at p99",
         usual: latency(
@@ -181,7 +181,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..GENERATOR
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::RelayBusy,
         short: "{subject:subject} used {cpu_percent:cores}: it may be the limit",
         usual: warning("a relay used more than 75 % of a core: its one thread may be what limits the link"),

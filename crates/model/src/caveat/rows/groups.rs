@@ -1,15 +1,15 @@
 //! What consumers were handed, alone or in groups.
 
 use super::records::SEE_EVENTS;
-use crate::caveat::row::{Group, Row, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, told, warning};
 use crate::caveat::{Caveat, CaveatKind};
 
-const RECORDS: Row = Row { group: Group::Records, ..Row::PLAIN };
+const RECORDS: CaveatRow = CaveatRow { group: CaveatGroup::Records, ..CaveatRow::PLAIN };
 
-const OF_ITEM: Row = Row { name: "item", ..RECORDS };
+const OF_ITEM: CaveatRow = CaveatRow { name: "item", ..RECORDS };
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[CaveatRow] = &[
+    CaveatRow {
         kind: CaveatKind::ConsumerBehind,
         short: "{item}: consumers did not keep up ({records:record|records} behind at the end)",
         usual: warning(
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Lag](load-items.md#lag) says how it is read, in records and in time.",
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::FetchErrors,
         short: "{item}: fetching failed for a while",
         usual: warning(
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::RecordsSkipped,
         short: "{item}: records were deleted before they were consumed",
         usual: warning(
@@ -61,7 +61,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::GroupNotConserved,
         short: "group {group} consumed {handed_over:count} records of {topic}; {least:count} were acknowledged",
         usual: warning(
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Consumer groups](load-items.md#consumer-groups) says when this is judged.",
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::MembersPutOut,
         short: "{item}: the group removed members ({losses:count} times)",
         usual: warning(
@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::MemberFailed,
         short: "{item}: a consumer left its group for good",
         usual: warning("a coordinator refused a member for good; nothing was read in its place"),

@@ -1,12 +1,12 @@
 //! Who else had the processors.
 
-use crate::caveat::row::{Group, Row, alike, saturation, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, alike, saturation, told, warning};
 use crate::caveat::{Caveat, CaveatKind};
 
-const HOST: Row = Row { group: Group::Host, ..Row::PLAIN };
+const HOST: CaveatRow = CaveatRow { group: CaveatGroup::Host, ..CaveatRow::PLAIN };
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[CaveatRow] = &[
+    CaveatRow {
         kind: CaveatKind::HostShared,
         short: "another measured run used this host at the same time",
         usual: warning("another measured run used the host at the same time"),
@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..HOST
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::Steal,
         short: "the hypervisor took {share:percent} of the CPU time",
         usual: warning("the hypervisor took more than 1 % of CPU time"),
@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..HOST
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::OtherLoad,
         short: "other programs used {cpu_percent:cores}",
         usual: warning(
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Row] = &[
                 record − 28 %, p50 − 20 %). Processes that `--probe` names are among them.",
         ..HOST
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::WaitedForProcessor,
         short: "CPU contention: threads of {who} waited for a CPU, up to {share:percent_most} of the window added up",
         name: "who",
@@ -75,7 +75,7 @@ pub(super) const ROWS: &[Row] = &[
                 ([probes](probes.md#hosts-and-processes)).",
         ..HOST
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::ProcessorLimited,
         short: "a CPU limit (cgroup) throttled processes of the run",
         usual: warning("a limit on CPU time (cgroup) held a process of the run for more than 1 % of the window"),
@@ -89,7 +89,7 @@ pub(super) const ROWS: &[Row] = &[
                 ([probes](probes.md#hosts-and-processes)).",
         ..HOST
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::SharedProcessors,
         short: "brokers and load generator share {processors:processors}: do not read the figures as a cluster's own",
         usual: alike(

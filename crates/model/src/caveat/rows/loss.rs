@@ -1,14 +1,14 @@
 //! Records that are gone, and counts that do not add up.
 
 use crate::caveat::CaveatKind;
-use crate::caveat::row::{Group, Row, invalid, note, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, invalid, note, told, warning};
 
-const ACCOUNTING: Row = Row { group: Group::Accounting, ..Row::PLAIN };
+const ACCOUNTING: CaveatRow = CaveatRow { group: CaveatGroup::Accounting, ..CaveatRow::PLAIN };
 
 const REPORT_IT: &str = "do not use these figures; please report it with the run file";
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[CaveatRow] = &[
+    CaveatRow {
         kind: CaveatKind::Lost,
         short: "{acknowledged - growth:count} of {acknowledged:count} acknowledged records of {topic} are not in its log",
         name: "topic",
@@ -19,9 +19,9 @@ pub(super) const ROWS: &[Row] = &[
             "keep the run file and the brokers' logs; look for unclean leader elections, brokers that ended, and too small a retention",
         )],
         more: "[Truth from the log](../METHOD.md#truth-from-the-log) says how logs are compared.",
-        ..Row::PLAIN
+        ..CaveatRow::PLAIN
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::AccountingBroken,
         short: "{item}: counts do not add up (a defect of kdyno)",
         name: "item",
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..ACCOUNTING
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::SamplesMissing,
         short: "{item}: samples were lost (a defect of kdyno)",
         name: "item",
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..ACCOUNTING
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::LogUnexplained,
         short: "topic {topic}: its log has {growth - expected_max:count} records more than were written",
         name: "topic",
@@ -61,7 +61,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Truth from the log](../METHOD.md#truth-from-the-log) says how logs are compared.",
         ..ACCOUNTING
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::LogNotChecked,
         short: "topic {topic}: its log was not checked for lost records",
         name: "topic",

@@ -1,14 +1,14 @@
 //! What was measured, and what was not, by the choice of load and system.
 
-use crate::caveat::row::{Group, Row, capacity, note, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, capacity, note, told, warning};
 use crate::caveat::{Caveat, CaveatKind, Severity};
 
-const PLAN: Row = Row { group: Group::Plan, ..Row::PLAIN };
+const PLAN: CaveatRow = CaveatRow { group: CaveatGroup::Plan, ..CaveatRow::PLAIN };
 
-const OF_ITEM: Row = Row { name: "item", ..PLAN };
+const OF_ITEM: CaveatRow = CaveatRow { name: "item", ..PLAN };
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[CaveatRow] = &[
+    CaveatRow {
         kind: CaveatKind::ClosedLoop,
         short: "{item}: at the maximum rate latency shows the client's buffer, not the cluster",
         usual: note("`rate: max`"),
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Open loop](../METHOD.md#open-loop-and-coordinated-omission) says what a latency is at a given rate.",
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::WrittenNotAppended,
         short: "{item}: acks=0, records count once they are written to the socket",
         usual: warning("`acks=0`: whether a broker appended the records is not known"),
@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::NullBroker,
         short: "null broker: the figures are of the client alone, without Kafka",
         usual: warning("the system of the case is a null broker: there was no Kafka"),
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..PLAN
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::MemoryStorage,
         short: "the brokers' logs were in memory: no disk was measured",
         usual: warning("the brokers' logs lay in memory"),
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..PLAN
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::PageCacheAbsorbed,
         short: "the page cache took the writes: no disk was measured",
         usual: capacity(
@@ -72,7 +72,7 @@ pub(super) const ROWS: &[Row] = &[
                 writes dirty pages back after about 30 s, so short trials on an idle host rarely measure a disk.",
         ..PLAN
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::SmallBatches,
         short: "{item}: batches were filled to {share:percent} of batch.size",
         usual: warning(
@@ -86,7 +86,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::RandomValues,
         short: "{item}: random values do not compress like real ones ({compression})",
         usual: warning(
@@ -110,7 +110,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::CompressionMissed,
         short: "{item}: compression ratio {reached:ratio} where {stated:ratio} was stated",
         usual: warning(
@@ -133,7 +133,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::PooledCompression,
         short: "{item}: pooled payloads do not compress like real ones",
         usual: warning("pooled payloads with compression"),
@@ -144,7 +144,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::ProbeMissesLeaders,
         short: "{item}: the probe reached {partitions:count} of {brokers:count} brokers",
         usual: warning("the topic of a probe has fewer partitions than a local cluster has brokers"),
@@ -155,7 +155,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..OF_ITEM
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::AssignedNotGroup,
         short: "{item}: partitions were assigned by kdyno, without a consumer group",
         usual: note("a load item consumes without `group`"),

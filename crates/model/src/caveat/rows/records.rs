@@ -1,12 +1,12 @@
 //! Records and how they fared.
 
-use crate::caveat::row::{Group, Row, Words, invalid, latency, note, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, CaveatWords, invalid, latency, note, told, warning};
 use crate::caveat::{Caveat, CaveatKind, Severity};
 
-const RECORDS: Row = Row { group: Group::Records, name: "item", ..Row::PLAIN };
+const RECORDS: CaveatRow = CaveatRow { group: CaveatGroup::Records, name: "item", ..CaveatRow::PLAIN };
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[CaveatRow] = &[
+    CaveatRow {
         kind: CaveatKind::QueueGrowth,
         short: "{item}: records queued in the client, and latencies include that",
         usual: latency(Severity::Warning, "queue seconds above what is allowed"),
@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Queue seconds](../METHOD.md#queue-seconds) says how the queue is computed and what is allowed.",
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::Stalled,
         short: "{item}: nothing was acknowledged for {seconds:seconds}",
         usual: warning(
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::Failures,
         short: "{item}: {records:record|records} failed with {reason}",
         usual: warning("records of the measure phase failed"),
@@ -87,7 +87,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::NothingAcknowledged,
         short: "{item}: no record was acknowledged",
         usual: warning(
@@ -101,7 +101,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::Unresolved,
         short: "{item}: {records:record|records} had no outcome when the drain ended",
         usual: warning("records of the measure phase stayed open"),
@@ -115,7 +115,7 @@ pub(super) const ROWS: &[Row] = &[
                 above every quantile, and waited at least until its last row.",
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::Retries,
         short: "{item}: {batches:batch was|batches were} sent again",
         usual: note("batches of idempotent producers were sent again in the window: their records are in the log once"),
@@ -136,7 +136,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::NotAppended,
         short: "{item}: acks=0, {written:count} records written and {growth:count} appended",
         usual: warning(
@@ -152,7 +152,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::RequestsFailed,
         short: "{item}: {errors:request|requests} failed ({share:percent})",
         usual: warning(
@@ -168,7 +168,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::ProducerEnded,
         short: "{item}: a transactional producer stopped sending",
         usual: invalid("a transactional producer was fenced, or its coordinator refused it: it sent nothing any more"),
@@ -180,7 +180,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::FewSeconds,
         short: "{item}: {quantile} rests on {seconds:count} of {of_s:count} s",
         usual: note(
@@ -197,7 +197,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..RECORDS
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::FewRecords,
         short: "{item}: fewer than 100 records lie beyond {quantile}",
         usual: note(
@@ -224,7 +224,7 @@ pub(super) const SEE_EVENTS: &str = "the run's events and the brokers' logs say 
 const FAILED: &str = "{item}: {records:count} records failed with {reason}; they lie above every quantile";
 
 /// What is to be done about records that failed for a reason whose cause is known.
-const fn failed(only: fn(&Caveat) -> bool, remedy: &'static str) -> Words {
+const fn failed(only: fn(&Caveat) -> bool, remedy: &'static str) -> CaveatWords {
     told("{item} {reason}", FAILED, remedy).only(only)
 }
 

@@ -1,13 +1,13 @@
 //! Trials that did not go as planned, and clusters that changed.
 
-use crate::caveat::row::{Group, Row, alike, compared, invalid, note, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, alike, compared, invalid, note, told, warning};
 use crate::caveat::{Caveat, CaveatKind, Severity};
 use crate::event::Subject;
 
-const TRIAL: Row = Row { group: Group::Trial, ..Row::PLAIN };
+const TRIAL: CaveatRow = CaveatRow { group: CaveatGroup::Trial, ..CaveatRow::PLAIN };
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[CaveatRow] = &[
+    CaveatRow {
         kind: CaveatKind::ProcessDied,
         short: "{subject:subject} ended during the trial",
         usual: warning("a process of the system under test, or a relay between its zones, ended in the middle"),
@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::CommandFailed,
         short: "{item}: the command failed",
         usual: invalid(
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::CutShort,
         short: "ended early, after {measured_s:count} s of the window",
         usual: warning(
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::UnknownSetting,
         short: "the brokers do not know the setting {setting}",
         usual: warning(
@@ -76,7 +76,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::ClusterChanged,
         short: "the cluster changed under load: {event} ({events:event|events})",
         usual: warning(
@@ -91,7 +91,7 @@ pub(super) const ROWS: &[Row] = &[
         )],
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::Unsteady,
         short: "{item}: not in a steady state, so one figure for the window is not representative",
         name: "item",
@@ -106,7 +106,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Steady state](../METHOD.md#steady-state) says how a window is tested.",
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::WarmupNotSettled,
         short: "the warm-up ended before everything had settled",
         usual: warning("the warm-up reached its longest time before rate, latency and CPU time had settled; not reported where the window itself is steady"),
@@ -119,7 +119,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Steady state](../METHOD.md#steady-state) says when a warm-up ends.",
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::Unconditioned,
         short: "brokers are cold (no load before the trial)",
         usual: warning("the cluster had just been started and had carried no load"),
@@ -133,7 +133,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Before a trial](planning.md#before-a-trial) says how a fresh cluster is conditioned.",
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::BrokersFresh,
         short: "brokers are cold ({records:count} records since they started)",
         usual: warning(
@@ -148,7 +148,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Before a trial](planning.md#before-a-trial) says how a fresh cluster is conditioned; a target is not.",
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::StacksSampled,
         short: "stacks were sampled ({of}), which costs CPU",
         usual: alike("stacks were sampled in the window (`flame`), which costs CPU time"),
@@ -168,7 +168,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::AgentBusy,
         short: "JMX agents used up to {share:percent_most} of the brokers' CPU",
         usual: alike(
@@ -186,7 +186,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Probes](probes.md#brokers-from-inside) says when agents are asked and what an answer costs.",
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::StacksNotSampled,
         short: "{subject:subject}: no stacks were sampled, so no flame graph",
         usual: note("those of a process were to be and were not, with the reason; one for each process"),
@@ -198,7 +198,7 @@ pub(super) const ROWS: &[Row] = &[
         more: "[Flame graphs](flame-graphs.md) says what sampling needs.",
         ..TRIAL
     },
-    Row {
+    CaveatRow {
         kind: CaveatKind::NotAtOnce,
         short: "the sides of a pair overlapped for {share:percent} of the window only",
         usual: compared(

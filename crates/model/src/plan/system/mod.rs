@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 pub use target::{
-    AbortIf, AttachedPlan, Beyond, Caps, MetricsFrom, MetricsLogin, MetricsPlan, Price, Watched,
+    AbortIf, AttachedPlan, Beyond, Caps, MetricsFrom, MetricsLogin, MetricsPlan, Price, WatchedSign,
 };
 
 /// The system under test: made for the run, or attached to; or a broker that does nothing, to measure clients alone.

@@ -150,7 +150,7 @@ pub struct Price {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AbortIf {
     /// What is watched.
-    pub of: Watched,
+    pub of: WatchedSign,
     /// On which side of the limit the load ends.
     pub beyond: Beyond,
     /// The limit: brokers, partitions, or records/s.
@@ -165,7 +165,7 @@ pub struct AbortIf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum Watched {
+pub enum WatchedSign {
     /// Brokers that were there when the run began and are gone.
     OfflineBrokers,
     /// Partitions without a leader, those of other topics included.

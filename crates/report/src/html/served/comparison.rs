@@ -1,13 +1,13 @@
 //! Two stored runs: in what they differ, the verdicts on their figures, the figures next to each other.
 
 use super::{run_address, shell};
-use crate::beside::Beside;
+use crate::beside::RunsSideBySide;
 use crate::html::tables;
 use crate::stored::StoredComparison;
 use maud::html;
 
 /// The page; `beside` has the same runs, `files` their names.
-pub fn comparison(of: &StoredComparison<'_>, beside: &Beside, files: [&str; 2]) -> String {
+pub fn comparison(of: &StoredComparison<'_>, beside: &RunsSideBySide, files: [&str; 2]) -> String {
     let nothing = html! {};
     let body = html! {
         nav class="site" aria-label="The two runs" { @for (side, file) in ["A", "B"].iter().zip(files) { a href=(run_address(file)) { (side) ": " (file) } } }
