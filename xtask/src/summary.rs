@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_long_is_told_with_the_names_of_the_programs() {
+    fn slow_tests_are_listed_with_the_names_of_the_programs() {
         let mut times = Times { build: Duration::from_secs(61), ..Times::default() };
         for (started, seconds) in [
             ("     Running unittests src/lib.rs (target/debug/deps/kdyno_kafka-4e0eff38670c896b)", "9.99s"),

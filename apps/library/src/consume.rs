@@ -115,7 +115,7 @@ async fn next_batch(member: &GroupMember) -> Result<Vec<Record>, KafkaError> {
 /// The next record. Errors that librdkafka overcomes by itself (a broker is away) are logged and waited out.
 async fn next(member: &GroupMember) -> Result<Record, KafkaError> {
     // While a broker is away the same comes ten times a second; each kind is logged once.
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     loop {
         match member.recv().await {
             Ok(message) => return Ok(Record::of(&message)),
@@ -125,9 +125,9 @@ async fn next(member: &GroupMember) -> Result<Record, KafkaError> {
             }
             Err(error) => {
                 let code = error.rdkafka_error_code();
-                if !told.contains(&code) {
+                if !reported.contains(&code) {
                     tracing::warn!("while consuming: {error}");
-                    told.push(code);
+                    reported.push(code);
                 }
                 tokio::time::sleep(PAUSE_LEAST).await;
             }
@@ -209,8 +209,8 @@ async fn bury<S: Stage>(
             }
             fault => fault,
         };
-        if let Some(told) = patience.judge(done).await? {
-            return told.or_else(|refused| {
+        if let Some(reported) = patience.judge(done).await? {
+            return reported.or_else(|refused| {
                 tracing::error!("{} could not tell of a dead letter: {refused}", S::NAME);
                 Ok(())
             });
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_bad_record_takes_no_other_with_it_and_is_tried_only_so_often() {
+    async fn one_bad_record_affects_no_other_and_has_limited_retries() {
         let stage = Fake::default();
         let given_up = settle(&stage, &batch(&["a", "bad", "b"])).await.expect("settled");
         assert_eq!(given_up, [(1, "it is bad".to_owned())]);

@@ -21,18 +21,18 @@ const AWAY_CLASSES: &[&str] = &["08", "40", "53", "57", "58"];
 
 impl From<tokio_postgres::Error> for Fault {
     fn from(error: tokio_postgres::Error) -> Self {
-        let Some(told) = error.as_db_error() else {
+        let Some(reported) = error.as_db_error() else {
             // Not from the server: a lost connection, or a value that cannot be encoded, which `is_closed` does not
             // show.
             return Self::Away(error.to_string());
         };
-        let code = told.code().code();
+        let code = reported.code().code();
         // 23505 here: another consumer, which has lost its partitions meanwhile, has written the same row. It is looked up
         // when this is done again.
         if AWAY_CLASSES.iter().any(|class| code.starts_with(class)) || code == "23505" {
-            Self::Away(told.message().to_owned())
+            Self::Away(reported.message().to_owned())
         } else {
-            Self::Refused(format!("the database refused it: {}", told.message()))
+            Self::Refused(format!("the database refused it: {}", reported.message()))
         }
     }
 }

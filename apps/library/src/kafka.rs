@@ -160,7 +160,7 @@ mod tests {
 
     /// The producer looks at sizes before it looks for a broker, and there is none here.
     #[tokio::test]
-    async fn what_fits_is_taken_by_the_producer_and_what_is_larger_than_the_room_is_not() {
+    async fn the_producer_accepts_what_fits_its_room_and_nothing_larger() {
         let kafka = Kafka::new("127.0.0.1:1").expect("a producer");
         let message = |key: usize, value: usize| Message {
             topic: "parsed".to_owned(),

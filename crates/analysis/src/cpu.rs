@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_beside_the_windows_ends_are_interpolated() {
+    fn readings_around_the_windows_ends_are_interpolated() {
         // 0.5 s per second of user, 0.1 of system, read at 0.5, 1.5 …
         let probes: Vec<_> = (0..6)
             .flat_map(|n| cpu(500 + n * 1000, Subject::Broker(0), 0.5 * n as f64, 0.1 * n as f64))

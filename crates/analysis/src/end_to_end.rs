@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 /// Whether an item is handed records that say when they were intended, and looked at them: consumers of earlier versions
 /// did not.
-pub(crate) fn is_told(evidence: &TrialEvidence, item: &str) -> bool {
+pub(crate) fn is_reported(evidence: &TrialEvidence, item: &str) -> bool {
     let Some((plan, _)) = consuming(evidence, item) else { return false };
     let own = streams_of(evidence, item);
     let mut all = Counts::default();
     seconds(evidence).filter(|row| own.contains(&row.id)).for_each(|row| all.add(&row.counts));
     let has_looked = all.fetched == 0 || all.end_to_end > 0 || all.discarded > 0;
-    has_looked && evidence.start.trial.effective.tells_end_to_end(plan)
+    has_looked && evidence.start.trial.effective.has_end_to_end(plan)
 }
 
 /// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to

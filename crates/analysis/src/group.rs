@@ -5,7 +5,7 @@ use kdyno_model::members::{MemberFigures, Members, OtherMembers};
 use kdyno_model::sample::MemberTotals;
 
 /// Members that are listed one by one at most.
-const TOLD_MAX: usize = 8;
+const LISTED_MAX: usize = 8;
 
 /// A figure of an item's group; `None` without one.
 pub(crate) fn value(item: &ItemRows<'_>, name: &str) -> Option<f64> {
@@ -26,8 +26,13 @@ pub(crate) fn value(item: &ItemRows<'_>, name: &str) -> Option<f64> {
 pub(crate) fn members(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Option<Members> {
     item.plan.role.group()?;
     let totals = totals(item)?;
-    let (told, others) = one_by_one(&totals);
-    (!told.is_empty()).then(|| Members { scope: trial.scope(), item: item.name.to_owned(), told, others })
+    let (reported, others) = one_by_one(&totals);
+    (!reported.is_empty()).then(|| Members {
+        scope: trial.scope(),
+        item: item.name.to_owned(),
+        reported,
+        others,
+    })
 }
 
 /// What each member did; `None` where one did not report.
@@ -53,15 +58,15 @@ fn one_by_one(totals: &[MemberTotals]) -> (Vec<MemberFigures>, Option<OtherMembe
         rebalances: one.rebalances,
         losses: one.losses,
     };
-    let mut told: Vec<MemberFigures> = (0..).zip(totals).map(figures).collect();
-    if told.len() <= TOLD_MAX {
-        return (told, None);
+    let mut reported: Vec<MemberFigures> = (0..).zip(totals).map(figures).collect();
+    if reported.len() <= LISTED_MAX {
+        return (reported, None);
     }
     let distance = |one: &MemberFigures| (one.of_equal_share.unwrap_or(1.0) - 1.0).abs();
-    told.sort_by(|a, b| (b.losses > 0).cmp(&(a.losses > 0)).then(distance(b).total_cmp(&distance(a))));
-    let others = together(&told.split_off(TOLD_MAX));
-    told.sort_by_key(|one| one.client);
-    (told, others)
+    reported.sort_by(|a, b| (b.losses > 0).cmp(&(a.losses > 0)).then(distance(b).total_cmp(&distance(a))));
+    let others = together(&reported.split_off(LISTED_MAX));
+    reported.sort_by_key(|one| one.client);
+    (reported, others)
 }
 
 /// The least and the most of each figure.
@@ -107,16 +112,16 @@ mod tests {
     }
 
     #[test]
-    fn few_members_are_told_one_by_one_and_without_records_have_no_share() {
-        let (told, others) = one_by_one(&[member(300, 0), member(100, 0)]);
-        let shares: Vec<_> = told.iter().map(|one| (one.client, one.of_equal_share)).collect();
+    fn few_members_are_listed_and_without_records_have_no_share() {
+        let (reported, others) = one_by_one(&[member(300, 0), member(100, 0)]);
+        let shares: Vec<_> = reported.iter().map(|one| (one.client, one.of_equal_share)).collect();
         assert_eq!((shares, others), (vec![(0, Some(1.5)), (1, Some(0.5))], None));
         assert_eq!(one_by_one(&[member(0, 0)]).0[0].of_equal_share, None);
         assert_eq!(one_by_one(&[]), (vec![], None));
     }
 
     #[test]
-    fn of_many_members_those_are_told_that_fared_otherwise() {
+    fn of_many_members_only_the_different_ones_are_listed() {
         let mut all = vec![member(1_000, 0); 40];
         // As many as the others, but it was out for a while; and seven that were handed more, and less.
         all[17] = member(1_000, 1);
@@ -125,8 +130,8 @@ mod tests {
             all[at] = member(records, 0);
         }
         all[8] = member(1_010, 0);
-        let (told, others) = one_by_one(&all);
-        let clients: Vec<u32> = told.iter().map(|one| one.client).collect();
+        let (reported, others) = one_by_one(&all);
+        let clients: Vec<u32> = reported.iter().map(|one| one.client).collect();
         assert_eq!(clients, [3, 5, 17, 20, 21, 22, 23, 39]);
         let others = others.expect("others");
         assert_eq!((others.members, others.records), (32, [1_000, 1_010]));

@@ -80,12 +80,13 @@ fn of_brokers(inside: &Inside<'_>, brokers: &[Subject]) -> Vec<HealthCheck> {
     ];
     let worst = |(rule, name): (HealthRule, &str)| {
         let one = |broker| Some((broker, inside.value(std::slice::from_ref(broker), name)?));
-        let told = brokers.iter().filter_map(one);
+        let reported = brokers.iter().filter_map(one);
         let is_worse = |value: f64, than: f64| match rule.text().threshold {
             HealthThreshold::Above(_) => value > than,
             HealthThreshold::Below(_) => value < than,
         };
-        let (broker, value) = told.reduce(|worst, one| if is_worse(one.1, worst.1) { one } else { worst })?;
+        let (broker, value) =
+            reported.reduce(|worst, one| if is_worse(one.1, worst.1) { one } else { worst })?;
         check(rule, broker.to_string(), value)
     };
     rules.into_iter().filter_map(worst).collect()
@@ -103,8 +104,8 @@ fn held_up(trial: &TrialRows<'_>, window: Window) -> Vec<HealthCheck> {
     let probes = trial.probes();
     let brokers = trial.brokers();
     let most = |rule: HealthRule, of: &dyn Fn(&Subject) -> Option<f64>| {
-        let told = brokers.iter().filter_map(|broker| Some((broker, of(broker)?)));
-        let (broker, value) = told.reduce(|best, one| if one.1 > best.1 { one } else { best })?;
+        let reported = brokers.iter().filter_map(|broker| Some((broker, of(broker)?)));
+        let (broker, value) = reported.reduce(|best, one| if one.1 > best.1 { one } else { best })?;
         check(rule, broker.to_string(), value)
     };
     let checks = [

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_in_the_row_of_its_latency_and_in_the_column_of_its_second() {
+    fn a_record_is_in_its_latencys_row_and_its_seconds_column() {
         let mut heat = Heat::default();
         heat.add(3, &times(2_000_000, 7, 0));
         heat.add(5, &times(40_000_000, 2, 1));

@@ -145,22 +145,22 @@ proptest! {
         distribution.add_sum_below_zero(sum(&below));
         prop_assert_eq!(distribution.finished(), values.len() as u64);
         let mean = values.iter().sum::<i64>() as f64 / values.len() as f64;
-        let Value::Is(told) = distribution.mean() else { panic!("a mean") };
-        prop_assert!((told - mean).abs() <= 1e-6 * mean.abs().max(1.0), "{} for {}", told, mean);
+        let Value::Is(reported) = distribution.mean() else { panic!("a mean") };
+        prop_assert!((reported - mean).abs() <= 1e-6 * mean.abs().max(1.0), "{} for {}", reported, mean);
         distribution.add_unfinished(missing, 0);
         let mut sorted = values.clone();
         sorted.sort_unstable();
         let total = values.len() as u64 + missing;
         for ppm in [0, 10_000, 250_000, 500_000, 900_000, 990_000, 1_000_000] {
             let rank = (total * ppm).div_ceil(1_000_000).max(1) as usize;
-            let told = distribution.quantile(ppm as f64 / 1e6);
-            match (sorted.get(rank - 1), told) {
-                (Some(truth), Value::Is(told)) => {
-                    let off = told - *truth as f64;
-                    prop_assert!((0.0..=truth.unsigned_abs() as f64 / 1e3 + 1.0).contains(&off), "{} for {}", told, truth);
+            let reported = distribution.quantile(ppm as f64 / 1e6);
+            match (sorted.get(rank - 1), reported) {
+                (Some(truth), Value::Is(reported)) => {
+                    let off = reported - *truth as f64;
+                    prop_assert!((0.0..=truth.unsigned_abs() as f64 / 1e3 + 1.0).contains(&off), "{} for {}", reported, truth);
                 }
                 (None, Value::AtLeast(_)) => {}
-                (truth, told) => prop_assert!(false, "{:?} for {:?}", told, truth),
+                (truth, reported) => prop_assert!(false, "{:?} for {:?}", reported, truth),
             }
         }
     }

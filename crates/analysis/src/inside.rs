@@ -111,8 +111,9 @@ impl<'a> Inside<'a> {
             "under_replicated_partitions" => most(series::UNDER_REPLICATED_PARTITIONS),
             // The active controller alone reports them.
             "offline_partitions" => {
-                let told = brokers.iter().filter_map(|broker| self.seen(broker, series::OFFLINE_PARTITIONS));
-                told.flatten().reduce(f64::max)
+                let reported =
+                    brokers.iter().filter_map(|broker| self.seen(broker, series::OFFLINE_PARTITIONS));
+                reported.flatten().reduce(f64::max)
             }
             "isr_shrinks" => grown(series::ISR_SHRINKS_TOTAL),
             "isr_expands" => grown(series::ISR_EXPANDS_TOTAL),

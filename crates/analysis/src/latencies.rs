@@ -29,7 +29,7 @@ pub fn measured_latencies(
 ) -> Result<LatencyDistribution, AnalysisError> {
     let mut merged = LatencyDistribution::new();
     if Timing::OF_HANDED.contains(&timing) {
-        if !end_to_end::is_told(evidence, item) {
+        if !end_to_end::is_reported(evidence, item) {
             return Ok(merged);
         }
         if timing == Timing::EndToEnd {

@@ -104,13 +104,13 @@ pub(crate) fn lag_records(
     let consumers = consumers.filter(|stream| is_asked(stream));
     let consumers: BTreeSet<StreamId> = consumers.map(|stream| stream.id).collect();
     let is_of = |row: &&Sample| row.written_second == second && consumers.contains(&row.id);
-    let mut told: BTreeMap<StreamId, Option<u64>> = BTreeMap::new();
+    let mut reported: BTreeMap<StreamId, Option<u64>> = BTreeMap::new();
     for row in recent.samples.iter().filter(|row| row.grain == Grain::Second).filter(is_of) {
-        let lag = told.entry(row.id).or_default();
+        let lag = reported.entry(row.id).or_default();
         *lag = lag.or(row.counts.lag_records);
     }
-    let sum = told.values().copied().try_fold(0u64, |sum, lag| Some(sum.saturating_add(lag?)));
-    sum.filter(|_| !told.is_empty())
+    let sum = reported.values().copied().try_fold(0u64, |sum, lag| Some(sum.saturating_add(lag?)));
+    sum.filter(|_| !reported.is_empty())
 }
 
 /// Latencies are whole numbers of ns far below 2⁵³.

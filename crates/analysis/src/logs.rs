@@ -16,7 +16,7 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 
 /// How far a reading may lie from the end of a window that it is used for, ns: a cluster may take so long to answer,
 /// and windows are whole seconds.
-const BESIDE_NS_MAX: i64 = 3 * NS_PER_S.cast_signed();
+const DISTANCE_NS_MAX: i64 = 3 * NS_PER_S.cast_signed();
 
 const SERIES: [&str; 7] = [
     series::LOG_BYTES,
@@ -41,8 +41,9 @@ pub(crate) fn findings(trial: &TrialRows<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut state = |subject: &str, kind: SubjectKind, value: &dyn Fn(&str) -> Value| {
         let own = logs::METRICS.iter().filter(|metric| metric.kinds.contains(&kind));
-        let told = own.map(|metric| (metric, value(metric.name))).filter(|(_, value)| *value != Value::None);
-        found.extend(told.map(|(metric, value)| trial.stated(subject, metric.name, metric.unit, value)));
+        let reported =
+            own.map(|metric| (metric, value(metric.name))).filter(|(_, value)| *value != Value::None);
+        found.extend(reported.map(|(metric, value)| trial.stated(subject, metric.name, metric.unit, value)));
     };
     state("brokers", SubjectKind::Broker, &|name| known(logs.of_brokers(name)));
     for broker in logs.subjects(series::LOG_BYTES).filter(|subject| subject.is_broker()) {
@@ -102,7 +103,7 @@ impl<'a> Logs<'a> {
         for course in self.readings.get(series).into_iter().flat_map(BTreeMap::values) {
             // The first reading of it is one just before it begins.
             let from_ns = self.start_ns - BEFORE_WINDOW_NS.cast_signed();
-            for (at_ns, value) in course.range(from_ns..=self.end_ns + BESIDE_NS_MAX) {
+            for (at_ns, value) in course.range(from_ns..=self.end_ns + DISTANCE_NS_MAX) {
                 together.entry(*at_ns).and_modify(|sum| *sum = with(*sum, *value)).or_insert(*value);
             }
         }
@@ -140,12 +141,12 @@ impl<'a> Logs<'a> {
 
     /// One of two series has the look that also reported the records.
     fn lag_time(&self, group: &Subject, at_ns: i64) -> Value {
-        let Some((told_ns, _)) = self.near(series::COMMITTED_LAG_RECORDS, group, at_ns) else {
+        let Some((reported_ns, _)) = self.near(series::COMMITTED_LAG_RECORDS, group, at_ns) else {
             return Value::None;
         };
-        let told =
-            |series: &str| Some(*self.readings.get(series)?.get(group)?.get(&told_ns)? * NS_PER_S as f64);
-        match (told(series::COMMITTED_LAG_S), told(series::COMMITTED_LAG_S_AT_LEAST)) {
+        let reported =
+            |series: &str| Some(*self.readings.get(series)?.get(group)?.get(&reported_ns)? * NS_PER_S as f64);
+        match (reported(series::COMMITTED_LAG_S), reported(series::COMMITTED_LAG_S_AT_LEAST)) {
             (Some(ns), _) => Value::Is(ns),
             (None, Some(ns)) => Value::AtLeast(ns),
             (None, None) => Value::None,
@@ -155,8 +156,8 @@ impl<'a> Logs<'a> {
     /// The reading that is nearest to an end of the window, and when it was.
     fn near(&self, series: &str, subject: &Subject, at_ns: i64) -> Option<(i64, f64)> {
         let course = self.readings.get(series)?.get(subject)?;
-        let beside = course.range(at_ns - BESIDE_NS_MAX..=at_ns + BESIDE_NS_MAX);
-        beside.min_by_key(|(read_ns, _)| (**read_ns - at_ns).abs()).map(|(at_ns, value)| (*at_ns, *value))
+        let around = course.range(at_ns - DISTANCE_NS_MAX..=at_ns + DISTANCE_NS_MAX);
+        around.min_by_key(|(read_ns, _)| (**read_ns - at_ns).abs()).map(|(at_ns, value)| (*at_ns, *value))
     }
 }
 

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_lies_between_two_values_or_says_why_there_is_none() {
+    fn an_interval_lies_between_two_values_or_says_why_not() {
         let first = |n: u32| (1..=n).rev().map(|value| Value::Is(f64::from(value))).collect::<Vec<_>>();
         let interval = |values: &[Value]| Median::of(values).interval;
         let not = Interval::NotResolvable;

@@ -37,8 +37,8 @@ const LEVELLING_SHARE: f64 = 0.5;
 pub(crate) fn of(trial: &TrialRows<'_>) -> Option<Processes> {
     let window = trial.window?;
     let is_one = |subject: &Subject| {
-        let is_told = cpu::is_own_process(subject) || cpu::is_named(subject);
-        is_told && !cpu::is_other_side(subject)
+        let is_reported = cpu::is_own_process(subject) || cpu::is_named(subject);
+        is_reported && !cpu::is_other_side(subject)
     };
     let subjects = cpu::subjects(trial.probes(), is_one).into_iter();
     let processes: Vec<ProcessUse> =
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_window_tells_a_slope_and_nothing_of_a_leak() {
+    fn a_short_window_has_a_slope_and_no_leak() {
         let short = MemorySays::CannotTell(MemoryUntold::WindowTooShort { needed_s: 300 });
         let minute = rss(60, |at| 500.0 + 2.0 * at / 60.0);
         assert_eq!(minute.says, short);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_still_fills_is_no_leak_and_what_swings_is_not_told() {
+    fn memory_that_levels_off_or_swings_is_no_leak() {
         let warm = rss(600, |at| 500.0 - 300.0 * (-at / 200.0).exp());
         assert_eq!(warm.says, MemorySays::CannotTell(MemoryUntold::LevellingOff), "{warm:?}");
         assert!(warm.mib_per_min > 1.0, "{warm:?}");

@@ -18,8 +18,9 @@ pub(crate) fn of(plan: &Plan, cases: &BTreeMap<u32, CaseFigures<'_>>) -> (Vec<Fi
     let metrics: BTreeSet<Address> = published.chain(plan.show.columns.iter().cloned()).collect();
     let columns = metrics.iter().map(|of| MetricColumn { plan, cases, of });
     let found = columns.flat_map(|column| column.ratios(&rows)).collect();
-    let told = plan.show.columns.iter().filter_map(|of| MetricColumn { plan, cases, of }.told_apart(&rows));
-    (found, told.map(Conclusion::ToldApart).collect())
+    let reported =
+        plan.show.columns.iter().filter_map(|of| MetricColumn { plan, cases, of }.distinguished(&rows));
+    (found, reported.map(Conclusion::ToldApart).collect())
 }
 
 /// One metric in all rows.
@@ -126,7 +127,7 @@ impl<'a> MetricColumn<'a> {
     }
 
     /// From the row that the ratios are to. `None`: fewer than two rows have a figure.
-    fn told_apart(&self, rows: &[TableRow]) -> Option<DistinctRows> {
+    fn distinguished(&self, rows: &[TableRow]) -> Option<DistinctRows> {
         let base = self.base(rows)?.ours;
         let mut others = self.comparable(rows, &base);
         others.retain(|other| other.case != base.case);

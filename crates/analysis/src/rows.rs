@@ -53,7 +53,7 @@ impl<'a> TrialRows<'a> {
                 latencies.insert(*timing, measured_latencies(evidence, name, *timing)?);
             }
             let censored =
-                end_to_end::censored(evidence, name).filter(|_| end_to_end::is_told(evidence, name));
+                end_to_end::censored(evidence, name).filter(|_| end_to_end::is_reported(evidence, name));
             let censored =
                 censored.map(|by_second| by_second.values().fold(0, |a: u64, b| a.saturating_add(*b)));
             Ok(ItemRows { name, plan, window, tally, latencies, censored })

@@ -68,7 +68,7 @@ pub fn judge(
         Strategy::Find(find) => search::result(plan, find, trials),
     };
     let in_table: Vec<AnalysedTrial<'_>> =
-        trials.iter().filter(|of| search::stands_in_table(&answer.conclusions, of.trial)).copied().collect();
+        trials.iter().filter(|of| search::is_in_table(&answer.conclusions, of.trial)).copied().collect();
     let cases: BTreeMap<u32, CaseFigures<'_>> = (0u32..)
         .zip(&plan.cases)
         .filter_map(|(index, _)| Some((index, CaseFigures::of(index, &in_table)?)))

@@ -109,8 +109,9 @@ fn courses(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Cour
         intended.intended.add(&row.counts);
         intended.rows.push(row);
     }
-    let is_told = end_to_end::is_told(evidence, item);
-    let mut censored = if is_told { end_to_end::censored(evidence, item) } else { None }.unwrap_or_default();
+    let is_reported = end_to_end::is_reported(evidence, item);
+    let mut censored =
+        if is_reported { end_to_end::censored(evidence, item) } else { None }.unwrap_or_default();
     let last = end_to_end::last_written(evidence, item);
     let is_consumer = plan.role.as_consume().is_some();
     let written = is_consumer.then(|| WrittenRecords::of(evidence, item, plan));

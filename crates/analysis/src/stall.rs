@@ -91,7 +91,7 @@ pub(crate) fn longest(evidence: &TrialEvidence, item: &ItemRows<'_>, window: Win
 fn by_second<'a>(rows: impl Iterator<Item = &'a Sample>) -> BTreeMap<u32, StallSecond> {
     let mut seconds: BTreeMap<u32, StallSecond> = BTreeMap::new();
     // One of the rows of a stream's second says when its acknowledgements came.
-    let mut told: BTreeMap<(StreamId, u32), (bool, bool)> = BTreeMap::new();
+    let mut reported: BTreeMap<(StreamId, u32), (bool, bool)> = BTreeMap::new();
     for row in rows {
         let counts = &row.counts;
         let offered = seconds.entry(row.t0_second).or_default();
@@ -99,14 +99,16 @@ fn by_second<'a>(rows: impl Iterator<Item = &'a Sample>) -> BTreeMap<u32, StallS
         let settled = counts.acknowledged.saturating_add(failed(counts)).saturating_add(counts.unresolved);
         let second = seconds.entry(row.written_second).or_default();
         second.settled = second.settled.saturating_add(settled);
-        let (has_some, is_told) = told.entry((row.id, row.written_second)).or_default();
+        let (has_some, is_reported) = reported.entry((row.id, row.written_second)).or_default();
         *has_some |= counts.acknowledged > 0;
         if let (Some(first), Some(last)) = (counts.first_acknowledged_ns, counts.last_acknowledged_ns) {
-            *is_told = true;
+            *is_reported = true;
             second.acknowledged_in((first, last));
         }
     }
-    for ((_, second), _) in told.into_iter().filter(|(_, (has_some, is_told))| *has_some && !is_told) {
+    for ((_, second), _) in
+        reported.into_iter().filter(|(_, (has_some, is_reported))| *has_some && !is_reported)
+    {
         let start_ns = u64::from(second) * NS_PER_S;
         seconds.entry(second).or_default().acknowledged_in((start_ns, start_ns + NS_PER_S));
     }

@@ -78,13 +78,13 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     let brokers = trial.brokers();
     let workers = trial.workers();
     let inside = Inside::of(&trial);
-    let told = trial.told_brokers(&inside);
+    let reported = trial.reported_brokers(&inside);
     trial.state("brokers", SubjectKind::Broker, &mut found, |name| match name {
         metric::COST_PER_GB => known(cost::per_gb(&trial)),
         metric::COST_PER_MILLION => known(cost::per_million_records(&trial)),
-        _ => trial.broker_value(&inside, &told, name),
+        _ => trial.broker_value(&inside, &reported, name),
     });
-    for broker in &told {
+    for broker in &reported {
         let one = std::slice::from_ref(broker);
         let value = |name: &str| trial.broker_value(&inside, one, name);
         trial.state(&broker.to_string(), SubjectKind::Broker, &mut found, value);
@@ -106,7 +106,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
         });
     }
     found.extend(commands::findings(&trial));
-    trial.memory(&told, &mut found);
+    trial.memory(&reported, &mut found);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
     let of_logs = logs::findings(&trial);
     let replicas = logs::under_replicated(&of_logs);
@@ -127,7 +127,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     marks::invalid_behind(&mut found, &caveats, &trial);
     let mut conclusions = steadiness.conclusions;
     let limits = limit::of(&trial);
-    conclusions.extend(health::of(&trial, &limits, (&inside, &told), replicas).map(Conclusion::Health));
+    conclusions.extend(health::of(&trial, &limits, (&inside, &reported), replicas).map(Conclusion::Health));
     conclusions.extend(processes::of(&trial).map(Conclusion::Processes));
     conclusions.extend(window_parts::of(&trial)?.map(Conclusion::WindowParts));
     conclusions.extend(limits.into_iter().map(Conclusion::Limit));
@@ -221,8 +221,8 @@ impl<'a> TrialRows<'a> {
         if let [worker] = &self.workers()[..] {
             add("workers", metric::MEMORY_GROWTH, rss(worker));
         }
-        let is_told = |subject: &Subject| cpu::is_named(subject) || cpu::is_component(subject);
-        for named in cpu::subjects(self.probes(), is_told) {
+        let is_reported = |subject: &Subject| cpu::is_named(subject) || cpu::is_component(subject);
+        for named in cpu::subjects(self.probes(), is_reported) {
             add(&named.to_string(), metric::MEMORY_GROWTH, rss(&named));
         }
     }
@@ -243,7 +243,7 @@ impl<'a> TrialRows<'a> {
         let mib = |bytes: Option<f64>| bytes.map(|bytes| bytes / BYTES_PER_MIB);
         let has_transactions = item.plan.role.as_produce().is_some_and(|plan| plan.transactions.is_some());
         let of_transactions = |count: u64| item.window.filter(|_| has_transactions).map(|_| count as f64);
-        let is_told = || end_to_end::is_told(self.evidence, item.name);
+        let is_reported = || end_to_end::is_reported(self.evidence, item.name);
         let found = match name {
             "clients" => Some(f64::from(item.plan.clients)),
             "offered_per_s" => per_s(tally.offered),
@@ -290,8 +290,8 @@ impl<'a> TrialRows<'a> {
             "fetched_wire_mib_per_s" => mib(per_s(windowed.fetched_bytes)),
             "aborted_records" => item.window.map(|_| windowed.aborted_records as f64),
             "control_records" => item.window.map(|_| windowed.control_records as f64),
-            "end_to_end" => is_told().then_some(tally.measured.end_to_end as f64),
-            "discarded" => item.window.filter(|_| is_told()).map(|_| windowed.discarded as f64),
+            "end_to_end" => is_reported().then_some(tally.measured.end_to_end as f64),
+            "discarded" => item.window.filter(|_| is_reported()).map(|_| windowed.discarded as f64),
             "conserved" => caveats::group::is_conserved(self, item).map(|is_it| f64::from(u8::from(is_it))),
             "censored" => item.censored.map(|records| records as f64),
             "missing_offsets" => item.window.map(|_| windowed.missing_offsets as f64),
@@ -329,7 +329,7 @@ impl<'a> TrialRows<'a> {
             matches!(subject, Subject::Controller(_) | Subject::Zookeeper(_))
         });
         // One that was not probed leaves the whole unknown.
-        if probed.len() < mode.beside_brokers() as usize {
+        if probed.len() < mode.nodes_without_broker() as usize {
             return Vec::new();
         }
         all.extend(probed);
@@ -337,7 +337,7 @@ impl<'a> TrialRows<'a> {
     }
 
     /// Those, and any others that report of themselves.
-    fn told_brokers(&self, inside: &Inside<'_>) -> Vec<Subject> {
+    fn reported_brokers(&self, inside: &Inside<'_>) -> Vec<Subject> {
         let mut all = self.brokers();
         all.extend(inside.brokers().cloned());
         all.sort();

@@ -314,9 +314,9 @@ fn a_schema_that_cannot_be_used_says_why() {
             "has values of more than 8 MiB",
         ),
     ];
-    for (schema, told) in cases {
+    for (schema, reported) in cases {
         let error = refused(schema);
-        assert!(error.contains(told), "{schema}: {error}");
+        assert!(error.contains(reported), "{schema}: {error}");
     }
     let long = format!("\"{}\"", " ".repeat(SCHEMA_BYTES_MAX as usize));
     assert_eq!(refused(&long), "has 1048578 bytes, more than the 1048576 that are read");

@@ -20,14 +20,14 @@ fn tls(trust: Option<Store>, identity: Option<Store>) -> plan::Security {
     plan::Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None }
 }
 
-fn told(plan: &plan::Security, secrets: &BTreeMap<&str, Secret>) -> String {
+fn reported(plan: &plan::Security, secrets: &BTreeMap<&str, Secret>) -> String {
     let error = security(plan, &|name| secrets.get(name)).expect_err("an error").to_string();
     assert!(!error.contains("hunter2"), "{error}");
     error
 }
 
 #[test]
-fn certificates_come_from_files_and_from_the_plan_and_keys_from_secrets() {
+fn certificates_come_from_files_or_plan_and_keys_from_secrets() {
     let (certificate, key) = made();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("all.pem");
@@ -44,18 +44,18 @@ fn certificates_come_from_files_and_from_the_plan_and_keys_from_secrets() {
 #[test]
 fn an_error_names_setting_and_file() {
     let none = tls(Some(store(StoreContent::PemFile("/none/ca.pem".into()))), None);
-    assert!(told(&none, &BTreeMap::new()).starts_with("ssl.truststore: /none/ca.pem cannot be read: "));
+    assert!(reported(&none, &BTreeMap::new()).starts_with("ssl.truststore: /none/ca.pem cannot be read: "));
     let text = StoreContent::Pem { certificates: "hunter2".to_owned(), key: None };
     assert_eq!(
-        told(&tls(Some(store(text)), None), &BTreeMap::new()),
+        reported(&tls(Some(store(text)), None), &BTreeMap::new()),
         "ssl.truststore: its PEM text: it is of no known form, and not PEM text as its type says"
     );
     let certificates = StoreContent::Pem { certificates: made().0, key: Some("key".to_owned()) };
     let mine = tls(Some(store(certificates.clone())), Some(store(certificates)));
-    assert_eq!(told(&mine, &BTreeMap::new()), "secret `key` has no value");
+    assert_eq!(reported(&mine, &BTreeMap::new()), "secret `key` has no value");
     let other_key = BTreeMap::from([("key", Secret::new(made().1.into_bytes()))]);
     assert_eq!(
-        told(&mine, &other_key),
+        reported(&mine, &other_key),
         "ssl.keystore: its PEM text: its private key is not the key of its certificate"
     );
 }
@@ -73,7 +73,7 @@ fn logins_are_made_of_their_secrets() {
         assert_eq!(made.login.unwrap().mechanism().name(), name);
     }
     assert!(security(&plain, &|name| secrets.get(name)).unwrap().sessions.is_none());
-    assert_eq!(told(&plain, &BTreeMap::new()), "secret `pw` has no value");
+    assert_eq!(reported(&plain, &BTreeMap::new()), "secret `pw` has no value");
     let bearer = of(Sasl::OauthBearer { token: "pw".to_owned(), extensions: BTreeMap::new() });
-    assert!(told(&bearer, &secrets).contains("at place 8"), "a space is in no token");
+    assert!(reported(&bearer, &secrets).contains("at place 8"), "a space is in no token");
 }

@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_of_several_rounds_is_their_median_with_the_lowest_and_the_highest() {
+    fn a_figure_of_several_rounds_is_the_median_with_its_range() {
         let of = |rounds: &[f64]| RoundsSpread::of(rounds.iter().copied());
         assert_eq!(of(&[5.0, 1.0, 9.0, 2.0, 3.0]), RoundsSpread { median: 3.0, range: [1.0, 9.0] });
         assert_eq!(of(&[4.0, 2.0]), RoundsSpread { median: 2.0, range: [2.0, 4.0] });
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_told_and_can_be_pasted() {
+    fn measured_figures_are_printed_and_can_be_pasted() {
         let round = |mib_per_s: f64, sync_ms: f64| DiskRound {
             write_bytes: 200 << 20,
             write_s: 200.0 / mib_per_s,

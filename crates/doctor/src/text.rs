@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_command_stands_once_and_without_a_way_back_it_is_said() {
+    fn a_repeated_command_is_printed_once_and_no_undo_is_stated() {
         let mut advice = examine(&host()).into_iter().find(|advice| advice.change.is_some()).expect("one");
         advice.change = Some(SettingChange { apply: "elect".to_owned(), undo: None, by_hand: false });
         let script = script(&[advice.clone(), advice]);

@@ -136,7 +136,7 @@ fn both_ways_are_run_and_tuned_which_sets_others_is_first() {
 }
 
 #[test]
-fn a_command_that_fails_is_told_and_those_after_it_run() {
+fn a_failing_command_is_reported_and_those_after_it_run() {
     let script = script(&examine(&observed()));
     for what in ["apply", "undo"] {
         let (all, _, _) = run(&script, what, NOTHING);

@@ -4,7 +4,7 @@ use crate::client::ClientOptions;
 use crate::error::HttpLoadError;
 use crate::lines::RequestLines;
 use crate::turn::{PreparedStep, beginning};
-use crate::values::{NamedValues, told};
+use crate::values::{NamedValues, text_at};
 use kdyno_model::plan::http_load::JobPlan;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ async fn until_done(
 }
 
 fn has(answer: &serde_json::Value, pointer: &str, value: &str) -> bool {
-    told(answer, pointer).as_deref() == Some(value)
+    text_at(answer, pointer).as_deref() == Some(value)
 }
 
 /// The first of these values that the answer has.

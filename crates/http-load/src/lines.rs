@@ -11,7 +11,7 @@ const HEADER: &str = "timeStamp,elapsed,label,success\n";
 /// How long a line may wait: what came before a kill is not lost.
 const FLUSHED_EVERY: Duration = Duration::from_millis(200);
 /// Failures that are printed in words, each once.
-const FAILURES_TOLD: usize = 20;
+const FAILURES_MAX: usize = 20;
 
 /// Where requests are printed.
 pub(crate) struct RequestLines {
@@ -20,7 +20,7 @@ pub(crate) struct RequestLines {
     /// One instant on both clocks.
     began: (Instant, SystemTime),
     /// What begins before it is not printed.
-    told_from: Cell<Instant>,
+    reported_from: Cell<Instant>,
     /// Failures that were printed.
     failures: RefCell<BTreeSet<String>>,
     /// How many were not: repeats, or more than are printed.
@@ -37,7 +37,7 @@ impl RequestLines {
             out: RefCell::new(out),
             err: RefCell::new(Box::new(err)),
             began: (now, SystemTime::now()),
-            told_from: Cell::new(now),
+            reported_from: Cell::new(now),
             failures: RefCell::default(),
             more_failures: Cell::new(0),
         }
@@ -45,13 +45,13 @@ impl RequestLines {
 
     /// Leaves out what begins within this time.
     pub(crate) fn leave_out(&self, warmup: Duration) {
-        self.told_from.set(self.began.0 + warmup);
+        self.reported_from.set(self.began.0 + warmup);
     }
 
     /// A request, or all of a turn, from its beginning until now.
     pub(crate) fn request(&self, began: Instant, label: &str, is_good: bool) {
         let took_ms = began.elapsed().as_secs_f64() * 1e3;
-        if began < self.told_from.get() {
+        if began < self.reported_from.get() {
             return;
         }
         let since_unix = self.began.1.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -63,13 +63,13 @@ impl RequestLines {
     /// Why something failed, a lowercase sentence.
     pub(crate) fn failure(&self, label: &str, why: &str) {
         let line = format!("{label}: {why}");
-        let mut told = self.failures.borrow_mut();
-        if told.len() >= FAILURES_TOLD || told.contains(&line) {
+        let mut reported = self.failures.borrow_mut();
+        if reported.len() >= FAILURES_MAX || reported.contains(&line) {
             self.more_failures.set(self.more_failures.get() + 1);
             return;
         }
         let _ = writeln!(self.err.borrow_mut(), "{line}");
-        told.insert(line);
+        reported.insert(line);
     }
 
     /// Hands lines on while no other task does.
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_comes_again_is_told_once_and_leaves_room_for_others() {
+    fn a_repeated_failure_is_reported_once_and_leaves_others_room() {
         let (out, err) = (SharedBuffer::default(), SharedBuffer::default());
         let lines = RequestLines::of(out, err.clone());
         for _ in 0..100 {
@@ -142,7 +142,7 @@ mod tests {
         let lines = RequestLines::of(SharedBuffer::default(), err.clone());
         (0..1_000).for_each(|number| lines.failure("find", &format!("no answer to {number}")));
         lines.finish();
-        assert_eq!(err.text().lines().count(), FAILURES_TOLD + 1);
+        assert_eq!(err.text().lines().count(), FAILURES_MAX + 1);
         assert!(err.text().ends_with("and 980 more failures\n"), "{}", err.text());
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error::HttpLoadError;
 use crate::lines::RequestLines;
-use crate::values::{Escaping, NamedValues, filled, told, unreadable};
+use crate::values::{Escaping, NamedValues, filled, text_at, unreadable};
 use bytes::Bytes;
 use kdyno_model::plan::http_load::{HttpStep, HttpTarget, RequestBody};
 use reqwest::header::CONTENT_TYPE;
@@ -15,7 +15,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Largest file that is sent, in bytes and in words: it is held in memory.
 const FILE_MAX: (u64, &str) = (1 << 30, "1 GiB");
 /// Characters of an unexpected answer that are shown.
-const CHARACTERS_TOLD: usize = 200;
+const CHARACTERS_MAX: usize = 200;
 
 /// A step that is ready to be taken.
 pub(crate) struct PreparedStep {
@@ -102,14 +102,14 @@ impl PreparedStep {
             .map_err(|error| format!("the answer is no JSON: {error}{}", beginning(&body)))?;
         for (pointer, expected) in &plan.holds {
             let expected = filled(expected, values, Escaping::Plain)?;
-            let found = told(&document, pointer);
+            let found = text_at(&document, pointer);
             if found.as_deref() != Some(expected.as_str()) {
                 let found = found.unwrap_or_else(|| "nothing".to_owned());
                 return Err(format!("{pointer} is {found}, not {expected}").into());
             }
         }
         for (name, pointer) in &plan.keep {
-            let value = told(&document, pointer)
+            let value = text_at(&document, pointer)
                 .ok_or_else(|| format!("the answer has no value at {pointer}{}", beginning(&body)))?;
             values.insert(name.clone(), value);
         }
@@ -192,11 +192,11 @@ fn cause(error: &reqwest::Error) -> String {
 
 /// The beginning of an answer, behind a colon.
 pub(crate) fn beginning(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(4 * CHARACTERS_TOLD)]);
+    let text = String::from_utf8_lossy(&body[..body.len().min(4 * CHARACTERS_MAX)]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {
         String::new()
     } else {
-        format!(": {}", text.chars().take(CHARACTERS_TOLD).collect::<String>())
+        format!(": {}", text.chars().take(CHARACTERS_MAX).collect::<String>())
     }
 }

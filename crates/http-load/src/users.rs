@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_turns_than_can_wait_end_the_load_and_are_not_told_as_short_ones() {
+    fn turns_beyond_the_queue_end_the_load_and_are_not_short_turns() {
         let lines = Rc::new(RequestLines::of(Vec::<u8>::new(), Vec::<u8>::new()));
         let shared = UserContext {
             steps: Vec::new(),

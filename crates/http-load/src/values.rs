@@ -49,7 +49,7 @@ pub(crate) fn filled(text: &str, values: &NamedValues, place: Escaping) -> Resul
 }
 
 /// A value of a JSON document as text; `None` where there is none, or a whole object or list.
-pub(crate) fn told(document: &serde_json::Value, pointer: &str) -> Option<String> {
+pub(crate) fn text_at(document: &serde_json::Value, pointer: &str) -> Option<String> {
     match document.pointer(pointer)? {
         serde_json::Value::String(text) => Some(text.clone()),
         value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_)) => Some(value.to_string()),
@@ -153,13 +153,13 @@ mod tests {
 
     #[test]
     fn a_value_is_written_as_its_place_needs_it() {
-        let told = |text, place| filled(text, &values(), place).expect("filled");
-        assert_eq!(told("/x/{{id}}", Escaping::Url), "/x/a%20b%2F%22%C3%BC");
+        let text_at = |text, place| filled(text, &values(), place).expect("filled");
+        assert_eq!(text_at("/x/{{id}}", Escaping::Url), "/x/a%20b%2F%22%C3%BC");
         let id = BTreeMap::from([("id".to_owned(), "2fd4-e1c6.7_a~b".to_owned())]);
         assert_eq!(filled("/x/{{id}}", &id, Escaping::Url).as_deref(), Ok("/x/2fd4-e1c6.7_a~b"));
-        let body = told("{\"id\": \"{{id}}\", \"n\": {{id}}}", Escaping::Json);
+        let body = text_at("{\"id\": \"{{id}}\", \"n\": {{id}}}", Escaping::Json);
         assert_eq!(body, "{\"id\": \"a b/\\\"ü\", \"n\": a b/\\\"ü}");
-        assert_eq!(told("{{ id }}!", Escaping::Plain), "a b/\"ü!");
+        assert_eq!(text_at("{{ id }}!", Escaping::Plain), "a b/\"ü!");
         assert!(filled("{{no}}", &values(), Escaping::Plain).unwrap_err().contains("`no`"));
     }
 
@@ -167,7 +167,7 @@ mod tests {
     fn values_of_a_document_are_texts() {
         let document = serde_json::json!({"a": [{"b": 7, "c": true, "d": null, "e": "x"}]});
         let found =
-            ["/a/0/b", "/a/0/c", "/a/0/d", "/a/0/e", "/a", "/q"].map(|pointer| told(&document, pointer));
+            ["/a/0/b", "/a/0/c", "/a/0/d", "/a/0/e", "/a", "/q"].map(|pointer| text_at(&document, pointer));
         let expected = [Some("7"), Some("true"), None, Some("x"), None, None];
         assert_eq!(found.each_ref().map(Option::as_deref), expected);
     }

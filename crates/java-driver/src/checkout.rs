@@ -40,8 +40,8 @@ fn is_dirty(environment: &Environment, folder: &Path) -> Option<bool> {
         .spawn()
         .ok()?;
     let stdout = child.stdout.take();
-    let (told, heard) = channel();
-    std::thread::spawn(move || told.send(stdout.and_then(|mut stdout| stdout.read(&mut [0]).ok())));
+    let (reported, heard) = channel();
+    std::thread::spawn(move || reported.send(stdout.and_then(|mut stdout| stdout.read(&mut [0]).ok())));
     let read = heard.recv_timeout(GIT_TIME_MAX).ok().flatten();
     if read != Some(0) {
         // Nothing further of it is of use; this fails only if it has ended meanwhile.

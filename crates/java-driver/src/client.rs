@@ -78,12 +78,12 @@ pub(crate) fn jars(
             let folder = absolute(folder)?;
             let own = of_checkout(&folder)?;
             let checkout = Checkout::look(environment, &folder);
-            (own, others(&beside(environment, progress)?), Some(checkout))
+            (own, others(&other_jars(environment, progress)?), Some(checkout))
         }
         JavaClient::Jar(path) => {
             // Before anything is fetched.
             let own = ClientJar::read(&absolute(path)?)?.path;
-            (own, others(&beside(environment, progress)?), None)
+            (own, others(&other_jars(environment, progress)?), None)
         }
     };
     Ok(Jars { client: own, others, checkout })
@@ -115,7 +115,7 @@ fn version(text: &str) -> Result<Version, TestbedError> {
 }
 
 /// What a client that comes alone needs: compression, logging; as the newest release has them.
-fn beside(environment: &Environment, progress: &dyn Fn(&str)) -> Result<PathBuf, TestbedError> {
+fn other_jars(environment: &Environment, progress: &dyn Fn(&str)) -> Result<PathBuf, TestbedError> {
     download::clients(environment, &Version::newest(), progress)
 }
 
@@ -183,7 +183,7 @@ mod tests {
     use std::fs::File;
     use std::time::Duration;
 
-    fn told(client: &JavaClient) -> (String, String) {
+    fn reported(client: &JavaClient) -> (String, String) {
         let temp = tempfile::tempdir().expect("temp");
         let environment = Environment::in_folder(temp.path());
         let error = check(&environment, client).expect_err("nothing is there");
@@ -196,21 +196,21 @@ mod tests {
     fn a_folder_without_a_client_says_what_was_looked_for() {
         let temp = tempfile::tempdir().expect("temp");
         let folder = temp.path().canonicalize().expect("a folder");
-        let (message, hint) = told(&JavaClient::Home(folder.clone()));
+        let (message, hint) = reported(&JavaClient::Home(folder.clone()));
         assert_eq!(message, format!("{}/libs has no kafka-clients-VERSION.jar", folder.display()));
         assert!(hint.contains("libs/"), "{hint}");
         let built = folder.join("clients/build/libs");
         for name in ["kafka-clients-4.2.0-SNAPSHOT-sources.jar", "kafka-clients-4.2.0-SNAPSHOT-test.jar"] {
             client(&built.join(name), "4.2.0-SNAPSHOT");
         }
-        let (message, hint) = told(&JavaClient::Source(folder.clone()));
+        let (message, hint) = reported(&JavaClient::Source(folder.clone()));
         assert_eq!(message, format!("{} has no kafka-clients-VERSION.jar", built.display()));
         assert!(hint.contains("./gradlew :clients:jar"), "{hint}");
-        assert!(told(&JavaClient::Home(folder.join("no"))).0.starts_with("cannot find "));
+        assert!(reported(&JavaClient::Home(folder.join("no"))).0.starts_with("cannot find "));
         let other = folder.join("other.jar");
         jar(&other, &[("a.class", "")]);
-        assert!(told(&JavaClient::Jar(other)).0.contains("is no Kafka client"));
-        let (message, hint) = told(&JavaClient::Version("2.6.0".to_owned()));
+        assert!(reported(&JavaClient::Jar(other)).0.contains("is no Kafka client"));
+        let (message, hint) = reported(&JavaClient::Version("2.6.0".to_owned()));
         assert!(message.contains("too old") && hint.contains("2.7"), "{message} {hint}");
     }
 
@@ -219,11 +219,11 @@ mod tests {
         let temp = tempfile::tempdir().expect("temp");
         let folder = temp.path().canonicalize().expect("a folder");
         let found = |name: &str| named(&folder.join(name).display().to_string());
-        let told = |text: &str| named(text).expect_err("refused").to_string();
+        let reported = |text: &str| named(text).expect_err("refused").to_string();
         assert_eq!(named("4.1.1").ok(), Some(JavaClient::Version("4.1.1".to_owned())));
         assert_eq!(named("newest").ok(), Some(JavaClient::Version(Version::newest().text)));
-        assert!(told("2.6.0").contains("too old") && told("4.1").contains("is not a Kafka version"));
-        assert!(told("no/such").contains("`no/such` is neither a release of Kafka nor a folder or jar"));
+        assert!(reported("2.6.0").contains("too old") && reported("4.1").contains("is not a Kafka version"));
+        assert!(reported("no/such").contains("`no/such` is neither a release of Kafka nor a folder or jar"));
         client(&folder.join("home/libs/kafka-clients-4.1.1.jar"), "4.1.1");
         assert_eq!(found("home").ok(), Some(JavaClient::Home(folder.join("home"))));
         let jar = "home/libs/kafka-clients-4.1.1.jar";
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_jar_of_a_checkout_is_taken_and_a_homes_own_jars_go_with_it() {
+    fn the_newest_jar_of_a_checkout_is_used_with_its_own_libraries() {
         let temp = tempfile::tempdir().expect("temp");
         let folder = temp.path().canonicalize().expect("a folder");
         let environment = Environment::in_folder(temp.path());
@@ -254,7 +254,7 @@ mod tests {
         File::options().write(true).open(&old).and_then(|file| file.set_modified(before)).expect("older");
         assert_eq!(in_folder(&built), Some(new));
         let fetched = check(&environment, &JavaClient::Source(folder.clone())).expect("a client");
-        assert!(fetched.is_some_and(|told| told.contains("is downloaded first")));
+        assert!(fetched.is_some_and(|reported| reported.contains("is downloaded first")));
 
         let libs = folder.join("libs");
         client(&libs.join("kafka-clients-4.1.1.jar"), "4.1.1");

@@ -124,15 +124,15 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_client_is_told() {
+    fn a_jar_without_a_client_is_reported() {
         let temp = tempfile::tempdir().expect("temp");
         let path = temp.path().join("x.jar");
-        let told = || ClientJar::read(&path).expect_err("no client").to_string();
-        assert!(told().starts_with("cannot read "), "{}", told());
+        let reported = || ClientJar::read(&path).expect_err("no client").to_string();
+        assert!(reported().starts_with("cannot read "), "{}", reported());
         std::fs::write(&path, "text").expect("write");
-        assert!(told().contains("is no jar"), "{}", told());
+        assert!(reported().contains("is no jar"), "{}", reported());
         jar(&path, &[("org/example/Main.class", "")]);
-        assert!(told().contains("is no Kafka client: it has no org/apache/kafka"), "{}", told());
+        assert!(reported().contains("is no Kafka client: it has no org/apache/kafka"), "{}", reported());
     }
 
     #[test]

@@ -132,9 +132,9 @@ mod tests {
     use std::path::PathBuf;
 
     #[test]
-    fn an_older_build_of_a_checkout_is_told() {
+    fn an_older_build_of_a_checkout_is_reported() {
         let head = "0123456789abcdef0123456789abcdef01234567";
-        let told = |built: &str, head: Option<&str>| {
+        let reported = |built: &str, head: Option<&str>| {
             let client = ClientJar {
                 path: PathBuf::new(),
                 version: "4.4.0-SNAPSHOT".to_owned(),
@@ -143,14 +143,14 @@ mod tests {
             };
             older_build(&client, &Checkout { commit: head.map(str::to_owned), is_dirty: None })
         };
-        let warning = told("fedcba9876543210", Some(head)).expect("a warning");
+        let warning = reported("fedcba9876543210", Some(head)).expect("a warning");
         assert!(
             warning.starts_with("kafka-clients 4.4.0-SNAPSHOT was built at commit fedcba9876543210, "),
             "{warning}"
         );
         assert!(warning.contains(&format!("at {head}: an older build")), "{warning}");
-        assert_eq!(told("0123456789abcdef", Some(head)), None, "the same one");
-        assert_eq!(told("unknown", Some(head)), None, "the jar does not say it");
-        assert_eq!(told("fedcba9876543210", None), None, "no repository");
+        assert_eq!(reported("0123456789abcdef", Some(head)), None, "the same one");
+        assert_eq!(reported("unknown", Some(head)), None, "the jar does not say it");
+        assert_eq!(reported("fedcba9876543210", None), None, "no repository");
     }
 }

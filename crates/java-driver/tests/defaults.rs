@@ -92,8 +92,8 @@ fn unknown(text: &str, said: &ReportedDefaults) -> Vec<String> {
             acted_on.iter().map(|SupportedSetting { name, .. }| *name).filter(|name| *name != "defaults");
         let others = OTHERS.iter().filter(|row| row.of.contains(&client)).map(|row| row.name);
         // The table is by name, and of consumers it is older.
-        let is_told = |name: &&str| !(whose == "P" && *name == "client.rack");
-        for name in acted_on.chain(others).filter(is_told) {
+        let is_reported = |name: &&str| !(whose == "P" && *name == "client.rack");
+        for name in acted_on.chain(others).filter(is_reported) {
             let has_come = since(name).is_none_or(|(major, minor)| version.at_least(major, minor));
             let is_gone = removed_in(name).is_some_and(|(major, minor)| version.at_least(major, minor));
             let is_there = said.contains_key(&(whose.to_owned(), name.to_owned()));

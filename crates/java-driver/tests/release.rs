@@ -61,7 +61,7 @@ fn run(resolved: &Resolved) -> (String, String) {
 }
 
 #[test]
-fn a_release_is_fetched_compiled_once_and_runs_with_the_options_that_were_asked_for() {
+fn a_release_is_fetched_and_compiled_once_with_its_options() {
     let temp = tempfile::tempdir().expect("temp");
     let environment = environment_in(temp.path());
     let first = resolved(&environment, MAIN, &["-Dkdyno.test=here"]).expect("a client");
@@ -97,7 +97,7 @@ fn a_release_is_fetched_compiled_once_and_runs_with_the_options_that_were_asked_
 
 /// A release's jar plays one that was built there: what is reported of the checkout comes from git.
 #[test]
-fn a_checkout_tells_its_commit_and_whether_something_was_changed() {
+fn a_checkout_reports_its_commit_and_local_changes() {
     let temp = tempfile::tempdir().expect("temp");
     let mut environment = environment_in(temp.path());
     let java = resolved(&environment, MAIN, &[]).expect("the release").task.command.remove(0);
@@ -150,10 +150,10 @@ fn a_source_that_does_not_compile_leaves_nothing_and_says_why() {
     let environment = environment_in(temp.path());
     let error =
         resolved(&environment, "package kdyno.driver; class Main { Nothing x; }", &[]).expect_err("no class");
-    let told = error.to_string();
-    assert!(told.contains("does not compile against kafka-clients 4.1.1"), "{told}");
-    assert!(told.contains("kdyno/driver/Main.java:1: error"), "{told}");
-    assert!(!told.contains(&*temp.path().to_string_lossy()), "{told}");
+    let reported = error.to_string();
+    assert!(reported.contains("does not compile against kafka-clients 4.1.1"), "{reported}");
+    assert!(reported.contains("kdyno/driver/Main.java:1: error"), "{reported}");
+    assert!(!reported.contains(&*temp.path().to_string_lossy()), "{reported}");
     let left = environment.cache_dir.join("java-driver").read_dir().expect("the cache");
     let left: Vec<_> = left.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     assert!(left.iter().all(|name| name.ends_with(".lock")), "{left:?}");
@@ -165,8 +165,8 @@ fn without_java_nothing_is_fetched_and_a_jdk_is_asked_for() {
     let temp = tempfile::tempdir().expect("temp");
     let environment = Environment::in_folder(temp.path());
     let error = resolved(&environment, MAIN, &[]).expect_err("no Java");
-    let told = "a Java compiler (javac) of version 11 or newer is needed once; found no Java";
-    assert_eq!(error.to_string(), told);
+    let reported = "a Java compiler (javac) of version 11 or newer is needed once; found no Java";
+    assert_eq!(error.to_string(), reported);
     assert!(error.hint().is_some_and(|hint| hint.contains("install a JDK")), "{error}");
     assert!(!environment.cache_dir.exists(), "nothing was begun");
 }

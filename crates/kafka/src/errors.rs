@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_leader_asks_for_metadata_and_a_full_replica_set_only_for_patience() {
+    fn a_moved_leader_needs_metadata_and_missing_replicas_patience() {
         assert!(ErrorCode::NOT_LEADER_OR_FOLLOWER.refreshes_metadata());
         assert!(ErrorCode::NOT_ENOUGH_REPLICAS.is_retriable());
         assert!(!ErrorCode::NOT_ENOUGH_REPLICAS.refreshes_metadata());

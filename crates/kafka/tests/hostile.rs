@@ -215,7 +215,7 @@ fn a_bomb_ends_at_the_stated_maximum() {
 }
 
 #[test]
-fn a_batch_that_claims_more_records_than_bytes_ends_with_an_error() {
+fn a_batch_that_claims_more_records_than_bytes_is_an_error() {
     let mut set = batch(Compression::None, 3);
     set[57..61].copy_from_slice(&i32::MAX.to_be_bytes());
     let read = batches(&set).next().expect("one batch").expect("a whole one");

@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn two_numbers_that_nobody_chose_differ() {
+    fn two_random_numbers_differ() {
         assert_ne!(random_u64(), random_u64());
     }
 }

@@ -15,7 +15,7 @@ const BUNDLED: &[(&str, &str)] =
 ///
 /// # Errors
 /// One lowercase clause about the file.
-pub(crate) fn beside(scenario: &str, name: &str) -> Result<FoundFile, String> {
+pub(crate) fn next_to(scenario: &str, name: &str) -> Result<FoundFile, String> {
     if name.starts_with(GivenFile::BUNDLED) {
         return Ok(FoundFile { path: name.to_owned(), content: read(name)? });
     }
@@ -67,24 +67,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_found_beside_its_scenario_and_again_by_its_path() {
+    fn a_file_is_found_next_to_its_scenario_and_again_by_its_path() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
         std::fs::write(at("lines.txt"), "a\nb\n").expect("written");
-        let found = beside(&at("scenario.yaml"), "lines.txt").expect("found");
+        let found = next_to(&at("scenario.yaml"), "lines.txt").expect("found");
         assert_eq!(found.content, b"a\nb\n");
         assert_eq!(read(&found.path).as_deref(), Ok(b"a\nb\n".as_slice()));
-        let none = beside(&at("scenario.yaml"), "none.txt").expect_err("not there");
+        let none = next_to(&at("scenario.yaml"), "none.txt").expect_err("not there");
         assert!(none.starts_with("could not be read: "), "{none}");
-        assert_eq!(beside(&at("scenario.yaml"), ".").expect_err("a folder"), "is no regular file");
+        assert_eq!(next_to(&at("scenario.yaml"), ".").expect_err("a folder"), "is no regular file");
     }
 
     #[test]
     fn what_a_bundled_scenario_names_is_bundled() {
-        let found = beside("reports/intel-sla", "bundled:intel-sla.txt").expect("bundled");
+        let found = next_to("reports/intel-sla", "bundled:intel-sla.txt").expect("bundled");
         assert_eq!(read(&found.path), Ok(found.content));
         assert_eq!(
-            beside("reports/intel-sla", "bundled:/etc/passwd").expect_err("no such"),
+            next_to("reports/intel-sla", "bundled:/etc/passwd").expect_err("no such"),
             "is not bundled"
         );
     }

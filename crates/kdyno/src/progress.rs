@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_redrawn_in_place_also_after_an_interruption_was_typed() {
+    fn lines_are_redrawn_in_place_also_after_a_typed_interrupt() {
         let mut drawn = LiveLines::default();
         let mut output = "trial 1\r\n".to_owned() + &drawn.redraw(&texts(&["one", "two two", "three"]));
         assert_eq!(screen(&output), ["trial 1", "one", "two two", "three"]);

@@ -170,10 +170,10 @@ fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> Failure {
 /// The nearest name of a file next to a missing one.
 fn neighbour(missing: &Path) -> Option<String> {
     let name = missing.file_name()?.to_str()?;
-    let beside = std::fs::read_dir(missing.parent()?).ok()?.take(FILES_LOOKED_AT_MAX);
-    let beside = beside.filter_map(|file| file.ok()?.file_name().into_string().ok());
+    let neighbours = std::fs::read_dir(missing.parent()?).ok()?.take(FILES_LOOKED_AT_MAX);
+    let neighbours = neighbours.filter_map(|file| file.ok()?.file_name().into_string().ok());
     let names: Vec<String> =
-        beside.filter(|name| Path::new(name).extension() == missing.extension()).collect();
+        neighbours.filter(|name| Path::new(name).extension() == missing.extension()).collect();
     nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 

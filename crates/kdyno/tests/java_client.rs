@@ -199,8 +199,8 @@ fn run(bootstrap: Vec<String>, streams: Vec<StreamTask>, warmup_ns: u64) -> Work
             FromWorker::Sample(sample) => heard.samples.push(*sample),
             FromWorker::Event(event) => heard.events.push(event),
             FromWorker::Readings(readings) => heard.readings.extend(readings),
-            FromWorker::ClientSettings(told) => {
-                assert!(heard.settings.insert(told.stream, told.settings).is_none(), "once");
+            FromWorker::ClientSettings(reported) => {
+                assert!(heard.settings.insert(reported.stream, reported.settings).is_none(), "once");
             }
             FromWorker::ClientMetrics { stream, client, text } => {
                 heard.metrics.insert((stream, client), text);
@@ -239,7 +239,7 @@ fn cluster() -> FakeCluster {
 }
 
 #[test]
-fn what_java_sends_java_fetches_and_every_record_is_accounted_for() {
+fn records_from_java_to_java_are_all_accounted_for() {
     for version in VERSIONS {
         let client = CompiledClient::compiled(version);
         let server = tcp::spawn(cluster()).expect("a fake cluster");
@@ -349,7 +349,7 @@ fn a_closed_loop_goes_as_fast_as_the_client_does() {
 }
 
 #[test]
-fn what_the_client_refuses_and_what_it_does_not_know_is_told() {
+fn what_the_client_refuses_and_does_not_know_is_reported() {
     let client = CompiledClient::compiled(VERSIONS[1]);
     let server = tcp::spawn(cluster()).expect("a fake cluster");
     let refused = client.task(&[("acks", "maybe"), ("lingr.ms", "5")]);

@@ -206,8 +206,8 @@ mod tests {
     fn the_limit_itself_is_not_beyond_it() {
         let mut above = watch(WatchedSign::UnderReplicated, Beyond::Above, 2.0, 0);
         assert_eq!(above.judge(&seen(WatchedSign::UnderReplicated, 2.0), 1), None);
-        let told = above.judge(&seen(WatchedSign::UnderReplicated, 3.0), 2).expect("more than the limit");
-        assert_eq!(told, "`a > b` of the target's abort_if holds (seen: 3)");
+        let reported = above.judge(&seen(WatchedSign::UnderReplicated, 3.0), 2).expect("more than the limit");
+        assert_eq!(reported, "`a > b` of the target's abort_if holds (seen: 3)");
         let mut below = watch(WatchedSign::RateOfOthers, Beyond::Below, 100.0, 0);
         let unknown = BTreeMap::from([(WatchedSign::RateOfOthers.into(), None)]);
         assert_eq!(below.judge(&unknown, 1), None, "nothing is known");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_those_of_all_topics_and_of_brokers_that_were_there() {
+    fn states_are_of_all_topics_and_of_brokers_that_were_there() {
         let partition = |leader, isr: &[i32]| PartitionInfo {
             id: 0,
             leader,
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_of_others_is_the_growth_of_logs_that_were_there_before() {
+    fn the_rate_of_others_is_the_growth_of_logs_that_existed_before() {
         let mut others = Others::default();
         assert_eq!(look(&mut others, 1, &[("orders", 1000), ("bills", 7)]), None, "nothing to compare with");
         assert_eq!(look(&mut others, 3, &[("orders", 1500), ("bills", 9)]), Some(251.0));

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_adds_clients_knows_the_limit_for_each_number_of_them() {
+    fn a_search_that_adds_clients_knows_the_limit_for_each_number() {
         let text = "kdyno: 1\nid: small\nquestion: How much?\nsystem: {kafka: 4.1.1}\n\
              topics: {perf: {partitions: 3}}\nload: {writers: {produce: perf, rate: 1k/s, value: 100B}}\n\
              phases: {warmup: 0s, condition: none, measure: 3s}\n\
@@ -365,16 +365,16 @@ mod tests {
             case.load.get_mut("writers").expect("it produces").clients = clients;
             facts(&limits, &case).into_values().next()
         };
-        let told = |limit: &str| Some(limit.to_owned());
+        let reported = |limit: &str| Some(limit.to_owned());
         assert_eq!(
             (with(1), with(7), with(64), with(65)),
-            (told("900"), told("800"), told("640"), told("100"))
+            (reported("900"), reported("800"), reported("640"), reported("100"))
         );
         assert_eq!(with(101), None, "more than the search may use");
     }
 
     #[test]
-    fn what_is_kept_is_found_again_and_what_is_of_something_else_is_not() {
+    fn stored_calibrations_are_found_again_for_the_same_load_only() {
         let temp = tempfile::tempdir().expect("temp");
         let folder = temp.path().join("not-made-yet");
         let path = folder.join("x.json");

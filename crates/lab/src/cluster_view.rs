@@ -177,28 +177,28 @@ mod tests {
         }
     }
 
-    fn told(before: &ClusterView, now: &ClusterView) -> Vec<(EventKind, String, String)> {
+    fn reported(before: &ClusterView, now: &ClusterView) -> Vec<(EventKind, String, String)> {
         let change = |change: ClusterChange| (change.kind, change.subject.to_string(), change.detail);
         now.since(before).into_iter().map(change).collect()
     }
 
     #[test]
-    fn nothing_changed_is_nothing_told_and_other_topics_are_not_looked_at() {
+    fn no_change_means_no_event_and_other_topics_are_ignored() {
         let calm = view(&[0, 1, 2], &[(0, &[0, 1, 2]), (1, &[0, 1, 2])]);
         assert_eq!(calm.partitions.len(), 2);
         assert_eq!(calm.under_replicated(), 0);
-        assert!(told(&calm, &calm).is_empty());
+        assert!(reported(&calm, &calm).is_empty());
     }
 
     #[test]
-    fn a_broker_that_leaves_shows_in_brokers_leaders_and_replicas_in_sync_and_so_does_its_return() {
+    fn a_broker_that_leaves_and_returns_changes_leaders_and_isrs() {
         let calm = view(&[0, 1, 2], &[(0, &[0, 1, 2]), (1, &[0, 1, 2])]);
         let hurt = view(&[0, 2], &[(0, &[0, 2]), (2, &[0, 2])]);
         assert_eq!(hurt.under_replicated(), 2);
         let text = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         let expected = |kind, (subject, detail)| (kind, subject, detail);
         assert_eq!(
-            told(&calm, &hurt),
+            reported(&calm, &hurt),
             [
                 expected(EventKind::BrokersChanged, text("broker-1", "broker 1 left the cluster")),
                 expected(
@@ -214,23 +214,23 @@ mod tests {
                 ),
             ]
         );
-        let kinds: Vec<EventKind> = told(&hurt, &calm).into_iter().map(|change| change.0).collect();
+        let kinds: Vec<EventKind> = reported(&hurt, &calm).into_iter().map(|change| change.0).collect();
         assert_eq!(kinds, [EventKind::BrokersChanged, EventKind::LeaderMoved, EventKind::IsrExpanded]);
     }
 
     #[test]
-    fn a_partition_without_a_leader_is_said_so_and_many_changes_are_counted() {
+    fn a_leaderless_partition_is_named_and_many_changes_are_counted() {
         let led: Vec<(i32, &[i32])> = vec![(0, &[0]); NAMED_MAX + 2];
         let unled: Vec<(i32, &[i32])> = vec![(-1, &[0]); NAMED_MAX + 2];
-        let told = told(&view(&[0], &led), &view(&[0], &unled));
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].2.contains("partition 0 from broker 0 to none"), "{told:?}");
-        assert!(told[0].2.ends_with("; and 2 more partitions"), "{told:?}");
+        let reported = reported(&view(&[0], &led), &view(&[0], &unled));
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert!(reported[0].2.contains("partition 0 from broker 0 to none"), "{reported:?}");
+        assert!(reported[0].2.ends_with("; and 2 more partitions"), "{reported:?}");
     }
 
     #[test]
     fn a_partition_that_was_not_there_before_is_not_judged() {
         let none = view(&[0], &[]);
-        assert!(told(&none, &view(&[0], &[(0, &[])])).is_empty());
+        assert!(reported(&none, &view(&[0], &[(0, &[])])).is_empty());
     }
 }

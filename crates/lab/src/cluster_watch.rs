@@ -167,12 +167,12 @@ mod tests {
     use kdyno_model::plan::{AbortIf, Beyond};
 
     #[test]
-    fn a_cluster_that_does_not_answer_is_told_once() {
+    fn a_cluster_that_does_not_answer_is_reported_once() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let nobody = free.local_addr().expect("its address").to_string();
+        let unreachable = free.local_addr().expect("its address").to_string();
         drop(free);
         let watched = WatchOptions {
-            access: Access::plaintext(vec![nobody]),
+            access: Access::plaintext(vec![unreachable]),
             prefix: "kdyno-".to_owned(),
             topics: BTreeMap::new(),
             abort: None,
@@ -180,14 +180,14 @@ mod tests {
         let inbox = Inbox::default();
         let mut looks = ClusterObserver::new(watched, inbox.sender());
         // Without a connection there is nothing to be patient with.
-        let told = looks.look();
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert_eq!(told[0].kind, EventKind::MetadataError);
+        let reported = looks.look();
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert_eq!(reported[0].kind, EventKind::MetadataError);
         assert!(looks.look().is_empty());
     }
 
     #[test]
-    fn where_the_load_must_end_on_a_condition_it_ends_when_nobody_can_see_it() {
+    fn a_load_with_an_end_condition_ends_when_it_is_not_watched() {
         let condition = AbortIf {
             of: kdyno_model::plan::WatchedSign::UnderReplicated,
             beyond: Beyond::Above,

@@ -100,10 +100,10 @@ fn gather(pieces: &Receiver<OutputPiece>) -> CommandOutput {
     while ends < 2 {
         match pieces.recv_timeout(OUTPUT_WAIT) {
             Ok(OutputPiece::Line(is_error, line)) => lines.push((is_error, line)),
-            Ok(OutputPiece::End(bytes, told)) => {
+            Ok(OutputPiece::End(bytes, reported)) => {
                 ends += 1;
                 output.bytes = output.bytes.saturating_add(bytes);
-                output.told = output.told.or(told.map(|told| *told));
+                output.reported = output.reported.or(reported.map(|reported| *reported));
             }
             Err(_) => {
                 output.trouble =
@@ -154,7 +154,7 @@ fn read_results(plan: &ParsePlan, folder: &Path, output: &mut CommandOutput) {
     if opened.limit() == 0 {
         output.trouble = Some(format!("only the first 4 GiB of its results {file} are read"));
     }
-    output.told = Some(reader.finish());
+    output.reported = Some(reader.finish());
 }
 
 #[cfg(test)]
@@ -188,12 +188,12 @@ mod tests {
         let (sender, pieces) = channel();
         read_all(&b"elapsed\n5\n7\nx\n"[..], Some(CommandReader::new(&plan(None))), (false, &sender));
         read_all(&b""[..], None, (true, &sender));
-        let told = gather(&pieces).told.expect("parsed");
-        assert_eq!((told.requests, told.unparsed), (2, 1));
+        let reported = gather(&pieces).reported.expect("parsed");
+        assert_eq!((reported.requests, reported.unparsed), (2, 1));
     }
 
     #[test]
-    fn results_that_are_no_file_are_told_and_not_waited_for() {
+    fn results_that_are_no_file_are_reported_and_not_waited_for() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut output = CommandOutput::default();
         read_results(&plan(Some("none.csv")), folder.path(), &mut output);
@@ -203,6 +203,6 @@ mod tests {
         assert_eq!(output.trouble.take().as_deref(), Some("its results . cannot be read: it is no file"));
         std::fs::write(folder.path().join("some.csv"), "elapsed\n5\n").expect("written");
         read_results(&plan(Some("some.csv")), folder.path(), &mut output);
-        assert_eq!((output.told.map(|told| told.requests), output.trouble), (Some(1), None));
+        assert_eq!((output.reported.map(|reported| reported.requests), output.trouble), (Some(1), None));
     }
 }

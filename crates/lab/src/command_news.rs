@@ -20,7 +20,7 @@ pub struct CommandOutput {
     /// Bytes of both.
     pub bytes: u64,
     /// What was parsed, where something was to be.
-    pub told: Option<CommandTotals>,
+    pub reported: Option<CommandTotals>,
     /// Why not all was parsed that was to be, one lowercase clause.
     pub trouble: Option<String>,
 }

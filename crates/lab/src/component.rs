@@ -73,10 +73,10 @@ impl Component {
         };
         read(outputs.stdout, line.clone(), &known).map_err(failed)?;
         read(outputs.stderr, line, &known).map_err(failed)?;
-        let told = Arc::clone(&known);
+        let reported = Arc::clone(&known);
         let wait = move || {
             let ended = running.wait();
-            let mut known = lock(&told);
+            let mut known = lock(&reported);
             known.is_killed = ended.as_ref().is_some_and(|ended| ended.is_killed);
             known.ended = Some(how(ended.as_ref()));
         };

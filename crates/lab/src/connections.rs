@@ -7,7 +7,7 @@ use kdyno_testbed::TestbedError;
 use kdyno_testbed::capacity::{Capacity, Connections, ItemConnections};
 
 /// From so many clients on, a load's needs are described.
-const TOLD_FROM: u64 = 100;
+const DESCRIBED_FROM: u64 = 100;
 
 /// Makes sure that the clients of a case have open files and local ports enough.
 ///
@@ -23,11 +23,11 @@ pub(crate) fn check(plan: &Plan, case: &CasePlan, capacity: &Capacity) -> Result
 }
 
 /// What many clients need and what there is, in words; `None` for few.
-pub(crate) fn told(plan: &Plan, case: &CasePlan, capacity: &Capacity) -> Option<String> {
+pub(crate) fn describe(plan: &Plan, case: &CasePlan, capacity: &Capacity) -> Option<String> {
     let needed = needed(plan, case);
     let clients: u64 = needed.items.iter().map(|item| item.clients).sum();
     let sockets: u64 = needed.items.iter().map(|item| item.clients * item.each).sum();
-    let files = capacity.process_files.filter(|_| clients > TOLD_FROM)?;
+    let files = capacity.process_files.filter(|_| clients > DESCRIBED_FROM)?;
     let shown = |number: u64| kdyno_model::units::count(number as f64);
     Some(format!(
         "clients: {} with up to {} connections, {} open files for the worker",
@@ -108,20 +108,20 @@ mod tests {
     #[test]
     fn many_clients_are_refused_before_anything_starts() {
         let few = planned("w: {produce: perf, rate: 1k/s, value: 100B}");
-        assert_eq!(told(&few, &few.cases[0], &CAPACITY), None);
+        assert_eq!(describe(&few, &few.cases[0], &CAPACITY), None);
         let plan = planned(
             "writers: {produce: perf, clients: 1000, rate: 1k/s, value: 100B}, \
              readers: {consume: perf, clients: 300}, late: {consume: perf, clients: 600, at: 5s}",
         );
         check(&plan, &plan.cases[0], &CAPACITY).expect("they fit");
-        let told = told(&plan, &plan.cases[0], &CAPACITY).expect("they are many");
+        let describe = describe(&plan, &plan.cases[0], &CAPACITY).expect("they are many");
         // 3 × 1,000 + 300 + 600, and while they connect 200 + 200 + 600.
-        assert_eq!(told, "clients: 1,900 with up to 4,900 connections, 20,000 open files for the worker");
+        assert_eq!(describe, "clients: 1,900 with up to 4,900 connections, 20,000 open files for the worker");
         let plan = planned("writers: {produce: perf, clients: 10000, rate: 1k/s, value: 100B}");
         let error = check(&plan, &plan.cases[0], &CAPACITY).expect_err("30,000 connections");
-        let told = "the load needs 30,300 open files in the worker, and a process of this user may have 20,000: of the 10,000 \
+        let describe = "the load needs 30,300 open files in the worker, and a process of this user may have 20,000: of the 10,000 \
                     clients of `writers` 6,566 fit";
-        assert_eq!(error.to_string(), told);
+        assert_eq!(error.to_string(), describe);
         assert!(error.hint().is_some_and(|hint| hint.contains("ulimit")));
     }
 }

@@ -80,9 +80,9 @@ pub fn dry_run_checks(
     let capacity = Capacity::read();
     for case in plan.every_case() {
         match connections::check(plan, case, &capacity) {
-            Ok(()) => {
-                connections::told(plan, case, &capacity).into_iter().for_each(|fact| add(Remark::Fact(fact)))
-            }
+            Ok(()) => connections::describe(plan, case, &capacity)
+                .into_iter()
+                .for_each(|fact| add(Remark::Fact(fact))),
             Err(error) => add(warning(&error)),
         }
     }
@@ -234,12 +234,17 @@ mod tests {
     use kdyno_scenario::Scenario;
 
     /// Facts and warnings for a scenario of 3 brokers with this load, below an empty folder.
-    fn told(rate: &str, system: &str, out: &str) -> (Vec<String>, Vec<String>) {
-        told_of(rate, system, out, 3)
+    fn reported(rate: &str, system: &str, out: &str) -> (Vec<String>, Vec<String>) {
+        notes_with_partitions(rate, system, out, 3)
     }
 
     /// Facts and warnings with so many partitions.
-    fn told_of(rate: &str, system: &str, out: &str, partitions: u32) -> (Vec<String>, Vec<String>) {
+    fn notes_with_partitions(
+        rate: &str,
+        system: &str,
+        out: &str,
+        partitions: u32,
+    ) -> (Vec<String>, Vec<String>) {
         let text = format!(
             "kdyno: 1\nid: small\nquestion: Is there room?\nsystem: {{kafka: 4.1.1, brokers: 3{system}}}\n\
              topics: {{perf: {{partitions: {partitions}, replicas: 2}}}}\n\
@@ -251,8 +256,8 @@ mod tests {
         std::fs::write(temp.path().join("file"), "").expect("write");
         let environment = Environment::in_folder(temp.path());
         let (mut facts, mut warnings) = (Vec::new(), Vec::new());
-        let told = dry_run_checks(&plan, &temp.path().join(out), &temp.path().join("work"), &environment);
-        for remark in told.expect("Kafka comes from no folder") {
+        let reported = dry_run_checks(&plan, &temp.path().join(out), &temp.path().join("work"), &environment);
+        for remark in reported.expect("Kafka comes from no folder") {
             match remark {
                 // Which of the two it is depends on the host.
                 Remark::Fact(text) | Remark::Warning(text) if text.starts_with("CPUs: ") => {}
@@ -267,7 +272,7 @@ mod tests {
     #[test]
     fn a_rate_says_what_each_broker_writes() {
         // 100/s × 30 s × 1000 bytes × 2 replicas ÷ 3 brokers.
-        let (facts, warnings) = told("100/s", ", limits: {heap: 64MiB}", "runs");
+        let (facts, warnings) = reported("100/s", ", limits: {heap: 64MiB}", "runs");
         assert!(warnings.is_empty(), "{warnings:?}");
         assert!(facts[0].contains("Kafka 4.1.1 is not in the cache and is downloaded first"), "{facts:?}");
         let disk =
@@ -303,29 +308,29 @@ mod tests {
         assert_eq!(of("kafka: 3.7.2, brokers: 2, mode: {controllers: 3}", ""), 5);
         assert_eq!(of("kafka: 3.7.2, mode: {zookeeper: 1}", ""), 2);
 
-        let told = |b: &str, processors_here: u32| {
+        let reported = |b: &str, processors_here: u32| {
             let plan = plan_of("kafka: 3.7.2, brokers: 3", b);
             processors(&plan, jvms(&plan).expect("a cluster"), processors_here)
         };
         let enough = "processors: 3 for 3 JVMs at once and the load generator";
-        assert_eq!(told("", 3), Remark::Fact(enough.to_owned()));
-        let Remark::Warning(few) = told(newer, 5) else { panic!("6 JVMs on 5 CPUs") };
+        assert_eq!(reported("", 3), Remark::Fact(enough.to_owned()));
+        let Remark::Warning(few) = reported(newer, 5) else { panic!("6 JVMs on 5 CPUs") };
         assert!(
             few.starts_with("processors: 5 for 6 JVMs at once and the load generator: they wait"),
             "{few}"
         );
         assert!(few.contains("typical of a host with a CPU for each"), "{few}");
-        let Remark::Warning(few) = told("", 2) else { panic!("3 JVMs on 2 CPUs") };
+        let Remark::Warning(few) = reported("", 2) else { panic!("3 JVMs on 2 CPUs") };
         assert!(!few.contains("differences"), "nothing is compared: {few}");
     }
 
     #[test]
-    fn settings_that_only_brokers_can_judge_are_named_and_a_retention_of_the_scenario_is_not_ours() {
+    fn broker_checked_settings_are_named_and_retention_stays_theirs() {
         let plan = plan_of("kafka: 4.3.1, config: {num.io.treads: 4}", "");
         let temp = tempfile::tempdir().expect("temp");
         let environment = Environment::in_folder(temp.path());
-        let told = dry_run_checks(&plan, temp.path(), temp.path(), &environment).expect("a release");
-        let facts: Vec<&str> = told
+        let reported = dry_run_checks(&plan, temp.path(), temp.path(), &environment).expect("a release");
+        let facts: Vec<&str> = reported
             .iter()
             .filter_map(|note| match note {
                 Remark::Fact(text) => Some(text.as_str()),
@@ -338,7 +343,7 @@ mod tests {
         assert!(facts.iter().all(|fact| !fact.contains("retention is set")), "{facts:?}");
         let many: Vec<String> = (0..20).map(|n| format!("a.{n}: 1")).collect();
         let plan = plan_of(&format!("kafka: 4.3.1, config: {{{}}}", many.join(", ")), "");
-        assert!(not_checked(&plan).is_some_and(|told| told.contains(" and 10 more; ")));
+        assert!(not_checked(&plan).is_some_and(|reported| reported.contains(" and 10 more; ")));
     }
 
     #[test]
@@ -346,20 +351,20 @@ mod tests {
         let temp = tempfile::tempdir().expect("temp");
         let environment = Environment::in_folder(temp.path());
         for (of, words) in [("home", "is no unpacked Kafka"), ("source", "is no built Kafka checkout")] {
-            let told = |folder: &Path| {
+            let reported = |folder: &Path| {
                 let plan = plan_of(&format!("kafka: {{{of}: {}}}", folder.display()), "");
                 dry_run_checks(&plan, temp.path(), temp.path(), &environment)
                     .expect_err("no Kafka")
                     .to_string()
             };
-            assert!(told(temp.path()).contains(words), "{}", told(temp.path()));
+            assert!(reported(temp.path()).contains(words), "{}", reported(temp.path()));
             let missing = temp.path().join("no");
-            assert!(told(&missing).contains("cannot find folder"), "{}", told(&missing));
+            assert!(reported(&missing).contains("cannot find folder"), "{}", reported(&missing));
         }
     }
 
     #[test]
-    fn what_a_search_writes_is_told_of_its_first_load_and_checked_again_before_each_trial() {
+    fn a_searchs_writes_are_estimated_first_and_rechecked_per_trial() {
         let text = "kdyno: 1\nid: small\nquestion: How much?\nsystem: {kafka: 4.1.1}\n\
              topics: {perf: {partitions: 3}}\nload: {writers: {produce: perf, rate: 1k/s, value: 988B}}\n\
              phases: {warmup: 0s, condition: none, measure: 3s}\n\
@@ -368,11 +373,11 @@ mod tests {
         let plan = kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan");
         let temp = tempfile::tempdir().expect("temp");
         let environment = Environment::in_folder(temp.path());
-        let told = dry_run_checks(&plan, temp.path(), temp.path(), &environment).expect("a release");
+        let reported = dry_run_checks(&plan, temp.path(), temp.path(), &environment).expect("a release");
         let words = "disk: per trial at the search's first load, 1,000/s, and in proportion at others, each broker writes";
         assert!(
-            told.iter().any(|note| matches!(note, Remark::Fact(fact) if fact.starts_with(words))),
-            "{told:?}"
+            reported.iter().any(|note| matches!(note, Remark::Fact(fact) if fact.starts_with(words))),
+            "{reported:?}"
         );
         let kdyno_plan::Next::Trial(mut trial) = kdyno_plan::next(&plan, &[], 1) else { panic!("a trial") };
         let room = |trial: &Trial| room_for_trial(&plan, trial, temp.path(), &environment);
@@ -390,7 +395,7 @@ mod tests {
 
     #[test]
     fn what_a_maximum_rate_writes_is_unknown() {
-        let (facts, _) = told("max", "", "runs");
+        let (facts, _) = reported("max", "", "runs");
         assert!(facts[1].starts_with("disk: per trial each broker writes an unknown volume"), "{facts:?}");
     }
 
@@ -398,23 +403,23 @@ mod tests {
     fn a_maximum_rate_needs_room_for_what_the_brokers_keep_at_least() {
         // 10 000 partitions × 2 replicas × 80 MiB are 1.7 TB.
         let many = ", limits: {heap: 64MiB}";
-        let (_, warnings) = told_of("max", many, "runs", 10_000);
+        let (_, warnings) = notes_with_partitions("max", many, "runs", 10_000);
         assert!(
             warnings[0]
                 .contains("20000 replicas of partitions take up to 80.0 MiB each, so 1.53 TiB may come"),
             "{warnings:?}"
         );
-        let (_, mut warnings) = told_of("100/s", many, "runs", 10_000);
+        let (_, mut warnings) = notes_with_partitions("100/s", many, "runs", 10_000);
         // How many files a process may open is this host's.
         warnings.retain(|warning| !warning.contains("open files"));
         assert!(warnings.is_empty(), "what is written is known and little: {warnings:?}");
-        let (_, warnings) = told_of("max", ", limits: {heap: 64MiB}", "runs", 3);
+        let (_, warnings) = notes_with_partitions("max", ", limits: {heap: 64MiB}", "runs", 3);
         assert!(warnings.is_empty(), "{warnings:?}");
     }
 
     #[test]
     fn what_would_stop_or_spoil_the_run_is_a_warning() {
-        let (_, warnings) = told("1000M/s", ", limits: {heap: 1024GiB}", "file/runs");
+        let (_, warnings) = reported("1000M/s", ", limits: {heap: 1024GiB}", "file/runs");
         assert_eq!(warnings.len(), 3, "{warnings:?}");
         assert!(
             warnings[0].contains("the run would write") && warnings[0].contains("; shorten"),

@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_setting_names_topic_and_setting_and_where_to_correct_it() {
+    fn a_refused_setting_names_topic_key_and_where_to_correct_it() {
         let refused = |code, message: &str| LabError::Topic {
             address: "perf".to_owned(),
             source: AdminError::Broker {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_find_no_coordinator_end_with_the_brokers_error_and_the_setting() {
+    fn without_coordinator_the_brokers_error_and_setting_are_named() {
         let trouble = |last: Option<&str>| LabError::WorkerNotPrepared {
             number: 2,
             seconds: 60,

@@ -178,12 +178,12 @@ mod tests {
         };
         let given = of_file(&file, &|_| Ok(content.to_vec())).expect("the same");
         assert_eq!((given.bytes, given.lengths), (b"abc".to_vec(), vec![1, 2]));
-        for (found, told) in [
+        for (found, reported) in [
             (Ok(b"a|bd|".to_vec()), "the file /here/lines.txt has changed since the plan was made"),
             (Err("could not be read: gone".to_owned()), "the file /here/lines.txt could not be read: gone"),
         ] {
             let error = of_file(&file, &|_| found.clone()).expect_err("another one");
-            assert_eq!(error.to_string(), told);
+            assert_eq!(error.to_string(), reported);
         }
     }
 }

@@ -131,22 +131,25 @@ mod tests {
             (twice.to_string().as_str(), twice.warning(3072 * MIB)),
             ("3.00 GiB of Java clients", None)
         );
-        let told = twice.warning(3071 * MIB).expect("too large");
-        assert!(told.contains("the heaps of Java clients are 3.00 GiB, but"), "{told}");
-        assert!(told.contains("; lower `-Xmx` in the clients' `jvm`"), "{told}");
+        let reported = twice.warning(3071 * MIB).expect("too large");
+        assert!(reported.contains("the heaps of Java clients are 3.00 GiB, but"), "{reported}");
+        assert!(reported.contains("; lower `-Xmx` in the clients' `jvm`"), "{reported}");
         plan.cases[0].workers.clear();
         assert_eq!(of(&plan), None);
     }
 
     #[test]
-    fn clients_are_added_to_brokers_and_those_of_both_sides_in_a_duet() {
+    fn client_heaps_add_to_broker_heaps_for_both_sides_of_a_duet() {
         let system = "kafka: 3.7.2, brokers: 3, limits: {heap: 256MiB}";
         let alone = Heaps::at_once(&plan(system, ""), MEMORY).expect("heaps");
         assert_eq!(alone, Heaps { brokers: 768 * MIB, clients: 1536 * MIB });
         assert_eq!(alone.to_string(), "768 MiB and of Java clients 1.50 GiB");
-        let told = alone.warning(MIB).expect("too large");
-        assert!(told.contains("all brokers are 768 MiB and those of Java clients 1.50 GiB, but"), "{told}");
-        assert!(told.contains("; lower `limits.heap`, the number of brokers, `-Xmx`"), "{told}");
+        let reported = alone.warning(MIB).expect("too large");
+        assert!(
+            reported.contains("all brokers are 768 MiB and those of Java clients 1.50 GiB, but"),
+            "{reported}"
+        );
+        assert!(reported.contains("; lower `limits.heap`, the number of brokers, `-Xmx`"), "{reported}");
 
         let mut plan = plan(system, "{system: {kafka: 4.3.1}}");
         let mut of = |design| {

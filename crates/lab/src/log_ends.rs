@@ -62,9 +62,9 @@ pub(crate) fn read_settled(
 /// Whether the living replicas of the topics have all that their leaders have.
 fn in_sync(admin: &mut Admin, topics: &BTreeMap<String, String>) -> Result<bool> {
     let names: Vec<&str> = topics.values().map(String::as_str).collect();
-    let (cluster, told) = admin.state(Some(&names))?;
+    let (cluster, reported) = admin.state(Some(&names))?;
     let living: BTreeSet<i32> = cluster.brokers.iter().map(|broker| broker.id).collect();
-    let mut partitions = told.iter().flat_map(|topic| &topic.partitions);
+    let mut partitions = reported.iter().flat_map(|topic| &topic.partitions);
     Ok(partitions.all(|partition| is_in_sync(partition, &living)))
 }
 
@@ -117,7 +117,7 @@ mod tests {
     use kdyno_kafka::errors::ErrorCode;
 
     #[test]
-    fn replicas_of_dead_brokers_are_not_waited_for_and_no_others_are_left_out() {
+    fn only_replicas_of_dead_brokers_are_not_waited_for() {
         let is_settled = |isr: &[i32], living: &[i32]| {
             let (leader, replicas) = (isr.first().copied().unwrap_or(-1), vec![0, 1, 2]);
             let partition =

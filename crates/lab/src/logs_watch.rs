@@ -47,7 +47,7 @@ pub(crate) struct LogsReader {
     admin: Option<Admin>,
     ends: Ends,
     /// What could not be read at some time.
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
     /// What groups of others are called here, by their ids: two ids may be the same once what cannot be printed is left out.
     names: BTreeMap<String, String>,
 }
@@ -95,7 +95,13 @@ impl PolledSource for LogsReader {
 
 impl LogsReader {
     pub(crate) fn new(watched: WatchedLogs) -> Self {
-        Self { watched, admin: None, ends: Ends::default(), told: BTreeSet::new(), names: BTreeMap::new() }
+        Self {
+            watched,
+            admin: None,
+            ends: Ends::default(),
+            reported: BTreeSet::new(),
+            names: BTreeMap::new(),
+        }
     }
 
     fn connected(&mut self) -> Result<Admin, AdminError> {
@@ -136,7 +142,7 @@ impl LogsReader {
 
     /// How large the logs are.
     fn log_bytes(&mut self, admin: &mut Admin, brokers: &[i32], look: &mut LogsLook) {
-        let (mut all_told, mut own_told, mut told) = (0_u64, 0_u64, 0);
+        let (mut all_bytes, mut own_bytes, mut reported) = (0_u64, 0_u64, 0);
         for id in brokers {
             if !look.has_time() {
                 return self.not_read(look, "sizes of logs", "the brokers are slow to answer");
@@ -152,8 +158,8 @@ impl LogsReader {
                     let own = sum(&mut self.watched.topics.values().filter_map(|name| by_topic.get(name)));
                     look.take(&subject, series::LOG_BYTES, all as f64);
                     look.take(&subject, series::RUN_LOG_BYTES, own as f64);
-                    (all_told, own_told) = (all_told.saturating_add(all), own_told.saturating_add(own));
-                    told += 1;
+                    (all_bytes, own_bytes) = (all_bytes.saturating_add(all), own_bytes.saturating_add(own));
+                    reported += 1;
                 }
                 Ok(None) => {
                     let why =
@@ -164,9 +170,9 @@ impl LogsReader {
             }
         }
         // A sum of some of them would be read as that of all.
-        if told > 0 && told == brokers.len() {
-            look.take(&Subject::Brokers, series::LOG_BYTES, all_told as f64);
-            look.take(&Subject::Brokers, series::RUN_LOG_BYTES, own_told as f64);
+        if reported > 0 && reported == brokers.len() {
+            look.take(&Subject::Brokers, series::LOG_BYTES, all_bytes as f64);
+            look.take(&Subject::Brokers, series::RUN_LOG_BYTES, own_bytes as f64);
         }
     }
 
@@ -207,24 +213,24 @@ impl LogsReader {
                 continue;
             }
             match admin.committed(*broker, &groups, topics) {
-                Ok(told) => told.iter().for_each(|group| self.lag_of(group, look)),
+                Ok(reported) => reported.iter().for_each(|group| self.lag_of(group, look)),
                 Err(error) => self.not_read(look, WHAT, &error.to_string()),
             }
         }
     }
 
-    fn lag_of(&mut self, told: &Committed, look: &mut LogsLook) {
-        let Some(name) = self.name_of(told) else {
+    fn lag_of(&mut self, reported: &Committed, look: &mut LogsLook) {
+        let Some(name) = self.name_of(reported) else {
             let why = format!("there are more than {NAMES_MAX} groups in the trial");
             return self.not_read(look, "the lag of some groups", &why);
         };
-        if told.error != ErrorCode::NONE {
+        if reported.error != ErrorCode::NONE {
             let what = format!("the lag of group {name}");
             // The lag of the reported partitions alone would be read as that of all.
-            return self.not_read(look, &what, &format!("its coordinator answers with {}", told.error));
+            return self.not_read(look, &what, &format!("its coordinator answers with {}", reported.error));
         }
         let behind =
-            told.offsets.iter().filter_map(|(partition, offset)| self.ends.behind(partition, *offset));
+            reported.offsets.iter().filter_map(|(partition, offset)| self.ends.behind(partition, *offset));
         let Some(behind) = behind.reduce(GroupLag::with) else { return };
         let subject = Subject::Group(name);
         look.take(&subject, series::COMMITTED_LAG_RECORDS, behind.records as f64);
@@ -235,11 +241,13 @@ impl LogsReader {
 
     /// What a group is called: the scenario's name for it, else its id as it can be printed, with a number where another
     /// group has that name. It is the same in each look.
-    fn name_of(&mut self, told: &Committed) -> Option<String> {
-        if let Some(name) = self.watched.groups.get(&told.group).or_else(|| self.names.get(&told.group)) {
+    fn name_of(&mut self, reported: &Committed) -> Option<String> {
+        if let Some(name) =
+            self.watched.groups.get(&reported.group).or_else(|| self.names.get(&reported.group))
+        {
             return Some(name.clone());
         }
-        let printable = told.printable_group();
+        let printable = reported.printable_group();
         let is_taken = |name: &String| {
             self.watched.groups.values().chain(self.names.values()).any(|taken| taken == name)
         };
@@ -248,14 +256,14 @@ impl LogsReader {
         if self.names.len() >= NAMES_MAX {
             return None;
         }
-        self.names.insert(told.group.clone(), name.clone());
+        self.names.insert(reported.group.clone(), name.clone());
         Some(name)
     }
 
     /// What cannot be read is reported once.
     fn not_read(&mut self, look: &mut LogsLook, what: &str, why: &str) {
         // What others call their groups and how many there are must not fill memory.
-        if self.told.len() < GROUPS_MAX && self.told.insert(what.to_owned()) {
+        if self.reported.len() < GROUPS_MAX && self.reported.insert(what.to_owned()) {
             let why = format!("{what} cannot be read: {why}");
             look.unread.push(UnreadMetrics { subject: Subject::Brokers, why });
         }

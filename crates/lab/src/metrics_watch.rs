@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_come_every_ten_seconds_at_different_times_and_at_the_ends_of_phases() {
+    fn readings_come_every_ten_seconds_staggered_and_at_phase_ends() {
         let s = SECOND_NS;
         let next = |one: &Thread, since_s: u64| (one.next_after((5 + since_s) * s) - 5 * s) / s;
         let first = thread(Some(5 * s), 0, vec![3 * s, 20 * s, 24 * s]);

@@ -32,14 +32,14 @@ impl NamedWatch {
     pub(crate) fn begin(&mut self, sampler: &mut ProbeSampler) -> ProcessChanges {
         let FoundProcesses { processes, missing } = self.named.look(&self.known);
         let denied = processes.iter().filter_map(|process| Some((process.subject.clone(), denied(process)?)));
-        let mut told: ProcessChanges = denied.collect();
+        let mut reported: ProcessChanges = denied.collect();
         processes.into_iter().for_each(|process| sampler.add(process));
         self.missing = missing.iter().map(|(subject, _)| subject.clone()).collect();
-        told.extend(missing.into_iter().map(|(subject, why)| {
+        reported.extend(missing.into_iter().map(|(subject, why)| {
             let detail = format!("{subject} is not read: {why}");
             (subject, detail)
         }));
-        told
+        reported
     }
 
     /// Reports those that have ended since, and looks for them now and then.
@@ -49,22 +49,22 @@ impl NamedWatch {
         }
         let ended = sampler.dead().into_iter().filter(|subject| matches!(subject, Subject::Process(_)));
         let ended: Vec<Subject> = ended.filter(|subject| !self.missing.contains(subject)).collect();
-        let mut told: ProcessChanges =
+        let mut reported: ProcessChanges =
             ended.iter().map(|subject| (subject.clone(), format!("{subject} has ended"))).collect();
         self.missing.extend(ended);
         let may_come = self.missing.iter().any(|subject| self.named.may_come_again(subject));
         if !may_come || now_ns < self.look_ns {
-            return told;
+            return reported;
         }
         self.look_ns = now_ns.saturating_add(LOOK_AGAIN_NS);
         for process in self.named.look(&self.known).processes {
             if self.missing.remove(&process.subject) {
                 let detail = format!("{} is there again, as process {}", process.subject, process.pid);
-                told.push((process.subject.clone(), detail));
+                reported.push((process.subject.clone(), detail));
                 sampler.add(process);
             }
         }
-        told
+        reported
     }
 }
 
@@ -124,14 +124,17 @@ mod tests {
         assert!(is_read(&mut sampler));
         drop(first);
         until("its end is seen", || !is_read(&mut sampler));
-        let told = watch.after_reading(&mut sampler, 1);
-        assert_eq!(told, [(subject.clone(), format!("{subject} has ended"))]);
+        let reported = watch.after_reading(&mut sampler, 1);
+        assert_eq!(reported, [(subject.clone(), format!("{subject} has ended"))]);
         assert_eq!(watch.after_reading(&mut sampler, 2), [], "told once");
         let again = Stranger::start(&sleep);
         until("it is there again", || find().is_ok());
         assert_eq!(watch.after_reading(&mut sampler, 3), [], "not looked for all the time");
-        let told = watch.after_reading(&mut sampler, 1 + LOOK_AGAIN_NS);
-        assert_eq!(told, [(subject.clone(), format!("{subject} is there again, as process {}", again.0))]);
+        let reported = watch.after_reading(&mut sampler, 1 + LOOK_AGAIN_NS);
+        assert_eq!(
+            reported,
+            [(subject.clone(), format!("{subject} is there again, as process {}", again.0))]
+        );
         assert!(is_read(&mut sampler));
         assert_eq!(watch.after_reading(&mut sampler, 2 + 2 * LOOK_AGAIN_NS), []);
     }

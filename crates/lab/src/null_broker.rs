@@ -57,9 +57,11 @@ impl NullBroker {
         let mut broker =
             Self { child: Mutex::new(child), pid, address: String::new(), security: Security::default() };
         // What it says first may never come; a read has no deadline.
-        let (told, said) = channel();
+        let (reported, said) = channel();
         let has_tls = !tls.is_empty();
-        std::thread::spawn(move || told.send(stdout.map(|stdout| address_and_certificate(stdout, has_tls))));
+        std::thread::spawn(move || {
+            reported.send(stdout.map(|stdout| address_and_certificate(stdout, has_tls)))
+        });
         let said = said.recv_timeout(ADDRESS_TIME_MAX).ok().flatten().unwrap_or_default();
         let (address, certificate) = said.split_once('\n').unwrap_or_default();
         address.clone_into(&mut broker.address);
@@ -156,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_told_what_it_speaks_and_what_it_answers_fetches_with() {
+    fn it_is_given_its_protocol_and_its_answers_to_fetches() {
         let words = |tls: Vec<TlsVersion>, fetch_value_bytes| {
             let plan = NullBrokerPlan { tls, fetch_value_bytes, is_second: false };
             command_line(Path::new("kdyno"), 3, &plan).join(" ")

@@ -130,9 +130,9 @@ impl Watch {
     ) -> Self {
         let mut named = NamedWatch::new(named, &processes);
         let mut sampler = ProbeSampler::new(processes, true);
-        let told = named.begin(&mut sampler);
-        if !told.is_empty() {
-            let _ = inbox.send(Heard::Named(None, told));
+        let reported = named.begin(&mut sampler);
+        if !reported.is_empty() {
+            let _ = inbox.send(Heard::Named(None, reported));
         }
         Self {
             sampler,
@@ -190,9 +190,9 @@ impl Watch {
         });
         self.next_ns = t0_ns + next_after(self.read_ns.saturating_sub(t0_ns), SECOND_NS, &self.read_at);
         let _ = self.inbox.send(Heard::Probes(self.read_ns, readings));
-        let told = self.named.after_reading(&mut self.sampler, self.read_ns);
-        if !told.is_empty() {
-            let _ = self.inbox.send(Heard::Named(Some(at_ns), told));
+        let reported = self.named.after_reading(&mut self.sampler, self.read_ns);
+        if !reported.is_empty() {
+            let _ = self.inbox.send(Heard::Named(Some(at_ns), reported));
         }
     }
 }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_to_stop_is_told_once_and_readings_go_on() {
+    fn a_stop_is_requested_once_and_readings_go_on() {
         let inbox = Inbox::default();
         let stop = Arc::new(AtomicBool::new(true));
         let may_go_on = MayGoOn { stop, time_cap: None };
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_fails_tells_it_and_one_that_is_told_to_end_does_not() {
+    fn a_watch_that_fails_reports_it_and_a_stopped_one_does_not() {
         let inbox = Inbox::default();
         let watch = || {
             let may_go_on = MayGoOn { stop: Arc::default(), time_cap: None };

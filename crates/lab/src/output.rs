@@ -13,9 +13,9 @@ const TAIL_LINE_BYTES: usize = 1 << 10;
 /// How much is read at once.
 pub(crate) const PIECE_BYTES: usize = 64 << 10;
 /// Lines of it that a message has.
-const LINES_TOLD: usize = 3;
+const LINES_MAX: usize = 3;
 /// Characters of these.
-const CHARACTERS_TOLD: usize = 300;
+const CHARACTERS_MAX: usize = 300;
 
 /// Reads an output to its end, and gives each line, `None` for one that is too long; how many bytes it was.
 pub(crate) fn read_lines(mut from: impl Read, mut each: impl FnMut(Option<&[u8]>)) -> u64 {
@@ -81,10 +81,10 @@ pub(crate) fn last_lines(tail: &str) -> String {
     if lines.is_empty() {
         return "; it wrote nothing".to_owned();
     }
-    let told = lines[lines.len().saturating_sub(LINES_TOLD)..].join(" | ");
+    let reported = lines[lines.len().saturating_sub(LINES_MAX)..].join(" | ");
     // What went wrong is mostly at the very end.
-    let over = told.chars().count().saturating_sub(CHARACTERS_TOLD);
-    let end: String = told.chars().skip(over).collect();
+    let over = reported.chars().count().saturating_sub(CHARACTERS_MAX);
+    let end: String = reported.chars().skip(over).collect();
     format!("; its last lines: {}{end}", if over > 0 { "…" } else { "" })
 }
 
@@ -93,12 +93,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_of_output_is_its_end() {
+    fn only_the_end_of_the_output_is_kept() {
         assert_eq!(last_lines(" \n"), "; it wrote nothing");
         assert_eq!(last_lines("1\n2\n\n3\n4\n"), "; its last lines: 2 | 3 | 4");
         let long = "x".repeat(1000) + "y";
         assert!(last_lines(&long).starts_with("; its last lines: …x") && last_lines(&long).ends_with("xy"));
-        assert_eq!(last_lines(&long).chars().count(), "; its last lines: ".len() + CHARACTERS_TOLD + 1);
+        assert_eq!(last_lines(&long).chars().count(), "; its last lines: ".len() + CHARACTERS_MAX + 1);
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub(crate) fn room(
     let folders = preflight::log_folders(&cluster.storage, work_dir, environment);
     let of_case = |case: &CasePlan| kdyno_plan::bytes_to_write_of_case(plan, case);
     if let Some(bytes) = of_case(case) {
-        let other = beside(plan, case).filter(|other| {
+        let other = other_side(plan, case).filter(|other| {
             other.system.cluster().is_some_and(|of_other| of_other.storage == cluster.storage)
         });
         let of_other = other.and_then(of_case).unwrap_or(0);
@@ -95,7 +95,7 @@ pub(crate) fn room(
 }
 
 /// What the other side of a duet runs at once with a case.
-fn beside<'a>(plan: &'a Plan, case: &CasePlan) -> Option<&'a CasePlan> {
+fn other_side<'a>(plan: &'a Plan, case: &CasePlan) -> Option<&'a CasePlan> {
     let Strategy::Compare(comparison) = &plan.strategy else { return None };
     let mut pairs = plan.cases.iter().zip(&comparison.b).filter(|_| comparison.design == PairDesign::Duet);
     pairs.find_map(|(a, b)| match (a == case, b == case) {
@@ -122,7 +122,7 @@ pub(crate) fn room_for_trial(
 
 /// JVMs of the clusters that run at once, where these are most; `None` without a cluster of our own.
 pub(crate) fn jvms(plan: &Plan) -> Option<u64> {
-    most_at_once(plan, |cluster| u64::from(cluster.brokers) + u64::from(cluster.mode.beside_brokers()))
+    most_at_once(plan, |cluster| u64::from(cluster.brokers) + u64::from(cluster.mode.nodes_without_broker()))
 }
 
 /// What the clusters that run at once add up to, where that is most; `None` without a cluster of our own. In a
@@ -144,7 +144,7 @@ fn most_at_once(plan: &Plan, of: impl Fn(&ClusterPlan) -> u64) -> Option<u64> {
 /// Makes sure that each attached cluster is the one meant and can carry its cases.
 fn attached_fit(plan: &Plan, secrets: &RunSecrets, options: &mut RunOptions<'_>) -> Result<(), LabError> {
     let mut known: Option<(&AttachedPlan, Attached)> = None;
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for case in plan.every_case() {
         let Some(target) = case.system.target() else { continue };
         let attached = match known.take().filter(|(plan, _)| *plan == target) {
@@ -164,9 +164,9 @@ fn attached_fit(plan: &Plan, secrets: &RunSecrets, options: &mut RunOptions<'_>)
         };
         attached.check_case(case)?;
         for difference in attached.differences(case) {
-            if !told.contains(&difference) {
+            if !reported.contains(&difference) {
                 (options.progress)(RunProgress::Warning(difference.clone()));
-                told.push(difference);
+                reported.push(difference);
             }
         }
         known = Some((target, attached));

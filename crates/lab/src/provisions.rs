@@ -36,9 +36,9 @@ pub(crate) struct Provision {
     /// Whether a trial has run on it.
     pub(crate) has_carried_load: bool,
     /// Processes whose end has been reported.
-    told: BTreeSet<Subject>,
+    reported: BTreeSet<Subject>,
     /// Which settings are missing, as far as that was reported.
-    told_unread: BTreeSet<String>,
+    reported_unread: BTreeSet<String>,
 }
 
 /// A process of a system that has ended while no trial ran on it.
@@ -84,8 +84,8 @@ impl Provisions {
             in_force,
             topics: None,
             has_carried_load: false,
-            told: BTreeSet::new(),
-            told_unread: BTreeSet::new(),
+            reported: BTreeSet::new(),
+            reported_unread: BTreeSet::new(),
         });
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Provisions {
     pub(crate) fn has_run(&mut self, trial: &Trial) -> Result<(), LabError> {
         let standing = self.of_mut(trial)?;
         standing.has_carried_load = true;
-        standing.told.extend(standing.system.ended().into_keys());
+        standing.reported.extend(standing.system.ended().into_keys());
         Ok(())
     }
 
@@ -159,7 +159,7 @@ impl Provisions {
         let mut found = Vec::new();
         for standing in &mut self.standing {
             for (subject, how) in standing.system.ended() {
-                if standing.told.insert(subject.clone()) {
+                if standing.reported.insert(subject.clone()) {
                     let log = standing.system.log_tail(&subject);
                     found.push(EndedProcess { subject, how, log });
                 }
@@ -239,7 +239,7 @@ impl Provision {
         let (settings, unread) =
             settings::of_topics(&self.system.access(), self.system.prefix(), &topics.names, private);
         self.in_force.topics = settings;
-        for one in unread.iter().filter(|one| self.told_unread.insert(one.why.clone())) {
+        for one in unread.iter().filter(|one| self.reported_unread.insert(one.why.clone())) {
             progress(RunProgress::Warning(one.why.clone()));
         }
         self.in_force.unread_topics = unread;
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_of_one_start_stand_together_and_older_ones_are_stopped() {
+    fn clusters_of_one_start_coexist_and_older_ones_are_stopped() {
         assert!(stays((2, 2), true, true));
         assert!(stays((2, 2), true, false), "that of the other side");
         assert!(!stays((1, 2), true, true), "the same system, started anew");
@@ -281,21 +281,21 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_first_is_what_a_run_ends_with_and_all_else_is_told() {
+    fn a_run_ends_with_its_first_error_and_reports_the_others() {
         let error = || LabError::NullBroker { why: "it has no port".to_owned() };
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let mut progress = |progress| match progress {
-            RunProgress::Warning(words) => told.push(words),
+            RunProgress::Warning(words) => reported.push(words),
             _ => panic!("a warning"),
         };
         assert!(matches!(first_of(None, error(), &mut progress), LabError::NullBroker { .. }));
         let first = first_of(Some(LabError::NoBrokerLeft), error(), &mut progress);
         assert!(matches!(first, LabError::NoBrokerLeft));
-        assert_eq!(told, ["it has no port"]);
+        assert_eq!(reported, ["it has no port"]);
     }
 
     #[test]
-    fn a_cluster_that_has_lost_a_process_is_replaced_when_it_is_asked_for() {
+    fn a_cluster_that_lost_a_process_is_replaced_on_request() {
         assert!(!stays((2, 2), false, true));
         assert!(stays((2, 2), false, false));
     }

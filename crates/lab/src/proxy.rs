@@ -63,15 +63,15 @@ pub(crate) fn wait_led_through(
     let proxy = Access { bootstrap: vec![address.to_owned()], security: brokers.security.clone() };
     loop {
         let wrong = match ask(&proxy) {
-            Ok(told) => {
-                if let Some(broker) = past(&own.brokers, &told.brokers) {
+            Ok(reported) => {
+                if let Some(broker) = past(&own.brokers, &reported.brokers) {
                     return Err(format!(
                         "its metadata says that broker {} is at {}:{}, where that broker itself listens: records would go past the \
                          proxy, which does not put its own addresses into metadata",
                         broker.id, broker.host, broker.port
                     ));
                 }
-                let (some, all) = (told.brokers.len(), own.brokers.len());
+                let (some, all) = (reported.brokers.len(), own.brokers.len());
                 if some >= all {
                     return Ok(());
                 }
@@ -90,9 +90,9 @@ pub(crate) fn wait_led_through(
 }
 
 /// The first broker that is advertised at the address where a broker itself listens.
-fn past<'t>(own: &[BrokerInfo], told: &'t [BrokerInfo]) -> Option<&'t BrokerInfo> {
+fn past<'t>(own: &[BrokerInfo], reported: &'t [BrokerInfo]) -> Option<&'t BrokerInfo> {
     let is_own = |broker: &&BrokerInfo| own.iter().any(|own| address(own) == address(broker));
-    told.iter().find(is_own)
+    reported.iter().find(is_own)
 }
 
 /// Host and port; the loopback address that brokers listen on by one name. Linux connects to it where none is given.
@@ -120,9 +120,9 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_told_at_its_own_address_is_past_the_proxy() {
+    fn a_broker_advertised_at_its_own_address_is_past_the_proxy() {
         let own = brokers(&[(0, "127.0.0.1", 1), (1, "127.0.0.1", 2)]);
-        let past = |told: &[(i32, &str, i32)]| past(&own, &brokers(told)).map(|broker| broker.id);
+        let past = |reported: &[(i32, &str, i32)]| past(&own, &brokers(reported)).map(|broker| broker.id);
         assert_eq!(past(&[(0, "127.0.0.1", 8), (1, "127.0.0.1", 9)]), None);
         assert_eq!(past(&[(0, "127.0.0.1", 8), (1, "127.0.0.1", 2)]), Some(1));
         for another in ["localhost", "0.0.0.0"] {
@@ -134,7 +134,7 @@ mod tests {
 
     /// Two that each advertise an address of their own: one plays the brokers, the other a proxy before them.
     #[test]
-    fn who_leads_nowhere_or_past_itself_is_told_apart_from_who_leads() {
+    fn a_proxy_that_leads_nowhere_or_past_itself_is_recognized() {
         let stop = Arc::new(AtomicBool::new(false));
         let serving = [(); 2].map(|()| {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -154,10 +154,10 @@ mod tests {
             past.contains(&format!("broker 0 is at {brokers}, where that broker itself listens")),
             "{past}"
         );
-        let nobody = TcpListener::bind("127.0.0.1:0").and_then(|held| held.local_addr()).expect("a port");
-        let nowhere = led(&nobody.to_string(), None).expect_err("nobody listens");
+        let unused = TcpListener::bind("127.0.0.1:0").and_then(|held| held.local_addr()).expect("a port");
+        let nowhere = led(&unused.to_string(), None).expect_err("nobody listens");
         assert!(nowhere.starts_with("it does not lead to the brokers: "), "{nowhere}");
-        let ended = led(&nobody.to_string(), Some("it ended: exit code 1")).expect_err("it ended");
+        let ended = led(&unused.to_string(), Some("it ended: exit code 1")).expect_err("it ended");
         assert!(ended.starts_with("it ended: exit code 1; its last metadata"), "{ended}");
         stop.store(true, Ordering::Relaxed);
         for (_, served) in serving {

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_that_were_cut_off_are_run_again_and_conditioning_is_not_counted() {
+    fn cut_off_trials_run_again_and_conditioning_does_not_count() {
         let listed = |id| start(id, TrialReason::Listed { of: 3 }, None, 1);
         let trials = vec![start(1, TrialReason::Conditioning, None, 1), listed(2), listed(3), listed(4)];
         let before = sorted_out(trials, &BTreeSet::from([TrialId(3)]), &judged(&[2, 3]));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn another_host_and_another_boot_are_told() {
+    fn another_host_and_another_boot_are_reported() {
         let session = |boot: &str, processors| Session {
             number: 1,
             started_unix_ns: 0,

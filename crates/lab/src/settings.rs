@@ -84,7 +84,7 @@ const PROTOCOL_VERSION: &str = "inter.broker.protocol.version";
 /// settings are those of the first one. An attached cluster is also asked for its version, which it reports also to
 /// users who may not see its settings.
 pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &Private) -> SystemInForce {
-    let (mut told, mut features, mut brokers) = (Vec::new(), Vec::new(), 0);
+    let (mut reported, mut features, mut brokers) = (Vec::new(), Vec::new(), 0);
     let mut ask = || -> Result<(), AdminError> {
         let mut admin = admin(access, prefix)?;
         let all = admin.cluster()?.brokers;
@@ -94,21 +94,21 @@ pub(crate) fn read(access: &Access, prefix: &str, is_attached: bool, private: &P
         }
         for broker in &all {
             let settings = admin.describe_configs(ConfigOf::Broker(broker.id))?;
-            told.push((Subject::Broker(broker.id.unsigned_abs()), kept(settings, private)));
+            reported.push((Subject::Broker(broker.id.unsigned_abs()), kept(settings, private)));
         }
         Ok(())
     };
     let unread = ask().err().map(|why| UnreadSettings::brokers(&why));
     if unread.is_some() {
         // Settings of some brokers alone would look like those of all.
-        told.clear();
+        reported.clear();
         if features.len() < brokers {
             features.clear();
         }
     }
-    let facts = if is_attached { version_facts(&features, &told) } else { BTreeMap::new() };
+    let facts = if is_attached { version_facts(&features, &reported) } else { BTreeMap::new() };
     SystemInForce {
-        brokers: distinct(told),
+        brokers: distinct(reported),
         topics: SettingsBySubject::new(),
         facts,
         unread: unread.into_iter().collect(),
@@ -132,7 +132,7 @@ pub(crate) fn of_topics(
     };
     for (address, name) in names.iter().take(TOPICS_MAX) {
         let mut settings = match admin.describe_configs(ConfigOf::Topic(name)) {
-            Ok(told) => kept(told, private),
+            Ok(reported) => kept(reported, private),
             // Who does not answer would be waited for once more for each topic.
             Err(why) if why.code().is_none() => return (found, vec![UnreadSettings::topics(&why, names)]),
             Err(why) => {
@@ -196,7 +196,7 @@ fn kept(settings: BTreeMap<String, SettingInfo>, private: &Private) -> SettingsI
             SettingSource::Unknown => SettingOrigin::Unknown,
         };
         let default = setting.default.map(|default| shown(&default, private));
-        Some((name, SettingInForce::new(origin, shown(&value, private)).beside(default)))
+        Some((name, SettingInForce::new(origin, shown(&value, private)).with_default(default)))
     });
     kept.take(SETTINGS_MAX).collect()
 }
@@ -210,20 +210,20 @@ fn shape(info: &TopicInfo) -> [(String, SettingInForce); 2] {
 
 /// The first broker's settings, and those of each broker that has others; one broker may have set what is the default
 /// of another.
-fn distinct(told: Vec<(Subject, SettingsInForce)>) -> SettingsBySubject {
+fn distinct(reported: Vec<(Subject, SettingsInForce)>) -> SettingsBySubject {
     let values = |settings: &SettingsInForce| -> Vec<(String, String)> {
         settings.iter().map(|(name, setting)| (name.clone(), setting.value.clone())).collect()
     };
-    let first = told.first().map(|(_, settings)| values(settings)).unwrap_or_default();
-    let mut told = told.into_iter();
-    told.next().into_iter().chain(told.filter(|(_, settings)| values(settings) != first)).collect()
+    let first = reported.first().map(|(_, settings)| values(settings)).unwrap_or_default();
+    let mut reported = reported.into_iter();
+    reported.next().into_iter().chain(reported.filter(|(_, settings)| values(settings) != first)).collect()
 }
 
 /// Which line of releases brokers run, and how that shows: by the highest level of `metadata.version` that each supports,
 /// or, where brokers have no such feature, by the default of the protocol between them.
 fn version_facts(
     features: &[Vec<FeatureInfo>],
-    told: &[(Subject, SettingsInForce)],
+    reported: &[(Subject, SettingsInForce)],
 ) -> BTreeMap<String, String> {
     let of_metadata = || features.iter().flatten().filter(|feature| feature.name == METADATA_VERSION);
     let mut found = BTreeMap::new();
@@ -239,7 +239,7 @@ fn version_facts(
         );
         found.insert(cluster_fact::KAFKA_VERSION_BY.to_owned(), by);
     } else {
-        let of_protocol = told.iter().filter_map(|(_, settings)| settings.get(PROTOCOL_VERSION));
+        let of_protocol = reported.iter().filter_map(|(_, settings)| settings.get(PROTOCOL_VERSION));
         let defaults: BTreeSet<String> = of_protocol
             .filter_map(|setting| match setting.origin {
                 SettingOrigin::Default => Some(setting.value.clone()),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_or_names_the_broker_is_left_out_and_long_values_are_cut() {
+    fn unset_and_identifying_values_are_dropped_and_long_ones_cut() {
         let long = "x".repeat(VALUE_CHARACTERS_MAX + 1);
         let settings = [
             setting("num.io.threads", Some("4")),
@@ -297,7 +297,7 @@ mod tests {
         );
         assert_eq!(kept["principal.builder.class"].value.len(), VALUE_CHARACTERS_MAX);
         assert!(!kept["sasl.oauthbearer.jwks.endpoint.url"].value.contains("corp"), "{kept:?}");
-        let is = SettingInForce::new(SettingOrigin::Static, "4").beside(Some("8".to_owned()));
+        let is = SettingInForce::new(SettingOrigin::Static, "4").with_default(Some("8".to_owned()));
         assert_eq!(kept["num.io.threads"], is);
         assert_eq!(kept["num.network.threads"].default, None, "it has the default's value");
     }
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_client_nothing_is_kept_that_says_how_a_cluster_is_reached() {
+    fn client_settings_that_identify_a_cluster_are_dropped() {
         let names = [
             "acks",
             "bootstrap.servers",
@@ -320,8 +320,8 @@ mod tests {
             "ssl.protocol",
             "transactional.id",
         ];
-        let told = names.map(|name| (name.to_owned(), SettingInForce::new(SettingOrigin::Client, "x")));
-        let kept = of_client(told.into(), &Private::default());
+        let reported = names.map(|name| (name.to_owned(), SettingInForce::new(SettingOrigin::Client, "x")));
+        let kept = of_client(reported.into(), &Private::default());
         assert_eq!(kept.keys().collect::<Vec<_>>(), ["acks", "sasl.mechanism", "ssl.protocol"]);
     }
 
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_of_brokers_shows_in_what_they_support_or_in_a_default() {
+    fn the_brokers_version_follows_from_features_or_a_default() {
         let feature = |supported_max, finalized| {
             vec![FeatureInfo { name: METADATA_VERSION.to_owned(), supported_max, finalized }]
         };
@@ -351,7 +351,8 @@ mod tests {
         };
         let default = SettingInForce::new(SettingOrigin::Default, "2.8-IV1");
         assert_eq!(protocol(default)[cluster_fact::KAFKA_VERSION], "2.8");
-        let set = SettingInForce::new(SettingOrigin::Static, "2.7-IV2").beside(Some("2.8-IV1".to_owned()));
+        let set =
+            SettingInForce::new(SettingOrigin::Static, "2.7-IV2").with_default(Some("2.8-IV1".to_owned()));
         assert_eq!(
             protocol(set)[cluster_fact::KAFKA_VERSION],
             "2.8",

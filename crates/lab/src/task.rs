@@ -146,11 +146,11 @@ pub(crate) fn has_own_rows(
 /// All streams of a trial as the run file keeps them: topics that a target has are called as in the scenario, since their
 /// own names are private.
 pub(crate) fn stream_infos(trial: &Trial, topics: &BTreeMap<String, String>) -> Vec<StreamInfo> {
-    let mut told = topics.clone();
-    told.retain(|address, _| trial.effective.system.existing_topic(address).is_none());
+    let mut reported = topics.clone();
+    reported.retain(|address, _| trial.effective.system.existing_topic(address).is_none());
     let of_worker = |worker: &WorkerPlan| {
         let number = worker.worker;
-        streams(trial, worker, &told).into_iter().map(move |stream| StreamInfo {
+        streams(trial, worker, &reported).into_iter().map(move |stream| StreamInfo {
             id: StreamId { worker: number, stream: stream.stream },
             role: stream.role.kind(),
             value_bytes: stream.role.value_bytes(),

@@ -97,19 +97,19 @@ fn ask(
     inbox: &SyncSender<Heard>,
     ended: &Receiver<()>,
 ) {
-    let mut told = None;
+    let mut reported = None;
     while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let value = token.ask(login);
         pause = value.as_ref().map_or(pause_min, |secret| wait(secret, now_s()));
         let why = value.as_ref().err().cloned();
-        if why.is_some() && why == told {
+        if why.is_some() && why == reported {
             continue;
         }
         let heard = Heard::Token(Renewed { name: token.name.clone(), value });
         // A trial that is over does not listen; one that has no room for it hears of the next one soon.
         match inbox.try_send(heard) {
             Err(TrySendError::Full(_)) => pause = pause_min,
-            Ok(()) | Err(TrySendError::Disconnected(_)) => told = why,
+            Ok(()) | Err(TrySendError::Disconnected(_)) => reported = why,
         }
     }
 }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn while_a_trial_goes_on_login_and_workers_get_a_newer_token_and_the_end_of_it_ends_that() {
+    fn tokens_are_renewed_for_login_and_workers_during_a_trial() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("token");
         write(&path, "newer");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn why_there_is_no_newer_token_is_told_once() {
+    fn a_missing_newer_token_is_reported_once() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("token");
         let token = RenewableToken { name: "token".to_owned(), reference: SecretRef::File(path.clone()) };

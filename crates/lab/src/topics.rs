@@ -127,12 +127,12 @@ mod tests {
     use std::io::Read;
 
     /// Nothing listens there.
-    fn nobody() -> Access {
+    fn unreachable() -> Access {
         Access::plaintext(vec!["127.0.0.1:1".to_owned()])
     }
 
     /// A topic that was made on a cluster which is gone.
-    fn made_on_nobody() -> TrialTopics {
+    fn made_on_unreachable() -> TrialTopics {
         TrialTopics {
             names: BTreeMap::from([("perf".to_owned(), "team-a.perf-1".to_owned())]),
             existing: BTreeMap::new(),
@@ -168,30 +168,30 @@ mod tests {
         let existing =
             ["perf", "other"].map(|address| (address.to_owned(), format!("team-a.{address}"))).into();
         // No broker is asked.
-        let nobody = nobody();
-        let topics =
-            TrialTopics::create(&nobody, PREFIX, &plans, &existing, str::to_owned).expect("nothing to make");
+        let unreachable = unreachable();
+        let topics = TrialTopics::create(&unreachable, PREFIX, &plans, &existing, str::to_owned)
+            .expect("nothing to make");
         assert_eq!(topics.names, BTreeMap::from([("perf".to_owned(), "team-a.perf".to_owned())]));
         assert!(topics.made().is_empty() && topics.are_replicated());
-        topics.delete(&nobody).expect("nothing to delete");
+        topics.delete(&unreachable).expect("nothing to delete");
         let both = BTreeMap::from([("perf".to_owned(), plan.clone()), ("more".to_owned(), plan)]);
         assert!(
-            TrialTopics::create(&nobody, PREFIX, &both, &existing, str::to_owned).is_err(),
+            TrialTopics::create(&unreachable, PREFIX, &both, &existing, str::to_owned).is_err(),
             "one is to be made"
         );
     }
 
     #[test]
     fn topics_of_a_cluster_that_went_away_are_named() {
-        let error = made_on_nobody().delete(&nobody()).expect_err("nobody listens there");
-        let told = error.in_passing();
+        let error = made_on_unreachable().delete(&unreachable()).expect_err("nobody listens there");
+        let reported = error.in_passing();
         for words in [
             "the cluster cannot be reached any more: ",
             "refused",
             "topics of the run stay on it: team-a.perf-1",
             "`kdyno clean --target FILE`",
         ] {
-            assert!(told.contains(words), "{told}");
+            assert!(reported.contains(words), "{reported}");
         }
     }
 

@@ -273,7 +273,7 @@ mod tests {
     use crate::inbox::Inbox;
 
     #[test]
-    fn a_program_that_is_no_worker_is_an_error_and_leaves_no_process() {
+    fn a_program_that_is_no_worker_is_an_error_without_leftovers() {
         let dir = tempfile::tempdir().expect("temp dir");
         let inbox = Inbox::default();
         let error =

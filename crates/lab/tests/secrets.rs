@@ -63,8 +63,8 @@ fn main() -> ExitCode {
                 values_reach_the_worker_and_nothing_else();
                 Ok(())
             });
-            let refused = Trial::test("a_login_that_is_refused_tells_no_secret", || -> Result<(), Failed> {
-                a_login_that_is_refused_tells_no_secret();
+            let refused = Trial::test("a_refused_login_prints_no_secret", || -> Result<(), Failed> {
+                a_refused_login_prints_no_secret();
                 Ok(())
             });
             return libtest_mimic::run(&Arguments::from_args(), vec![whole, refused]).exit_code();
@@ -121,7 +121,7 @@ fn said_by(mode: &str, here: &Path, address: &str) -> Output {
         .expect("a program that starts")
 }
 
-fn a_login_that_is_refused_tells_no_secret() {
+fn a_refused_login_prints_no_secret() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = with_secrets(folder.path());
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
@@ -183,11 +183,11 @@ fn refused_in(here: &Path, address: &str) {
     *target.security = security;
     let say = |what: &str| writeln!(io::stdout(), "{what}").expect("somebody who reads");
     let mut progress = |progress: RunProgress| say(&format!("{progress:?}"));
-    let told = match run(&request, options(here, &mut progress)) {
+    let reported = match run(&request, options(here, &mut progress)) {
         Ok(outcome) => outcome.failure.expect("a login that is refused").to_string(),
         Err(error) => error.to_string(),
     };
-    say(&told);
+    say(&reported);
 }
 
 fn options<'a>(here: &Path, progress: &'a mut dyn FnMut(RunProgress)) -> RunOptions<'a> {
@@ -246,11 +246,11 @@ fn request(here: &Path, address: &str) -> RunRequest {
     let scenario = Scenario::parse(SCENARIO, "small.yaml").expect("a scenario");
     let choices = Choices { target: Some(target), ..Choices::default() };
     let mut plan = kdyno_plan::plan(&scenario, &choices).expect("a plan");
-    let beside = |name: &str| here.parent().expect("a folder above").join(name);
-    let command = vec!["cat".to_owned(), beside("by-command").display().to_string()];
+    let sibling = |name: &str| here.parent().expect("a folder above").join(name);
+    let command = vec!["cat".to_owned(), sibling("by-command").display().to_string()];
     let references = [
         ("by-command", SecretRef::Exec(command)),
-        ("by-file", SecretRef::File(beside("by-file"))),
+        ("by-file", SecretRef::File(sibling("by-file"))),
         ("by-variable", SecretRef::Env(VARIABLE.to_owned())),
         ("made", SecretRef::Made),
     ];
@@ -295,12 +295,12 @@ fn heard(mut frame: &[u8]) -> String {
     let Ok(Some(BeforeTask::Secrets(values))) = read_before_task(&mut frame) else {
         return "another message".to_owned();
     };
-    let told = values.iter().map(|(name, secret)| match name.as_str() {
+    let reported = values.iter().map(|(name, secret)| match name.as_str() {
         "made" => format!("made:{}", secret.expose().len()),
         name if secret.expose() == value(name).as_bytes() => name.to_owned(),
         name => format!("not {name}"),
     });
-    told.collect::<Vec<_>>().join(" ")
+    reported.collect::<Vec<_>>().join(" ")
 }
 
 /// Processes that this one has started.

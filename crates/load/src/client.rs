@@ -78,12 +78,12 @@ struct TransactionEnds {
     plan: TransactionsPlan,
     random: Pcg64,
     /// That there will be no more of them was reported.
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl TransactionEnds {
     fn new(plan: TransactionsPlan, seed: u64) -> Self {
-        Self { plan, random: Pcg64::seed_from_u64(seed), is_told: false }
+        Self { plan, random: Pcg64::seed_from_u64(seed), is_reported: false }
     }
 }
 

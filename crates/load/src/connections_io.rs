@@ -107,7 +107,7 @@ impl ConnectionsIo {
         if ready.is_writable {
             *self.blocked(connection) = false;
         }
-        if let Err(error) = self.read(client, connection, ready.told_ns, net) {
+        if let Err(error) = self.read(client, connection, ready.reported_ns, net) {
             self.close(client.connections_mut(), connection, net, error);
         }
     }
@@ -116,11 +116,11 @@ impl ConnectionsIo {
         &self,
         client: &mut C,
         connection: usize,
-        told_ns: u64,
+        reported_ns: u64,
         net: &mut dyn Net,
     ) -> Result<(), ConnectionError> {
         // What was there when the socket was reported as readable; what comes after all of that was read is new.
-        let mut there_ns = Some(told_ns);
+        let mut there_ns = Some(reported_ns);
         loop {
             let queues = client.connections_mut().connection_mut(connection);
             let space = queues.input_space();

@@ -161,7 +161,7 @@ impl EventLoop {
             let deadline_ns = stream.next_deadline().unwrap_or(u64::MAX).min(state.end_ns());
             self.wait(deadline_ns, &mut events)?;
             let returned_ns = monotonic_ns();
-            let told_ns = told_ns(looked_ns, deadline_ns, returned_ns);
+            let reported_ns = reported_ns(looked_ns, deadline_ns, returned_ns);
             looked_ns = returned_ns;
             let clients = stream.client_count().max(1);
             let sockets = events.iter().filter(|event| event.token().0 < WAKER.0);
@@ -172,7 +172,7 @@ impl EventLoop {
                 stream.on_ready(
                     client,
                     connection,
-                    SocketReadiness { is_writable, told_ns },
+                    SocketReadiness { is_writable, reported_ns },
                     &mut self.sockets,
                 );
             }
@@ -207,7 +207,7 @@ impl EventLoop {
 /// what kept it from it (a CPU that others had, a stop, its own work) is not the cluster's. What came in the
 /// meantime is counted as if it had been there at once, so what is left to the cluster is never too much by that.
 /// A deadline before the last look was no appointment: the loop went on as soon as it could.
-pub fn told_ns(looked_ns: u64, deadline_ns: u64, returned_ns: u64) -> u64 {
+pub fn reported_ns(looked_ns: u64, deadline_ns: u64, returned_ns: u64) -> u64 {
     if deadline_ns > looked_ns { deadline_ns.min(returned_ns) } else { returned_ns }
 }
 
@@ -304,17 +304,17 @@ fn hand_over(stream: &mut dyn Stream, t0_ns: u64, out: &SyncSender<FromWorker>) 
 
 #[cfg(test)]
 mod tests {
-    use super::told_ns;
+    use super::reported_ns;
 
     #[test]
-    fn what_is_told_late_counts_from_when_the_loop_should_have_looked() {
+    fn late_events_count_from_when_the_loop_should_have_looked() {
         // Looked last, had something to do, learned.
-        assert_eq!(told_ns(100, 200, 150), 150, "a socket was ready before anything else was due");
-        assert_eq!(told_ns(100, 200, 200), 200);
-        assert_eq!(told_ns(100, 200, 900), 200, "it should have looked at 200");
-        assert_eq!(told_ns(100, u64::MAX, 900), 900, "nothing was due");
+        assert_eq!(reported_ns(100, 200, 150), 150, "a socket was ready before anything else was due");
+        assert_eq!(reported_ns(100, 200, 200), 200);
+        assert_eq!(reported_ns(100, 200, 900), 200, "it should have looked at 200");
+        assert_eq!(reported_ns(100, u64::MAX, 900), 900, "nothing was due");
         for deadline_ns in [0, 100] {
-            assert_eq!(told_ns(100, deadline_ns, 900), 900, "no appointment that it could have kept");
+            assert_eq!(reported_ns(100, deadline_ns, 900), 900, "no appointment that it could have kept");
         }
     }
 }

@@ -237,17 +237,17 @@ mod tests {
         assert_eq!(json(&FromWorker::Prepared), "prepared");
         let mut bare = sample(0);
         (bare.counts, bare.histograms, bare.sums_ns) = Default::default();
-        let told = json(&FromWorker::Sample(Box::new(bare.clone())));
+        let reported = json(&FromWorker::Sample(Box::new(bare.clone())));
         let expected = serde_json::json!({ "sample": {
             "id": { "worker": 1, "stream": 2 }, "sequence": u64::MAX, "grain": "five_seconds", "phase": "measure",
             "t0_second": 5, "written_second": 10,
         } });
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         bare.histograms.insert(Timing::SendWait, vec![0xff, 0, 1, 2]);
         bare.counts.offered = 5;
-        let told = json(&FromWorker::Sample(Box::new(bare)));
-        assert_eq!(told["sample"]["histograms"], serde_json::json!({ "send_wait": "/wABAg==" }));
-        assert_eq!(told["sample"]["counts"]["offered"], 5);
+        let reported = json(&FromWorker::Sample(Box::new(bare)));
+        assert_eq!(reported["sample"]["histograms"], serde_json::json!({ "send_wait": "/wABAg==" }));
+        assert_eq!(reported["sample"]["counts"]["offered"], 5);
     }
 
     #[test]
@@ -270,12 +270,12 @@ mod tests {
             (&format!("{start}{tail},\"histograms\":{{\"response\":\"&\"}}}}}}"), "not base64 text"),
             (&format!("{start}{tail}}}}} x"), "trailing characters"),
         ] {
-            let told = read(text);
-            assert!(told.contains(reason), "{text}: {told}");
+            let reported = read(text);
+            assert!(reported.contains(reason), "{text}: {reported}");
         }
         let huge = (FRAME_BYTES_MAX + 1).to_be_bytes();
-        let told = read_frame::<FromWorker>(&mut huge.as_slice()).expect_err("refused").to_string();
-        assert_eq!(told, "a message claims 67108865 bytes, 67108864 are allowed");
+        let reported = read_frame::<FromWorker>(&mut huge.as_slice()).expect_err("refused").to_string();
+        assert_eq!(reported, "a message claims 67108865 bytes, 67108864 are allowed");
     }
 
     #[test]
@@ -291,15 +291,18 @@ mod tests {
         assert!(stream.is_empty() && read.len() == values.len());
         assert!(values.iter().all(|(name, secret)| read[*name].expose() == secret.expose()));
         // Where they are not expected, or not as they should be.
-        let told = read_frame::<ToWorker>(&mut bytes.as_slice()).expect_err("out of turn").to_string();
-        assert!(told.contains("unknown variant `secrets`") && !told.contains("aHVud"), "{told}");
+        let reported = read_frame::<ToWorker>(&mut bytes.as_slice()).expect_err("out of turn").to_string();
+        assert!(reported.contains("unknown variant `secrets`") && !reported.contains("aHVud"), "{reported}");
         for text in
             [r#"{"secrets":"hunter2"}"#, r#"{"secrets":{"pw":"hunter2!"}}"#, r#"{"secrets":{"pw":hunter2}}"#]
         {
             let mut frame = (text.len() as u32).to_be_bytes().to_vec();
             frame.extend_from_slice(text.as_bytes());
-            let told = read_before_task(&mut frame.as_slice()).err().expect("refused").to_string();
-            assert!(told.contains("secrets are a map of names") && !told.contains("hunter2"), "{told}");
+            let reported = read_before_task(&mut frame.as_slice()).err().expect("refused").to_string();
+            assert!(
+                reported.contains("secrets are a map of names") && !reported.contains("hunter2"),
+                "{reported}"
+            );
         }
     }
 
@@ -313,8 +316,8 @@ mod tests {
             (PROTOCOL_VERSION, 21, "clock"),
             (PROTOCOL_VERSION - 1, 15, "speaks protocol"),
         ] {
-            let told = hello(protocol, monotonic_ns).expect_err("refused");
-            assert!(told.contains(reason), "{told}");
+            let reported = hello(protocol, monotonic_ns).expect_err("refused");
+            assert!(reported.contains(reason), "{reported}");
         }
         assert!(check_hello(&FromWorker::Prepared, 10, 20).is_err());
     }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn names_beyond_those_that_are_looked_up_at_once_wait_for_their_turn() {
+    fn names_above_the_lookup_limit_wait_for_their_turn() {
         let mut poll = Poll::new().expect("a poll");
         let waker = Waker::new(poll.registry(), Token(0)).expect("a waker");
         let mut lookups = Lookups::new(slowly, Arc::new(waker));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn each_attempt_takes_the_next_address_and_then_the_name_is_looked_up_again() {
+    fn each_attempt_takes_the_next_address_before_a_new_lookup() {
         let mut host = Addresses::default();
         host.lead_to("broker", 9092);
         assert!(!host.is_known());

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_connects_does_not_wait_for_the_name_to_be_looked_up() {
+    fn connecting_does_not_block_the_thread_on_a_name_lookup() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("its address").port();
         let (mut poll, mut sockets) = sockets(slowly);

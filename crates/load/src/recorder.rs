@@ -13,7 +13,7 @@ mod steady;
 mod tool_lines;
 mod transactions;
 
-pub use consumed::{HandedOver, UNTOLD};
+pub use consumed::{HandedOver, UNREPORTED};
 pub use sent::RecordInstants;
 
 use crate::histo::{self, Histo};

@@ -400,7 +400,7 @@ mod tests {
 
     /// Slow rates: the record that is next lies far beyond the instant that is announced.
     #[test]
-    fn a_next_record_beyond_the_warm_up_is_placed_anew() {
+    fn a_next_record_beyond_the_warm_up_is_placed_again() {
         let pieces =
             [0.01, 1_000.0].map(|per_s| RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: S });
         let silence_first = [RatePiece { from_per_s: 0.0, to_per_s: 1_000.0, length_ns: 2 * S }];

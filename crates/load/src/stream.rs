@@ -312,7 +312,7 @@ pub struct Events {
     /// Brokers whose throttling has been reported.
     throttling: Vec<ConnectionKey>,
     /// Whether it was reported that batches were split.
-    has_told_splits: bool,
+    has_reported_splits: bool,
     /// Who leads a partition, as reported last: its clients hear of it one after the other.
     leaders: BTreeMap<i32, i32>,
     /// What was reported last of a topic that the brokers do not describe, or that is another one: its clients hear of
@@ -357,7 +357,7 @@ impl Events {
 
     /// Notes that batches were split, if any were; it is reported once.
     pub fn split(&mut self, now_ns: u64, by: ConnectionKey, batches: u32) {
-        if batches > 0 && !std::mem::replace(&mut self.has_told_splits, true) {
+        if batches > 0 && !std::mem::replace(&mut self.has_reported_splits, true) {
             let detail = format!(
                 "{by} takes no batch as large as one that it got (MESSAGE_TOO_LARGE): it is split, as others may be later"
             );
@@ -435,7 +435,7 @@ pub struct SocketReadiness {
     pub is_writable: bool,
     /// From when on it was the event loop's own delay that nothing was read, ns; see
     /// [`told_ns`](crate::event_loop::told_ns).
-    pub told_ns: u64,
+    pub reported_ns: u64,
 }
 
 /// A load item's clients on this worker. Sockets are numbered `connection · client_count + client`.

@@ -461,14 +461,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_measure_phase_is_announced_once_in_time_and_on_a_whole_second() {
+    fn a_measure_phase_is_announced_once_and_on_a_whole_second() {
         let (t0_ns, now_ns) = (100 * NS_PER_S, 103 * NS_PER_S);
         let check = |start_s: f64| check_announcement((start_s * 1e9) as u64, None, Some(t0_ns), now_ns);
         assert_eq!(check(4.0), Ok(()), "a second ahead");
         assert_eq!(check(1e6), Ok(()));
-        let refused = |told: Result<(), String>, reason: &str| {
-            let told = told.expect_err("refused");
-            assert!(told.contains(reason), "{told}");
+        let refused = |reported: Result<(), String>, reason: &str| {
+            let reported = reported.expect_err("refused");
+            assert!(reported.contains(reason), "{reported}");
         };
         refused(check(4.5), "whole second");
         refused(check(2.0), "1000 ms ago");

@@ -74,9 +74,10 @@ fn assert_none_per_record(what: &str, (few, few_times): (Outcome, u64), (many, m
     assert!(few.batches.abs_diff(many.batches) <= few.batches / 20, "{what}: {few:?} {many:?}");
     let more_records = many.offered - few.offered;
     assert!(more_records > 100 * GROWTH_MAX, "{what}: {more_records} records more could hide");
-    let told = format!("{what}: {few_times} for {} records, {many_times} for {}", few.offered, many.offered);
-    assert!(many_times <= few_times + few_times / 20 + GROWTH_MAX, "{told}");
-    assert!(few_times as f64 <= PER_BATCH_MAX * few.batches as f64, "{told} in {} batches", few.batches);
+    let reported =
+        format!("{what}: {few_times} for {} records, {many_times} for {}", few.offered, many.offered);
+    assert!(many_times <= few_times + few_times / 20 + GROWTH_MAX, "{reported}");
+    assert!(few_times as f64 <= PER_BATCH_MAX * few.batches as f64, "{reported} in {} batches", few.batches);
 }
 
 fn cluster(service: Service) -> FakeCluster {

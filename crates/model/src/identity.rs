@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_certificates_lie_says_who_a_broker_is_and_what_they_are_for_does_not() {
+    fn certificate_paths_identify_a_broker_and_client_auth_does_not() {
         assert!(says_who("ssl.keystore.location"));
         assert!(says_who("listener.name.clients.ssl.truststore.location"));
         assert!(says_who("inter.broker.listener.name") && says_who("listeners"));

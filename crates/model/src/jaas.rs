@@ -222,7 +222,7 @@ mod tests {
         module.options.into_iter().collect()
     }
 
-    fn told(text: &str) -> String {
+    fn reported(text: &str) -> String {
         let error = parse(text).expect_err(text);
         format!("{} | {}", error.message, error.hint)
     }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_without_a_value() {
+    fn unreadable_text_is_reported_without_a_value() {
         for (text, why) in [
             ("", "it is empty"),
             ("x", "`required` is missing"),
@@ -279,11 +279,11 @@ mod tests {
             ("x required; y required;", "one login module"),
             ("= required;", "does not begin with the class"),
         ] {
-            let told = told(text);
-            assert!(told.contains(why), "{text}: {told}");
-            assert!(!told.contains("hunter"), "{text}: {told}");
+            let reported = reported(text);
+            assert!(reported.contains(why), "{text}: {reported}");
+            assert!(!reported.contains("hunter"), "{text}: {reported}");
         }
-        assert!(told(&" ".repeat(CHARACTERS_MAX + 1)).contains("more than 65536"));
+        assert!(reported(&" ".repeat(CHARACTERS_MAX + 1)).contains("more than 65536"));
     }
 
     proptest! {

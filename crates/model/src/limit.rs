@@ -122,7 +122,7 @@ pub struct Demand {
 impl Demand {
     /// Up to which multiple of the highest tested load a limit is predicted. Beyond it, it is unknown whether a record
     /// goes on costing what it cost.
-    pub const FORETOLD_MAX: f64 = 1.3;
+    pub const PREDICTED_MAX: f64 = 1.3;
 }
 
 /// What records take of one resource.

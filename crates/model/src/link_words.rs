@@ -23,7 +23,7 @@ mod tests {
     use crate::plan::JitterLaw;
 
     #[test]
-    fn a_link_is_told_in_words() {
+    fn a_link_is_described_in_words() {
         let plain =
             LinkPlan { delay_ns: 500_000, jitter_ns: 0, jitter_law: JitterLaw::Uniform, bytes_per_s: None };
         assert_eq!(link_words(&plain), "delay 500us one way, bandwidth not limited");

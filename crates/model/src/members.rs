@@ -11,7 +11,8 @@ pub struct Members {
     /// The load item.
     pub item: String,
     /// Those that are listed one by one, by ascending number: all, or of many those that fared least like the others.
-    pub told: Vec<MemberFigures>,
+    #[serde(rename = "told")]
+    pub reported: Vec<MemberFigures>,
     /// What the others had in common; `None`: there are none.
     pub others: Option<OtherMembers>,
 }

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_ends_at_the_first_separator_and_a_value_keeps_the_others() {
+    fn a_name_ends_at_the_first_separator_the_value_keeps_the_rest() {
         for text in ["a=b", "a:b", "a b", "a \t= b", "  a\x0c:\x0cb", "a   b\n", "a=b\r\n", "\n\r\n\ta = b"] {
             one(text, "a", "b");
         }
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_java_refuses_is_refused_with_its_line_and_without_its_value() {
+    fn what_java_refuses_is_refused_with_its_line_not_its_value() {
         for text in
             ["a=1\npw=secret\\u12", "a=1\npw=secret\\u00zz", "a=1\npw=secret\\u+123", "a=1\npw=secret\\ud800"]
         {

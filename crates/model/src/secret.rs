@@ -102,8 +102,9 @@ impl<'de> Deserialize<'de> for Secret {
 pub(crate) fn values_by_name<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, Secret>, D::Error> {
-    let told = || format!("secrets are a map of names to base64 text of at most {SECRET_BYTES_MAX} bytes");
-    BTreeMap::deserialize(deserializer).map_err(|_| D::Error::custom(told()))
+    let reported =
+        || format!("secrets are a map of names to base64 text of at most {SECRET_BYTES_MAX} bytes");
+    BTreeMap::deserialize(deserializer).map_err(|_| D::Error::custom(reported()))
 }
 
 impl JsonSchema for Secret {
@@ -169,10 +170,10 @@ mod tests {
         for json in
             [r#"{"pw":"hunter2!"}"#, r#"{"pw":["hunter2"]}"#, r#""hunter2""#, r#"["hunter2"]"#, &large]
         {
-            let told = read(json).err().expect("no value").to_string();
+            let reported = read(json).err().expect("no value").to_string();
             assert!(
-                told.starts_with("secrets are a map of names to base64 text of at most 65536 bytes"),
-                "{told}"
+                reported.starts_with("secrets are a map of names to base64 text of at most 65536 bytes"),
+                "{reported}"
             );
         }
     }

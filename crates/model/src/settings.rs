@@ -48,7 +48,7 @@ impl SettingInForce {
 
     /// The setting with the default of its version, which is kept where it is another one.
     #[must_use]
-    pub fn beside(self, default: Option<String>) -> Self {
+    pub fn with_default(self, default: Option<String>) -> Self {
         let default = default.filter(|default| *default != self.value);
         Self { default, ..self }
     }
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_run_files_from_before_their_source_was_kept_are_read() {
+    fn settings_of_run_files_without_sources_are_read() {
         let old = r#"{"num.io.threads":"8"}"#;
         let settings: SettingsInForce = serde_json::from_str(old).expect("settings");
         assert_eq!(settings["num.io.threads"], SettingInForce::new(SettingOrigin::Unknown, "8"));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_a_jvm_are_told_without_paths_and_what_it_runs() {
+    fn jvm_flags_are_kept_without_paths_and_main_class() {
         let line = "/j/bin/java -Xmx512m -server -Xlog:gc*:file=/w/gc.log:time -Dkafka.logs.dir=/w -cp /k/libs/* \
                     -XX:+UseZGC kafka.Kafka /w/server.properties -x";
         let line: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(is_set, [false, true, true, true, true, false]);
         assert_eq!(settings["c"].default.as_deref(), Some("8"));
         assert_eq!(serde_json::to_string(&settings).expect("JSON"), text);
-        let same = SettingInForce::new(SettingOrigin::Static, "8").beside(Some("8".to_owned()));
+        let same = SettingInForce::new(SettingOrigin::Static, "8").with_default(Some("8".to_owned()));
         assert_eq!(same.default, None);
     }
 }

@@ -136,14 +136,14 @@ impl Stacks {
     /// Keeps the heaviest stacks whose text is no longer than so many bytes.
     fn bound(&mut self, bytes_max: usize) {
         // A number, the space and the line's end.
-        const BESIDE_BYTES: usize = 22;
-        let bytes = |stack: &String| stack.len() + BESIDE_BYTES;
+        const NODE_BYTES: usize = 22;
+        let bytes = |stack: &String| stack.len() + NODE_BYTES;
         if self.counts.keys().map(bytes).sum::<usize>() <= bytes_max {
             return;
         }
         let mut heaviest: Vec<(String, u64)> = std::mem::take(&mut self.counts).into_iter().collect();
         heaviest.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        let mut left = bytes_max.saturating_sub(FURTHER.len() + BESIDE_BYTES);
+        let mut left = bytes_max.saturating_sub(FURTHER.len() + NODE_BYTES);
         for (stack, count) in heaviest {
             match left.checked_sub(bytes(&stack)) {
                 Some(still) => {
@@ -272,15 +272,15 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_may_hold_spaces_and_a_line_without_a_count_is_told() {
+    fn frames_may_hold_spaces_and_lines_without_a_count_are_errors() {
         assert_eq!(read("a;operator new(unsigned long);b 2\n\n"), "a;operator new(unsigned long);b 2\n");
         for text in ["a;b 1\nnothing", "a;b 1\na -3", "a;b 1\n 5", "a;b 1\na 99999999999999999999999"] {
             let error = Stacks::read(text).expect_err("no stack");
             assert_eq!(error.line, 2, "{text}");
         }
-        let told =
+        let reported =
             Stacks::read(&format!("\u{1b}[31m{}", "x".repeat(9000))).expect_err("no stack").to_string();
-        assert!(told.len() < 200 && !told.contains('\u{1b}'), "{told}");
+        assert!(reported.len() < 200 && !reported.contains('\u{1b}'), "{reported}");
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_within_bounds_or_told(text in "[\\x00-\\x7fé;\\[\\] 0-9\n-]{0,400}") {
+        fn any_text_is_read_within_bounds_or_an_error(text in "[\\x00-\\x7fé;\\[\\] 0-9\n-]{0,400}") {
             if let Ok(stacks) = Stacks::read(&text) {
                 let again = Stacks::read(&stacks.text()).expect("what was written is read");
                 prop_assert_eq!(again.total(), stacks.total());

@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_told_by_the_level_of_metadata_and_by_the_protocol_between_brokers() {
+    fn kafka_version_follows_from_metadata_level_or_protocol() {
         for (level, line) in [
             (0, None),
             (7, Some("3.3")),
@@ -398,14 +398,18 @@ mod tests {
     }
 
     #[test]
-    fn a_release_that_nobody_tried_is_told_with_the_nearest_that_was() {
+    fn an_untested_release_is_refused_with_the_nearest_tested_one() {
         assert!(TESTED.iter().all(|text| untested(text).is_none()));
-        let told = |text: &str| untested(text).expect("not tested");
-        assert!(told("4.1.1").ends_with("is tested with (the nearest of them: 4.1.2)"), "{}", told("4.1.1"));
+        let reported = |text: &str| untested(text).expect("not tested");
+        assert!(
+            reported("4.1.1").ends_with("is tested with (the nearest of them: 4.1.2)"),
+            "{}",
+            reported("4.1.1")
+        );
         for (text, near) in [("4.31.0", NEWEST), ("3.7.9", "3.7.2"), ("4.1.0-SNAPSHOT", "4.1.0")] {
             let words = format!("Kafka {text} was no known release");
             assert!(
-                told(text).starts_with(&words) && told(text).ends_with(&format!("known: {near})")),
+                reported(text).starts_with(&words) && reported(text).ends_with(&format!("known: {near})")),
                 "{text}"
             );
         }
@@ -440,10 +444,10 @@ mod tests {
         };
         let (kraft, zookeeper) = (Mode::KraftCombined, Mode::Zookeeper { nodes: 1 });
         let scram = Some(Mechanism::ScramSha256);
-        let told = refused("3.4.1", kraft, scram, true).expect("too old");
-        assert_eq!(told, "Kafka 3.4 has no SCRAM users in its KRaft mode; they came with 3.5");
-        let told = refused("3.1.2", kraft, Some(Mechanism::Plain), true).expect("too old");
-        assert_eq!(told, "Kafka 3.1 has no ACLs in its KRaft mode; they came with 3.2");
+        let reported = refused("3.4.1", kraft, scram, true).expect("too old");
+        assert_eq!(reported, "Kafka 3.4 has no SCRAM users in its KRaft mode; they came with 3.5");
+        let reported = refused("3.1.2", kraft, Some(Mechanism::Plain), true).expect("too old");
+        assert_eq!(reported, "Kafka 3.1 has no ACLs in its KRaft mode; they came with 3.2");
         for (text, mode, mechanism) in
             [("3.5.2", kraft, scram), ("3.2.3", kraft, Some(Mechanism::Plain)), ("2.7.2", zookeeper, scram)]
         {

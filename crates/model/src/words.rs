@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_acted_on_is_shown_but_for_lines_tabs_and_own_sequences() {
+    fn control_characters_are_escaped_except_newlines_tabs_and_ours() {
         let text = "a\tb\r\nc\rd\x1b[31me\x1b[2J\u{9b}f\u{7f}\n\u{202e}g\u{2066}h\u{200f}é\0";
         assert_eq!(
             visible(text, &["\x1b[31m"]),

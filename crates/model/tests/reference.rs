@@ -136,7 +136,7 @@ fn the_table_of_the_metrics_of_a_run_is_current() {
 
 /// Each query asks for series that there are, with labels that these have.
 #[test]
-fn the_dashboard_asks_for_what_is_told() {
+fn the_dashboard_queries_only_exported_metrics() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/grafana-dashboard.json");
     let text = std::fs::read_to_string(path).expect("the dashboard");
     let dashboard: serde_json::Value = serde_json::from_str(&text).expect("JSON");

@@ -45,14 +45,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_a_driver_or_told() {
+    fn any_text_is_a_driver_or_an_error() {
         for typed in ["native", "java", "java:4.1.1", "java:/opt/a:b", "java:../kafka"] {
             assert_eq!(DriverChoice::parse(typed).map(|driver| driver.to_string()).as_deref(), Ok(typed));
         }
         assert_eq!(DriverChoice::parse("java:4.1.1"), Ok(DriverChoice::Java(Some("4.1.1".to_owned()))));
         for typed in ["", "Java", "java:", "native:1", "4.1.1", ":java"] {
-            let told = DriverChoice::parse(typed).expect_err(typed);
-            assert!(told.starts_with(&format!("--driver: `{typed}` is none of native, java, ")), "{told}");
+            let reported = DriverChoice::parse(typed).expect_err(typed);
+            assert!(
+                reported.starts_with(&format!("--driver: `{typed}` is none of native, java, ")),
+                "{reported}"
+            );
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn without_effect(
 ) -> Result<Vec<String>, PlanError> {
     let side = side(load);
     let is_java = driver::is_java(values, load)?;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (name, _) in &load.client.settings {
         let name = name.text.as_str();
         let typed = Scalar::assumed(name, TextPosition::default());
@@ -40,9 +40,9 @@ pub(crate) fn without_effect(
             }
             _ => idle(values, name, load)?,
         };
-        told.extend(why.map(|why| format!("`{name}` of `{item}` has no effect here: {why}")));
+        reported.extend(why.map(|why| format!("`{name}` of `{item}` has no effect here: {why}")));
     }
-    Ok(told)
+    Ok(reported)
 }
 
 /// Which of a load item's settings the clients do not know whose defaults are taken; each a lowercase sentence.
@@ -60,7 +60,7 @@ pub(crate) fn of_other_versions(
         None => Version::newest(),
     };
     let of = version.line();
-    let told = load.client.settings.iter().filter_map(|(name, _)| {
+    let reported = load.client.settings.iter().filter_map(|(name, _)| {
         let name = name.text.as_str();
         match (since(name), removed_in(name)) {
             (Some((major, minor)), _) if !version.at_least(major, minor) => Some(format!(
@@ -72,7 +72,7 @@ pub(crate) fn of_other_versions(
             _ => None,
         }
     });
-    Ok(told.collect())
+    Ok(reported.collect())
 }
 
 fn side(load: &LoadFile) -> ClientSide {

@@ -97,7 +97,7 @@ fn version<'a>(mut cases: impl Iterator<Item = &'a CasePlan>) -> Option<String> 
 }
 
 /// What several clusters per side can say, and what they cannot.
-pub(crate) fn told(plan: &Plan) -> Option<String> {
+pub(crate) fn remark(plan: &Plan) -> Option<String> {
     let Strategy::Compare(compare) = &plan.strategy else { return None };
     let clusters = compare.clusters();
     match compare.unit {

@@ -65,13 +65,13 @@ fn work(reader: &CaseReader<'_>, typed: &WorkFile) -> Result<Option<WorkPlan>, P
 }
 
 /// A sentence for each item that consumes what the load writes and has no end-to-end latency.
-pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
+pub(crate) fn remarks(plan: &Plan) -> BTreeSet<String> {
     plan.every_case().flat_map(without_end_to_end).collect()
 }
 
 fn without_end_to_end(case: &CasePlan) -> Vec<String> {
     let why = |(name, item): (&String, &LoadPlan)| {
-        let consume = item.role.as_consume().filter(|_| !case.tells_end_to_end(item))?;
+        let consume = item.role.as_consume().filter(|_| !case.has_end_to_end(item))?;
         let writers = || case.load.values().filter(|other| other.topic == item.topic);
         if !writers().any(|other| other.role.as_produce().is_some()) {
             return None;

@@ -304,7 +304,7 @@ pub(crate) fn unknown(values: &ParamValues, name: &str, item: &LoadFile) -> Resu
         return Ok(Vec::new());
     }
     let is_unknown = |setting: &&Scalar| matches!(find_java(side, setting), Ok(FoundJava::Unknown));
-    let told = |setting: &Scalar| {
+    let reported = |setting: &Scalar| {
         let near = nearest_known(&setting.text);
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         format!(
@@ -312,5 +312,5 @@ pub(crate) fn unknown(values: &ParamValues, name: &str, item: &LoadFile) -> Resu
             setting.text
         )
     };
-    Ok(item.client.settings.iter().map(|(setting, _)| setting).filter(is_unknown).map(told).collect())
+    Ok(item.client.settings.iter().map(|(setting, _)| setting).filter(is_unknown).map(reported).collect())
 }

@@ -49,7 +49,7 @@ fn kept_bytes(plan: &Plan, all: u64) -> Option<u64> {
     let (mut most, mut last) = (0, 0);
     for trial in at_most(plan).filter(|trial| is_counted(plan, trial)) {
         let bytes = bytes_to_write_of_trial(&trial.case)?;
-        most = most.max(if trial.is_beside { bytes.saturating_add(last) } else { bytes });
+        most = most.max(if trial.is_concurrent { bytes.saturating_add(last) } else { bytes });
         last = bytes;
     }
     Some(most)
@@ -71,14 +71,14 @@ pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estim
     let mut load = Loads::default();
     let mut extra_s = 0.0;
     let mut standing: Vec<(u32, SystemPlan)> = Vec::new();
-    for Upcoming { case, start, is_beside, .. } in trials {
+    for Upcoming { case, start, is_concurrent, .. } in trials {
         standing.retain(|(of, _)| *of == start);
         if !standing.iter().any(|(_, system)| *system == case.system) {
             extra_s += cluster_seconds(&case.system);
             standing.push((start, case.system.clone()));
         }
-        load.add(trial_length(&case), is_beside);
-        extra_s += if is_beside { 0.0 } else { trial_extra_seconds(&case) + java_seconds(&case) };
+        load.add(trial_length(&case), is_concurrent);
+        extra_s += if is_concurrent { 0.0 } else { trial_extra_seconds(&case) + java_seconds(&case) };
     }
     let (load, extra_ns) = (load.all, (extra_s * 1e9) as u64);
     Estimate {
@@ -93,7 +93,7 @@ pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estim
 /// How long the loads of all trials after the first `done` usually take, ns, as far as these are known.
 pub fn load_ns_after(plan: &Plan, done: usize) -> u64 {
     let mut loads = Loads::default();
-    upcoming(plan, done).for_each(|trial| loads.add(trial_length(&trial.case), trial.is_beside));
+    upcoming(plan, done).for_each(|trial| loads.add(trial_length(&trial.case), trial.is_concurrent));
     loads.all.usual_ns
 }
 
@@ -106,7 +106,7 @@ pub fn longest_ns(plan: &Plan, outcomes: &[TrialOutcome], trial: &Trial, session
     let of_start = outcomes.iter().filter(|ran| (ran.session, ran.trial.start) == (session, trial.start));
     let ran: Vec<&CasePlan> = of_start.clone().map(|ran| &ran.trial.effective).collect();
     let on_start =
-        |(case, is_beside)| Upcoming { case, start: trial.start, is_conditioning: false, is_beside };
+        |(case, is_concurrent)| Upcoming { case, start: trial.start, is_conditioning: false, is_concurrent };
     let before = || ran.iter().map(|case| on_start((Cow::Borrowed(*case), false)));
     let pairs = of_start.filter_map(|ran| ran.trial.pair).chain(trial.pair).map(|place| place.pair);
     let pairs: BTreeSet<u32> = pairs.collect();
@@ -144,10 +144,10 @@ fn until_of_use<'a>(
         Some(place) if place.place == 1 => other.into_iter().map(second).collect(),
         Some(_) => Vec::new(),
         None => {
-            let stands = |case: &CasePlan| {
+            let is_running = |case: &CasePlan| {
                 case.system == trial.effective.system || ran.iter().any(|ran| ran.system == case.system)
             };
-            let fresh = other.filter(|other| !stands(other));
+            let fresh = other.filter(|other| !is_running(other));
             let how = plan.conditioning.zip(fresh);
             let conditions =
                 how.and_then(|(how, other)| conditioned_by(how, other, ConditioningPace::of_plan(plan)));
@@ -167,10 +167,10 @@ struct Loads {
 
 impl Loads {
     /// One that runs at once with the last one makes it longer by what it lasts longer.
-    fn add(&mut self, length: Length, is_beside: bool) {
-        let more = if is_beside { length.beyond(self.last) } else { length };
+    fn add(&mut self, length: Length, is_concurrent: bool) {
+        let more = if is_concurrent { length.beyond(self.last) } else { length };
         self.all = self.all.and(more);
-        self.last = if is_beside { self.last.and(more) } else { length };
+        self.last = if is_concurrent { self.last.and(more) } else { length };
     }
 }
 
@@ -208,7 +208,7 @@ fn java_seconds(case: &CasePlan) -> f64 {
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {
     let Some(cluster) = system.cluster() else { return 0.0 };
-    let others = cluster.mode.beside_brokers();
+    let others = cluster.mode.nodes_without_broker();
     CLUSTER_S + PROCESS_S * f64::from(cluster.brokers + others)
 }
 

@@ -176,17 +176,17 @@ fn not_alike(a: &GroupPlan, b: &GroupPlan) -> Option<&'static str> {
 fn without_consumer_protocol(system: &SystemPlan) -> Option<String> {
     let release = system.release()?;
     let version = Version::parse(release).ok()?;
-    let is_told = || {
+    let is_reported = || {
         let protocols = system.broker_config().and_then(|config| config.get(PROTOCOLS));
         protocols.is_some_and(|protocols| protocols.contains("consumer"))
     };
     let at_least = |(major, minor)| version.at_least(major, minor);
-    let has_it = at_least(CONSUMER_FROM) || (at_least(CONSUMER_EARLY) && is_told());
+    let has_it = at_least(CONSUMER_FROM) || (at_least(CONSUMER_EARLY) && is_reported());
     (!has_it).then(|| format!("brokers of Kafka {release} do not have `group.protocol: consumer`"))
 }
 
 /// A sentence for each group that has more members than there are partitions.
-pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
+pub(crate) fn remarks(plan: &Plan) -> BTreeSet<String> {
     plan.every_case().flat_map(idle_members).collect()
 }
 
@@ -204,7 +204,7 @@ fn idle_members(case: &CasePlan) -> Vec<String> {
         Some(_) => None,
         None => Some(u64::from(case.topics.get(topic)?.partitions)),
     };
-    let told = |(name, (members, topics)): (&str, (u64, BTreeSet<&str>))| {
+    let remarks = |(name, (members, topics)): (&str, (u64, BTreeSet<&str>))| {
         let partitions: u64 = topics.iter().map(|topic| partitions(topic)).sum::<Option<u64>>()?;
         let idle = members.checked_sub(partitions).filter(|idle| *idle > 0)?;
         let topics = listed(topics);
@@ -213,5 +213,5 @@ fn idle_members(case: &CasePlan) -> Vec<String> {
             "group `{name}` has {members} members for {partitions} partitions of {topics}: {idle} of them {read} nothing"
         ))
     };
-    groups.into_iter().filter_map(told).collect()
+    groups.into_iter().filter_map(remarks).collect()
 }

@@ -29,7 +29,7 @@ fn of_producer(settings: &ProducerSettings) -> SettingsInForce {
     if let Some(levels) = settings.compression.levels() {
         defaults.push((levels.setting, levels.default.to_string()));
     }
-    beside(settings.named(), defaults)
+    with_origins(settings.named(), defaults)
 }
 
 fn of_consumer(settings: &ConsumePlan) -> SettingsInForce {
@@ -37,7 +37,7 @@ fn of_consumer(settings: &ConsumePlan) -> SettingsInForce {
     if let Some(group) = &settings.group {
         defaults.extend(group_defaults(&defaults_of(group), group.name.clone()).settings());
     }
-    beside(settings.named(), defaults)
+    with_origins(settings.named(), defaults)
 }
 
 /// The version whose defaults a group's members take. It is not kept, and the protocol's defaults changed once, with 3.0: who
@@ -49,7 +49,10 @@ fn defaults_of(group: &GroupPlan) -> Version {
 
 /// A value that equals the default is one: typing it would have the same effect. For settings without a default here it
 /// is not said whether they were set.
-fn beside(named: Vec<(&'static str, String)>, defaults: Vec<(&'static str, String)>) -> SettingsInForce {
+fn with_origins(
+    named: Vec<(&'static str, String)>,
+    defaults: Vec<(&'static str, String)>,
+) -> SettingsInForce {
     let defaults: BTreeMap<&str, String> = defaults.into_iter().collect();
     let in_force = |(name, value): (&str, String)| {
         let default = defaults.get(name);
@@ -58,7 +61,7 @@ fn beside(named: Vec<(&'static str, String)>, defaults: Vec<(&'static str, Strin
             Some(default) if *default == value => SettingOrigin::Default,
             Some(_) => SettingOrigin::Client,
         };
-        (name.to_owned(), SettingInForce::new(origin, value).beside(default.cloned()))
+        (name.to_owned(), SettingInForce::new(origin, value).with_default(default.cloned()))
     };
     named.into_iter().map(in_force).collect()
 }

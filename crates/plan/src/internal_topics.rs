@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_factor_above_the_number_of_brokers_is_refused_where_the_load_needs_the_topic() {
+    fn a_factor_above_the_broker_count_is_refused_where_it_matters() {
         let group = "}, r: {consume: t, group: g";
         let found = refused(1, "offsets.topic.replication.factor: 3", group).expect("no group can be");
         assert!(

@@ -187,7 +187,7 @@ fn sampled(
     client: &ProducerSettings,
     target: ItemTarget<'_>,
 ) -> Result<(), PlanError> {
-    let beside = records.bytes_beside_value(value_bytes) + RECORD_BYTES_EXTRA;
+    let overhead = records.bytes_around_value(value_bytes) + RECORD_BYTES_EXTRA;
     let (ValuesPlan::Sample(sample), ValuesFile::Sample { topic, .. }) =
         (&mut records.values, &typed.value.values)
     else {
@@ -204,7 +204,7 @@ fn sampled(
         return Err(reader.wrong(topic, message).hint(hint));
     }
     let limits = target.record_limits(client).map(|(_, limit)| limit);
-    let most = limits.into_iter().min().unwrap_or(u64::MAX).saturating_sub(beside);
+    let most = limits.into_iter().min().unwrap_or(u64::MAX).saturating_sub(overhead);
     sample.value_bytes_max = u32::try_from(most).unwrap_or(u32::MAX).min(sample.value_bytes_max);
     Ok(())
 }
@@ -236,7 +236,7 @@ fn record_fits(
     target: ItemTarget<'_>,
 ) -> Result<(), PlanError> {
     let largest = u64::from(records.largest_value_bytes(value_bytes));
-    let record = largest + records.bytes_beside_value(value_bytes) + RECORD_BYTES_EXTRA;
+    let record = largest + records.bytes_around_value(value_bytes) + RECORD_BYTES_EXTRA;
     let limits = target.record_limits(client);
     let Some((what, limit)) = limits.iter().find(|(_, limit)| record > *limit) else { return Ok(()) };
     let size_typed = match &typed.value.values {
@@ -297,8 +297,8 @@ fn transactions(
 ) -> Result<Option<TransactionsPlan>, PlanError> {
     match typed {
         TransactionsFile::Word(typed) => {
-            let told = reader.word(typed, "transactions", &["none"]);
-            told.map(|_| None).map_err(|error| error.hint("`none`, or `{every: 100ms}`"))
+            let reported = reader.word(typed, "transactions", &["none"]);
+            reported.map(|_| None).map_err(|error| error.hint("`none`, or `{every: 100ms}`"))
         }
         TransactionsFile::Each { every, abort } => {
             let every_ns = reader.ns(every, "every", TRANSACTION_NS_MIN..=TRANSACTION_NS_MAX)?;

@@ -22,10 +22,10 @@ pub(crate) fn add_column(show: &mut Show, cases: &[CasePlan], strategy: &Strateg
         return Err(InputError::whole(message).hint("declare all prices in one currency"));
     }
     let produces = |case: &CasePlan| case.load.values().any(|item| matches!(item.role, Role::Produce(_)));
-    let is_told = compare.is_none() || priced.len() == all().count();
+    let is_reported = compare.is_none() || priced.len() == all().count();
     for metric in [COST_PER_GB, COST_PER_MILLION] {
         let cost = Address { subject: "brokers".to_owned(), metric: metric.to_owned() };
-        if is_told && all().any(produces) && !show.columns.contains(&cost) {
+        if is_reported && all().any(produces) && !show.columns.contains(&cost) {
             show.columns.push(cost);
         }
     }

@@ -92,15 +92,15 @@ pub(crate) fn have_own_topics(
 }
 
 /// A sentence for each probe that does not reach every broker.
-pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
+pub(crate) fn remarks(plan: &Plan) -> BTreeSet<String> {
     let of_case = |case: &CasePlan| {
-        let told = |(name, item): (&String, &LoadPlan)| {
+        let remarks = |(name, item): (&String, &LoadPlan)| {
             let (partitions, brokers) = case.leaders_missed(item)?;
             Some(format!(
                 "`{name}` sends to {partitions} of {brokers} brokers: its topic has no more partitions that they could lead"
             ))
         };
-        case.load.iter().filter_map(told).collect::<Vec<_>>()
+        case.load.iter().filter_map(remarks).collect::<Vec<_>>()
     };
     plan.every_case().flat_map(of_case).collect()
 }

@@ -70,7 +70,7 @@ pub(crate) fn one_per_batch(plan: &Plan) -> BTreeSet<String> {
             *example = item;
         }
     }
-    let told = |(name, (alone, all, example)): (&str, (u32, u32, &LoadPlan))| {
+    let reported = |(name, (alone, all, example)): (&str, (u32, u32, &LoadPlan))| {
         let produce = example.role.as_produce().filter(|_| alone > 0)?;
         let cases = if alone == all { String::new() } else { format!(" in {alone} of {all} cases") };
         Some(format!(
@@ -79,18 +79,18 @@ pub(crate) fn one_per_batch(plan: &Plan) -> BTreeSet<String> {
             size(produce.record_bytes())
         ))
     };
-    found.into_iter().filter_map(told).collect()
+    found.into_iter().filter_map(reported).collect()
 }
 
 /// A sentence for each item whose values are made to compress, and that compresses nothing.
-pub(crate) fn compressed_by_nobody(plan: &Plan) -> BTreeSet<String> {
-    let told = |(name, item): (&String, &LoadPlan)| {
+pub(crate) fn uncompressed(plan: &Plan) -> BTreeSet<String> {
+    let reported = |(name, item): (&String, &LoadPlan)| {
         let produce = item.role.as_produce()?;
         let is_idle =
             produce.records.compressible.is_some() && produce.client.compression == Compression::None;
         is_idle.then(|| format!("values of `{name}` are made to compress, and it has no `compression.type`"))
     };
-    plan.every_case().flat_map(|case| case.load.iter().filter_map(told)).collect()
+    plan.every_case().flat_map(|case| case.load.iter().filter_map(reported)).collect()
 }
 
 fn value_size(reader: &CaseReader<'_>, typed: &Scalar, what: &str) -> Result<u32, PlanError> {
@@ -172,10 +172,10 @@ fn cut_mean(median: f64, sigma: f64, max: f64) -> f64 {
 fn key(reader: &CaseReader<'_>, typed: &KeyFile) -> Result<Option<KeyPlan>, PlanError> {
     let numbered = match typed {
         KeyFile::Word(word) => {
-            let told = reader.word(word, "key", &["none"]);
+            let reported = reader.word(word, "key", &["none"]);
             let hint = "`none`, or `{zipf: {of: 100k}}`, `{uniform: {of: 100k}}`, `{sequential: {of: 100k}}`, \
                         `{file: NAME}`";
-            return told.map(|_| None).map_err(|error| error.hint(hint));
+            return reported.map(|_| None).map_err(|error| error.hint(hint));
         }
         KeyFile::File(file) => {
             return given(reader, file, KEY_BYTES_MAX).map(|(file, _)| Some(KeyPlan::File(file)));

@@ -45,11 +45,11 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     }
     let chosen = cases::choose(scenario, choices, &[])?;
     let values: Vec<&ParamValues> = chosen.cases.iter().map(|case| &case.values).collect();
-    let mut sizes_told = Vec::new();
+    let mut size_remarks = Vec::new();
     for values in &values {
-        sizes_told.extend(sizes(file, values)?);
+        size_remarks.extend(sizes(file, values)?);
     }
-    for remark in sizes_told.into_iter().chain(client_settings(file, &values)?) {
+    for remark in size_remarks.into_iter().chain(client_settings(file, &values)?) {
         if !found.contains(&remark) {
             found.push(remark);
         }
@@ -63,15 +63,15 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     found.extend(misspelt_topics(plan).into_iter().chain(shared_topics(plan)).map(Remark::Warning));
     found.extend(topic_settings::unknown(plan).into_iter().map(Remark::Warning));
     found.extend(untested(plan).into_iter().map(Remark::Fact));
-    let facts = sustained::told(plan)
+    let facts = sustained::remark(plan)
         .into_iter()
-        .chain(clusters::told(plan))
-        .chain(consume::told(plan))
-        .chain(group::told(plan))
-        .chain(probe::told(plan))
+        .chain(clusters::remark(plan))
+        .chain(consume::remarks(plan))
+        .chain(group::remarks(plan))
+        .chain(probe::remarks(plan))
         .chain(records::one_per_batch(plan))
         .chain(consume::fetches_wait(plan))
-        .chain(records::compressed_by_nobody(plan));
+        .chain(records::uncompressed(plan));
     found.extend(facts.map(Remark::Fact));
     let of_consumers = consume::too_slow(plan).into_iter().chain(consume::polls_too_seldom(plan));
     found.extend(of_consumers.map(Remark::Warning));
@@ -217,12 +217,12 @@ fn existing_topics(plan: &Plan) -> Vec<String> {
         let Some(target) = case.system.target() else { continue };
         let used = target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address));
         for (address, name) in used {
-            let told = format!(
+            let reported = format!(
                 "topic `{address}` is the existing topic `{name}` of target {}: it keeps what trials write, and others may write to it",
                 target.target
             );
-            if !found.contains(&told) {
-                found.push(told);
+            if !found.contains(&reported) {
+                found.push(reported);
             }
         }
     }
@@ -278,10 +278,10 @@ fn client_settings(file: &ScenarioFile, cases: &[&ParamValues]) -> Result<Vec<Re
         let mut of_others = Vec::new();
         let mut unknown = BTreeSet::new();
         for values in cases {
-            let told = client::without_effect(values, &name.text, item)?;
+            let reported = client::without_effect(values, &name.text, item)?;
             match &mut idle {
-                None => idle = Some(told),
-                Some(idle) => idle.retain(|before| told.contains(before)),
+                None => idle = Some(reported),
+                Some(idle) => idle.retain(|before| reported.contains(before)),
             }
             of_others.extend(client::of_other_versions(values, &name.text, item)?);
             unknown.extend(driver::unknown(values, &name.text, item)?);
@@ -308,7 +308,7 @@ fn sizes(file: &ScenarioFile, values: &ParamValues) -> Result<Vec<Remark>, PlanE
         };
         let from =
             if text == typed.text { String::new() } else { format!(" (from {})", quoted(&typed.text)) };
-        let told = |meant: &str| {
+        let reported = |meant: &str| {
             Remark::Warning(format!(
                 "`{key}`{from}: {} is {} bytes{meant}",
                 quoted(&text),
@@ -319,9 +319,9 @@ fn sizes(file: &ScenarioFile, values: &ParamValues) -> Result<Vec<Remark>, PlanE
         if let Some((number, unit)) = binary {
             let unit = unit.to_ascii_uppercase();
             let Some(meant) = units::parse(&format!("{number}{unit}iB")) else { continue };
-            found.push(told(&format!("; `{number}{unit}iB` is {}", count(meant.value))));
+            found.push(reported(&format!("; `{number}{unit}iB` is {}", count(meant.value))));
         } else if (2.0..BYTES_LIKELY_MIN).contains(&bytes.value) && !key.ends_with(".min.bytes") {
-            found.push(told(&format!("; `{text}KiB` is {}", count(bytes.value * 1024.0))));
+            found.push(reported(&format!("; `{text}KiB` is {}", count(bytes.value * 1024.0))));
         }
     }
     Ok(found)
@@ -374,9 +374,9 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_one_record_are_reported_with_the_cases_that_have_them() {
-        let told = |client: &str| warnings("size: $s, s: 1KiB", client, &[]);
-        assert!(told("batch.size: 8KiB").is_empty(), "two fit");
+    fn batches_of_one_record_are_reported_with_their_cases() {
+        let reported = |client: &str| warnings("size: $s, s: 1KiB", client, &[]);
+        assert!(reported("batch.size: 8KiB").is_empty(), "two fit");
         assert_eq!(
             warnings("size: 1KiB", "batch.size: 3KiB", &[]),
             ["each batch of `w` holds one record in 1 of 2 cases: `batch.size` is 3 KiB, a record has 2 KiB"]
@@ -385,16 +385,16 @@ mod tests {
 
     #[test]
     fn fetches_that_wait_as_long_as_they_may_are_reported() {
-        let told = |rate: &str, consumer: &str| {
+        let reported = |rate: &str, consumer: &str| {
             let text = format!(
                 "kdyno: 1\nid: x\nquestion: why?\ntopics: {{t: {{partitions: 1}}}}\nload:\n  \
                  w: {{produce: t, rate: {rate}, value: 1KiB}}\n  r: {{consume: t, client: {{{consumer}}}}}\n\
                  phases: {{measure: 1s}}\n"
             );
-            let told = warnings_of(&Scenario::parse(&text, "x.yaml").expect("a scenario"), &[]);
-            told.into_iter().filter(|told| told.starts_with("each fetch")).collect::<Vec<_>>()
+            let reported = warnings_of(&Scenario::parse(&text, "x.yaml").expect("a scenario"), &[]);
+            reported.into_iter().filter(|reported| reported.starts_with("each fetch")).collect::<Vec<_>>()
         };
-        let found = told("100/s", "fetch.min.bytes: 1MiB");
+        let found = reported("100/s", "fetch.min.bytes: 1MiB");
         assert!(
             found[0]
                 .starts_with("each fetch of `r` waits for 500ms (`fetch.max.wait.ms`): it asks for 1 MiB"),
@@ -403,25 +403,27 @@ mod tests {
         for (rate, consumer) in
             [("100/s", ""), ("100/s", "fetch.min.bytes: 16KiB"), ("max", "fetch.min.bytes: 1MiB")]
         {
-            assert!(told(rate, consumer).is_empty(), "{rate} {consumer}");
+            assert!(reported(rate, consumer).is_empty(), "{rate} {consumer}");
         }
     }
 
     #[test]
-    fn settings_without_effect_are_told_once_and_those_of_other_versions_too() {
+    fn settings_without_effect_and_of_other_versions_warn_once() {
         assert_eq!(
             warnings("size: $s, s: 1KiB", "client.id: x, retries: 2147483647", &[]),
             [
                 "`client.id` of `w` has no effect here: client ids are made of the prefix, the item and the client's number"
             ]
         );
-        let told = warnings("size: $s, s: 1KiB", "defaults: '3.2', enable.metrics.push: false", &[]);
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[1].contains("from 3.7 on, not those of 3.2"), "{told:?}");
-        let told = warnings("size: $s, s: 1KiB", "defaults: '4.0', auto.include.jmx.reporter: false", &[]);
-        assert!(told[1].contains("any more from 4.0 on"), "{told:?}");
-        let told = warnings("size: $s, s: 1KiB", "defaults: '3.9', auto.include.jmx.reporter: false", &[]);
-        assert_eq!(told.len(), 1, "{told:?}");
+        let reported = warnings("size: $s, s: 1KiB", "defaults: '3.2', enable.metrics.push: false", &[]);
+        assert_eq!(reported.len(), 2, "{reported:?}");
+        assert!(reported[1].contains("from 3.7 on, not those of 3.2"), "{reported:?}");
+        let reported =
+            warnings("size: $s, s: 1KiB", "defaults: '4.0', auto.include.jmx.reporter: false", &[]);
+        assert!(reported[1].contains("any more from 4.0 on"), "{reported:?}");
+        let reported =
+            warnings("size: $s, s: 1KiB", "defaults: '3.9', auto.include.jmx.reporter: false", &[]);
+        assert_eq!(reported.len(), 1, "{reported:?}");
         let settings = "partitioner.ignore.keys: true, transaction.timeout.ms: 5s";
         assert_eq!(
             warnings("size: $s, s: 1KiB", settings, &[]),
@@ -435,14 +437,14 @@ mod tests {
     }
 
     #[test]
-    fn a_level_of_a_codec_that_no_case_has_is_told() {
-        let told = |client: &str| warnings("size: $s, s: 1KiB", client, &[]);
+    fn a_level_of_a_codec_that_no_case_has_is_reported() {
+        let reported = |client: &str| warnings("size: $s, s: 1KiB", client, &[]);
         let idle = "`compression.gzip.level` of `w` has no effect here: its `compression.type` is not `gzip`";
         let both = "compression.zstd.level: 19, compression.gzip.level: -1";
-        assert_eq!(told(&format!("compression.type: zstd, {both}")), [idle]);
-        assert_eq!(told("compression.gzip.level: 9"), [idle], "nothing is compressed");
+        assert_eq!(reported(&format!("compression.type: zstd, {both}")), [idle]);
+        assert_eq!(reported("compression.gzip.level: 9"), [idle], "nothing is compressed");
         assert_eq!(
-            told("defaults: '3.7', compression.type: gzip, compression.gzip.level: 9"),
+            reported("defaults: '3.7', compression.type: gzip, compression.gzip.level: 9"),
             ["`compression.gzip.level` of `w`: Kafka's clients know it from 3.8 on, not those of 3.7"]
         );
         let by_case = |codecs: &str| {

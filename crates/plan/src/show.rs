@@ -70,7 +70,7 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
         if item.role.as_consume().is_some_and(may_fall_behind) {
             found.push(of(name, "lag"));
         }
-        if case.tells_end_to_end(item) {
+        if case.has_end_to_end(item) {
             found.extend(["end_to_end.p50", "end_to_end.p99"].map(|metric| of(name, metric)));
         }
         // What the workers take is no part of it.
@@ -83,8 +83,8 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
             found.push(of(name, command_metrics::DURATION));
         }
         if command.parse.is_some() {
-            let told = [command_metrics::REQUESTS_PER_S, "response.mean", "response.p95"];
-            found.extend(told.map(|metric| of(name, metric)));
+            let reported = [command_metrics::REQUESTS_PER_S, "response.mean", "response.p95"];
+            found.extend(reported.map(|metric| of(name, metric)));
         }
         let labels = command.labels();
         found.extend(

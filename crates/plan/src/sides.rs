@@ -159,10 +159,10 @@ impl SideScenario {
                 SideChange::Set { name, value } => format!("{name}={value}"),
                 SideChange::Patch { file, .. } => format!("@{file}"),
             };
-            let told = |error| attributed(error, scenario.file_name(), &format!("{option} {text}"));
-            made.change(change).map_err(told)?;
+            let reported = |error| attributed(error, scenario.file_name(), &format!("{option} {text}"));
+            made.change(change).map_err(reported)?;
             // What the change has made wrong shows when it is planned.
-            made.plan().map_err(told)?;
+            made.plan().map_err(reported)?;
             made.typed.push(text);
         }
         if !made.typed.is_empty() {
@@ -378,7 +378,7 @@ fn changes(
     [first_a, first_b]: [Option<&CasePlan>; 2],
 ) -> Result<Vec<String>, PlanError> {
     let mut found = Vec::new();
-    let mut told = |what: &str, a: &str, b: &str| {
+    let mut reported = |what: &str, a: &str, b: &str| {
         let (a, b) = (with_release(a.to_owned(), first_a), with_release(b.to_owned(), first_b));
         let text = format!("{what}: {a} → {b}");
         if a != b && !found.contains(&text) {
@@ -392,16 +392,16 @@ fn changes(
         }
         None => "a cluster made for the run".to_owned(),
     };
-    told("target", &target(a), &target(b));
+    reported("target", &target(a), &target(b));
     let param = |chosen: &Chosen, name: &str| {
         let value = chosen.cases.first().and_then(|case| case.params.get(name));
         value.map_or_else(String::new, ToString::to_string)
     };
     for (name, _) in a.params.iter().chain(&b.params) {
-        told(name, &param(chosen_a, name), &param(chosen_b, name));
+        reported(name, &param(chosen_a, name), &param(chosen_b, name));
     }
     for touched in a.touched.iter().chain(&b.touched) {
-        told(&touched.path.join("."), &a.value(touched, chosen_a)?, &b.value(touched, chosen_b)?);
+        reported(&touched.path.join("."), &a.value(touched, chosen_a)?, &b.value(touched, chosen_b)?);
     }
     Ok(found)
 }

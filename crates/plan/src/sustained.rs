@@ -57,7 +57,7 @@ fn refused(message: &str) -> InputError {
 }
 
 /// How long windows on targets are to be at least, a sentence.
-pub(crate) fn told(plan: &Plan) -> Option<String> {
+pub(crate) fn remark(plan: &Plan) -> Option<String> {
     let least_ns = plan.cases.iter().find_map(|case| case.system.target()?.sustain_ns)?;
     let least = duration(least_ns);
     Some(format!("a window of {least} and more counts as past burst credits: you said so by --sustain"))

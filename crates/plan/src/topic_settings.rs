@@ -76,7 +76,7 @@ mod tests {
     use crate::choices::Choices;
     use kdyno_scenario::Scenario;
 
-    fn told(kafka: &str, config: &str) -> Vec<String> {
+    fn reported(kafka: &str, config: &str) -> Vec<String> {
         let text = format!(
             "kdyno: 1\nid: x\nquestion: why?\nsystem: {{kafka: {kafka}}}\n\
              topics: {{t: {{partitions: 1, config: {{{config}}}}}}}\n\
@@ -87,18 +87,18 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_setting_of_a_topic_is_told_with_what_was_meant() {
-        let found = told("4.1.1", "min.insync.replica: 1, retention.bytes: 1GiB, max.mesage.bytes: 1MiB");
+    fn a_misspelt_topic_setting_is_reported_with_the_nearest_one() {
+        let found = reported("4.1.1", "min.insync.replica: 1, retention.bytes: 1GiB, max.mesage.bytes: 1MiB");
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].contains("`max.mesage.bytes` of topic `t`"), "{found:?}");
         assert!(found[0].ends_with(": did you mean `max.message.bytes`?"), "{found:?}");
         assert!(found[1].ends_with(": did you mean `min.insync.replicas`?"), "{found:?}");
-        let far = told("4.1.1", "zzz: 1");
+        let far = reported("4.1.1", "zzz: 1");
         assert!(far[0].ends_with("that they do not have"), "{far:?}");
-        assert!(told("{home: k}", "min.insync.replica: 1").is_empty(), "a build may have others");
+        assert!(reported("{home: k}", "min.insync.replica: 1").is_empty(), "a build may have others");
         // The one that says how large records may be has to let those of the load through.
         let value = |name: &str| if name == "max.message.bytes" { "1MiB" } else { "1" };
         let all: Vec<String> = KNOWN.iter().map(|name| format!("{name}: {}", value(name))).collect();
-        assert!(told("4.1.1", &all.join(", ")).is_empty());
+        assert!(reported("4.1.1", &all.join(", ")).is_empty());
     }
 }

@@ -180,7 +180,7 @@ fn rows<'a>(
         |place: &TableRow| place.case.is_some_and(|case| trials_of(case).any(|trial| figures.has(trial.id)));
     let places = plan.table_rows();
     let mut rows: Vec<CaseRow<'_>> = Vec::new();
-    let mut told = None;
+    let mut reported = None;
     for place in &places {
         let theirs = plan.published.as_ref().zip(place.published);
         let theirs = theirs.and_then(|(published, row)| published.rows.get(row as usize));
@@ -189,10 +189,10 @@ fn rows<'a>(
         let case = place.case.filter(|_| is_reached(place));
         let params_of = match (case.and_then(|case| plan.cases.get(case as usize)), theirs) {
             (Some(case), _) => &case.params,
-            (None, Some(theirs)) if told != place.published && is_open() => &theirs.params,
+            (None, Some(theirs)) if reported != place.published && is_open() => &theirs.params,
             (None, _) => continue,
         };
-        told = place.published;
+        reported = place.published;
         let entry =
             |metric: &ShownMetric| entry(input, figures, case, place.published.zip(theirs), &metric.of);
         rows.push(CaseRow {

@@ -25,11 +25,11 @@ pub(crate) fn all(input: &ReportInput<'_>) -> Vec<(String, String)> {
         }
     }
     let is_one_for_all = |title: &str| found.iter().filter(|(of, ..)| of == title).count() == 1;
-    let told = found.iter().map(|(title, cases, text)| match is_one_for_all(title) {
+    let reported = found.iter().map(|(title, cases, text)| match is_one_for_all(title) {
         true => (title.clone(), text.clone()),
         false => (format!("{title}; {}", cases.join("; ")), text.clone()),
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Every case with a name: in a comparison with its side.
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_reached_as_the_file_says_and_nothing_of_it_is_told() {
+    fn a_target_is_reached_as_its_file_says_and_not_printed() {
         let store = |content| Some(Store { content, password: Some("pw".to_owned()), key_password: None });
         let security = Security {
             protocol: Protocol::SaslSsl,
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_is_told_to_releases_that_have_it() {
+    fn a_setting_is_written_for_releases_that_have_it() {
         let since = |release| knows(release, (3, 7));
         assert_eq!(["2.8", "3.6", "3.7", "3.10", "4.0"].map(since), [false, false, true, true, true]);
     }

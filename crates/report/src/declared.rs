@@ -26,10 +26,10 @@ pub(crate) fn all(plan: &Plan) -> BTreeMap<String, BTreeMap<String, String>> {
 
 /// All of it in one line; `None`: nothing is declared.
 pub(crate) fn line(plan: &Plan) -> Option<String> {
-    let told = all(plan).into_iter().map(|(of, facts)| {
+    let reported = all(plan).into_iter().map(|(of, facts)| {
         let facts: Vec<String> = facts.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         format!("{of}: {}", facts.join(", "))
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("Declared, not measured: {}.", told.join("; ")))
+    let reported: Vec<String> = reported.collect();
+    (!reported.is_empty()).then(|| format!("Declared, not measured: {}.", reported.join("; ")))
 }

@@ -91,12 +91,12 @@ pub fn number(number: f64, unit: Unit, half_width: Option<f64>) -> String {
 /// A number of an interval, with as many decimals as its half-width lets mean something: unlike [`number`] it gives both
 /// ends of an interval the same ones.
 pub fn decimals(number: f64, half_width: Option<f64>) -> String {
-    decimals_beside(number, half_width, 0)
+    decimals_with(number, half_width, 0)
 }
 
 /// The number with at least as many decimals as the limit that it is shown with, since a number that is rounded to
 /// fewer of them may seem to lie beyond a limit that it keeps.
-pub fn decimals_beside(number: f64, half_width: Option<f64>, of_limit: usize) -> String {
+pub fn decimals_with(number: f64, half_width: Option<f64>, of_limit: usize) -> String {
     match half_width.filter(|width| width.is_finite() && *width > 0.0) {
         Some(width) if number.is_finite() => {
             let decimals = (-width.log10().floor() as i32).clamp(0, DECIMALS_MAX) as usize;
@@ -113,13 +113,15 @@ pub fn decimals_beside(number: f64, half_width: Option<f64>, of_limit: usize) ->
 pub fn decimals_apart_from(values: &[f64], number: f64, half_width: Option<f64>, of_limit: usize) -> String {
     let is_near = |value: f64| (number - value).abs() <= value.abs() * NAMED_HAIR;
     let is_other = |text: &str| {
-        let told = text.parse::<f64>();
+        let reported = text.parse::<f64>();
         values.iter().any(|value| {
             !is_near(*value)
-                && told.as_ref().is_ok_and(|told| (told - value).abs() <= value.abs() * NAMED_HAIR)
+                && reported
+                    .as_ref()
+                    .is_ok_and(|reported| (reported - value).abs() <= value.abs() * NAMED_HAIR)
         })
     };
-    let text = decimals_beside(number, half_width, of_limit);
+    let text = decimals_with(number, half_width, of_limit);
     if !is_other(&text) {
         return text;
     }
@@ -149,7 +151,7 @@ pub fn ratio(finding: &Finding) -> String {
             let width = Some((high - low) / 2.0);
             let least = ratio_decimals(number, low);
             let [low, high] = [low, high].map(|end| decimals_apart_from(&[1.0], end, width, least));
-            format!("×{} ({low}–{high})", decimals_beside(number, width, least))
+            format!("×{} ({low}–{high})", decimals_with(number, width, least))
         }
         _ => format!("×{}", units::significant(number)),
     }
@@ -313,15 +315,19 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_stands_in_brackets_before_the_unit() {
-        let told = |estimate, unit, low, high| with_spread(&found(estimate, unit, low, high));
-        assert_eq!(told(1.672e6, Unit::Ns, 1.667e6, 1.694e6), "1.67 (1.67–1.69) ms");
-        assert_eq!(told(33e6, Unit::Ns, 17e6, 38.2e6), "33 (17–38) ms");
-        assert_eq!(told(1.2e6, Unit::Ns, 0.81e6, 1.6e6), "1.2 (0.8–1.6) ms", "in the unit of the estimate");
-        assert_eq!(told(59_887.0, Unit::RecordsPerS, 59_312.0, 60_510.0), "59,900 (59,300–60,500)/s");
-        assert_eq!(told(22.5, Unit::PercentOfCore, 20.5, 23.4), "22.5 (20.5–23.4) % of one core");
-        assert_eq!(told(-0.2, Unit::MibPerMin, -0.9, 0.5), "-0.20 (-0.90 to 0.50) MiB/min");
-        assert_eq!(told(199_990.0, Unit::RecordsPerS, 199_990.0, 199_990.0), "199,990/s");
+    fn a_spread_is_in_brackets_before_the_unit() {
+        let reported = |estimate, unit, low, high| with_spread(&found(estimate, unit, low, high));
+        assert_eq!(reported(1.672e6, Unit::Ns, 1.667e6, 1.694e6), "1.67 (1.67–1.69) ms");
+        assert_eq!(reported(33e6, Unit::Ns, 17e6, 38.2e6), "33 (17–38) ms");
+        assert_eq!(
+            reported(1.2e6, Unit::Ns, 0.81e6, 1.6e6),
+            "1.2 (0.8–1.6) ms",
+            "in the unit of the estimate"
+        );
+        assert_eq!(reported(59_887.0, Unit::RecordsPerS, 59_312.0, 60_510.0), "59,900 (59,300–60,500)/s");
+        assert_eq!(reported(22.5, Unit::PercentOfCore, 20.5, 23.4), "22.5 (20.5–23.4) % of one core");
+        assert_eq!(reported(-0.2, Unit::MibPerMin, -0.9, 0.5), "-0.20 (-0.90 to 0.50) MiB/min");
+        assert_eq!(reported(199_990.0, Unit::RecordsPerS, 199_990.0, 199_990.0), "199,990/s");
         let mut ranged = found(2e9, Unit::Ns, 0.0, 0.0);
         ranged.interval = Interval::NotResolvable(NotResolvable::OneTrial);
         ranged.range = Some((Value::Is(1.5e9), Value::AtLeast(2.5e9)));
@@ -329,35 +335,35 @@ mod tests {
         ranged.range = None;
         assert_eq!(with_spread(&ranged), "2.00 s");
         // From one unit to the next, and around nothing.
-        assert_eq!(told(996e6, Unit::Ns, 880e6, 1_120e6), "1.0 (0.9–1.1) s");
-        assert_eq!(told(0.0, Unit::Ratio, 0.0, 0.4), "0 (0 – 0.400)");
+        assert_eq!(reported(996e6, Unit::Ns, 880e6, 1_120e6), "1.0 (0.9–1.1) s");
+        assert_eq!(reported(0.0, Unit::Ratio, 0.0, 0.4), "0 (0 – 0.400)");
         let (yes, mixed) = (found(1.0, Unit::YesNo, 1.0, 1.0), (Value::Is(0.0), Value::Is(1.0)));
         assert_eq!(with_spread(&yes), "yes");
         assert_eq!(with_spread(&Finding { range: Some(mixed), ..yes }), "mixed (no – yes)");
     }
 
     #[test]
-    fn processor_time_below_a_tick_is_told_as_that() {
+    fn cpu_time_below_a_tick_is_shown_as_that() {
         let of = |percent: f64| value(Value::Is(percent), Unit::PercentOfCore, None);
         assert_eq!(
             [0.0, 0.033, 0.1].map(of),
             ["0 % of one core", "< 0.1 % of one core", "0.100 % of one core"]
         );
-        let told = |low, high| with_spread(&found(0.05, Unit::PercentOfCore, low, high));
-        assert_eq!(told(0.02, 0.08), "< 0.1 % of one core", "its ends read alike");
-        assert_eq!(told(0.0, 0.4), "< 0.1 % of one core (0 % of one core – 0.400 % of one core)");
+        let reported = |low, high| with_spread(&found(0.05, Unit::PercentOfCore, low, high));
+        assert_eq!(reported(0.02, 0.08), "< 0.1 % of one core", "its ends read alike");
+        assert_eq!(reported(0.0, 0.4), "< 0.1 % of one core (0 % of one core – 0.400 % of one core)");
         assert_eq!([0.033, 2.5].map(cpu_percent), ["< 0.1", "2.50"]);
     }
 
     #[test]
     fn a_ratio_has_the_decimals_of_its_interval() {
-        let told = |estimate, low, high| ratio(&found(estimate, Unit::Ratio, low, high));
-        assert_eq!(told(1.0, 0.982, 1.02), "×1.00 (0.98–1.02)");
-        assert_eq!(told(1.1, 0.32, 3.8), "×1.10 (0.32–3.80)");
-        assert_eq!(told(44.1, 30.2, 60.0), "×44.1 (30.2–60.0)");
-        assert_eq!(told(1.34, 1.004, 1.61), "×1.34 (1.004–1.61)", "it excludes 1");
-        assert_eq!(told(1.0, 1.0, 1.0), "×1.00");
-        assert_eq!(told(0.002, 0.000_5, 0.03), "×0.00200 (0.00050–0.03000)");
+        let reported = |estimate, low, high| ratio(&found(estimate, Unit::Ratio, low, high));
+        assert_eq!(reported(1.0, 0.982, 1.02), "×1.00 (0.98–1.02)");
+        assert_eq!(reported(1.1, 0.32, 3.8), "×1.10 (0.32–3.80)");
+        assert_eq!(reported(44.1, 30.2, 60.0), "×44.1 (30.2–60.0)");
+        assert_eq!(reported(1.34, 1.004, 1.61), "×1.34 (1.004–1.61)", "it excludes 1");
+        assert_eq!(reported(1.0, 1.0, 1.0), "×1.00");
+        assert_eq!(reported(0.002, 0.000_5, 0.03), "×0.00200 (0.00050–0.03000)");
     }
 
     #[test]
@@ -370,10 +376,10 @@ mod tests {
 
     #[test]
     fn what_keeps_a_limit_is_not_rounded_beyond_it() {
-        assert_eq!([2.7, 0.4].map(|end| decimals_beside(end, Some(1.2), 2)), ["2.70", "0.40"]);
-        assert_eq!(decimals_beside(2.746, Some(0.001), 2), "2.746");
-        assert_eq!(decimals_beside(12.966, None, 3), "12.966");
-        assert_eq!(decimals_beside(2.7, None, 0), "2.70");
+        assert_eq!([2.7, 0.4].map(|end| decimals_with(end, Some(1.2), 2)), ["2.70", "0.40"]);
+        assert_eq!(decimals_with(2.746, Some(0.001), 2), "2.746");
+        assert_eq!(decimals_with(12.966, None, 3), "12.966");
+        assert_eq!(decimals_with(2.7, None, 0), "2.70");
         let percent = |share: f64| named(share * 100.0);
         assert_eq!([0.1, 0.0275, 0.07, 0.025, 0.0].map(percent), ["10", "2.75", "7", "2.5", "0"]);
         assert_eq!([10.0, 2.75, 0.1, 0.07].map(decimals_of), [0, 2, 1, 2]);

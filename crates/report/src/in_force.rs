@@ -59,11 +59,11 @@ pub(crate) fn all<'a>(input: &ReportInput<'a>) -> Vec<TrialsInForce<'a>> {
         }
     }
     let is_one = groups.len() == 1;
-    let told = |(of, names): (TrialsInForce<'a>, Vec<String>)| {
+    let reported = |(of, names): (TrialsInForce<'a>, Vec<String>)| {
         let concerns = if is_one { "all trials".to_owned() } else { names.join(", ") };
         TrialsInForce { concerns, ..of }
     };
-    groups.into_iter().map(told).collect()
+    groups.into_iter().map(reported).collect()
 }
 
 fn kafka(start: &TrialStart) -> Option<String> {
@@ -180,10 +180,10 @@ pub(crate) fn differences(groups: &[TrialsInForce<'_>], index: usize) -> Option<
     if first.javas != this.javas {
         lines.push("Java, as above".to_owned());
     }
-    let is_told =
+    let is_reported =
         |subject: &&Subject| first.settings.contains_key(*subject) != this.settings.contains_key(*subject);
     let subjects: std::collections::BTreeSet<&Subject> =
-        first.settings.keys().chain(this.settings.keys()).filter(is_told).collect();
+        first.settings.keys().chain(this.settings.keys()).filter(is_reported).collect();
     lines.extend(subjects.into_iter().map(|subject| format!("{}, known of one of both", whose(subject))));
     // What is set first, then what differs by its default.
     let mut defaults = Vec::new();

@@ -58,7 +58,7 @@ pub fn judged(input: &ReportInput<'_>) -> RunAnswer {
     let all = [
         lost(input),
         shown(input),
-        untold(input),
+        unreported(input),
         nothing_acknowledged(input),
         comparison(input),
         found(input),
@@ -109,12 +109,12 @@ fn nothing_acknowledged(input: &ReportInput<'_>) -> RunAnswer {
 
 /// A command that failed before it reported, in any trial of a case, a figure that is shown: there is none that could
 /// be invalid.
-fn untold(input: &ReportInput<'_>) -> RunAnswer {
+fn unreported(input: &ReportInput<'_>) -> RunAnswer {
     let plan = input.plan();
     if !matches!(plan.strategy, Strategy::List(_)) {
         return RunAnswer::Fine;
     }
-    let is_untold = |(case, item): (u32, &String)| {
+    let is_unreported = |(case, item): (u32, &String)| {
         let command = plan.cases.get(case as usize).and_then(|case| case.commands.get(item));
         let is_of_it = |of: &&Address| {
             of.subject == *item
@@ -126,7 +126,7 @@ fn untold(input: &ReportInput<'_>) -> RunAnswer {
         };
         plan.show.columns.iter().filter(is_of_it).any(|of| !has_figure(of))
     };
-    if failed_commands(input).any(is_untold) { RunAnswer::Invalid } else { RunAnswer::Fine }
+    if failed_commands(input).any(is_unreported) { RunAnswer::Invalid } else { RunAnswer::Fine }
 }
 
 /// The commands that failed, with their case.

@@ -8,7 +8,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod answer;
-pub mod beside;
 mod case_table;
 mod caveats;
 mod client_properties;
@@ -35,6 +34,7 @@ mod marks;
 mod names;
 pub mod open_metrics;
 mod result;
+pub mod side_by_side;
 pub mod stored;
 mod system;
 mod systems;

@@ -72,7 +72,7 @@ pub fn clause(marks: &BTreeSet<Mark>) -> String {
 
 /// The clause of a sentence that is valid whatever its figures are marked with: `; valid although its figures are
 /// marked: drifting`.
-pub fn clause_that_stands(marks: &BTreeSet<Mark>) -> String {
+pub fn validity_clause(marks: &BTreeSet<Mark>) -> String {
     named(marks).map_or_else(String::new, |named| format!("; valid although its figures are {named}"))
 }
 
@@ -152,19 +152,19 @@ mod tests {
     fn that_a_run_is_short_is_not_repeated_at_each_number() {
         let marks = BTreeSet::from([Mark::ShortTerm]);
         assert_eq!(marked(&marks, "4.38 ms".to_owned()), "4.38 ms");
-        assert_eq!(clause(&marks) + &clause_that_stands(&marks) + &meanings(&marks), "");
+        assert_eq!(clause(&marks) + &validity_clause(&marks) + &meanings(&marks), "");
     }
 
     #[test]
-    fn a_least_number_is_explained_wherever_it_stands() {
-        for (text, is_told) in
+    fn a_lower_bound_is_explained_wherever_it_occurs() {
+        for (text, is_reported) in
             [("≥ 4.38 ms", true), ("4.38 ms – ≥ 5.02 ms", true), ("4.38 ms – 5.02 ms", false), ("", false)]
         {
             let (mut own, mut all) = (Signs::default(), Signs::default());
             own.add(&BTreeSet::new(), text);
             all.add_all(&own);
-            let told = all.legend();
-            assert_eq!(told.is_some_and(|text| text.starts_with("≥ at least: ")), is_told, "{text}");
+            let reported = all.legend();
+            assert_eq!(reported.is_some_and(|text| text.starts_with("≥ at least: ")), is_reported, "{text}");
         }
     }
 
@@ -172,8 +172,8 @@ mod tests {
     fn a_sentence_names_its_marks_as_the_glossary_does() {
         let marks = BTreeSet::from([Mark::TooShortToTell, Mark::Invalid]);
         assert_eq!(clause(&marks), "; marked: invalid, too short to tell");
-        assert_eq!(clause(&BTreeSet::new()) + &clause_that_stands(&BTreeSet::new()), "");
-        let stands = clause_that_stands(&BTreeSet::from([Mark::Drifting]));
-        assert_eq!(stands, "; valid although its figures are marked: drifting");
+        assert_eq!(clause(&BTreeSet::new()) + &validity_clause(&BTreeSet::new()), "");
+        let validity = validity_clause(&BTreeSet::from([Mark::Drifting]));
+        assert_eq!(validity, "; valid although its figures are marked: drifting");
     }
 }

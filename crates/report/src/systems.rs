@@ -6,7 +6,7 @@ use kdyno_model::run::TrialStart;
 use std::collections::BTreeSet;
 
 /// Most systems that are described.
-const TOLD_MAX: usize = 24;
+const LISTED_MAX: usize = 24;
 
 /// Trials on alike systems are described once, by the start of the first of them; and how many starts are left out.
 /// Each start has ports and folders of its own, so among those of one case (of one side, where two are compared) the
@@ -26,18 +26,18 @@ pub(crate) fn all<'a>(input: &ReportInput<'a>) -> (Vec<(String, &'a TrialStart)>
         _ => group.iter().map(|start| trial_name(&start.trial)).collect::<Vec<_>>().join("; "),
     };
     let mut cases = BTreeSet::new();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for group in &groups {
         let of: Vec<_> =
             group.iter().map(|start| (start.trial.case, start.trial.variant.as_deref())).collect();
         let is_new = of.iter().any(|case| !cases.contains(case));
         cases.extend(of);
-        if is_new && told.len() < TOLD_MAX {
-            told.push((concerns(group), group[0]));
+        if is_new && reported.len() < LISTED_MAX {
+            reported.push((concerns(group), group[0]));
         }
     }
-    let left_out = groups.len() - told.len();
-    (told, left_out)
+    let left_out = groups.len() - reported.len();
+    (reported, left_out)
 }
 
 /// The sentence that so many starts are left out.

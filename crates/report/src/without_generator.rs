@@ -77,14 +77,14 @@ pub(crate) fn of_trials<'a>(
     note(&named)
 }
 
-fn note(told: &[String]) -> Option<String> {
-    let more = match told.len().saturating_sub(NAMED_MAX) {
+fn note(reported: &[String]) -> Option<String> {
+    let more = match reported.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!("; {more} more are in the JSON document"),
     };
-    let named = told.get(..NAMED_MAX).unwrap_or(told).join("; ");
+    let named = reported.get(..NAMED_MAX).unwrap_or(reported).join("; ");
     let text = format!(
         "Without the load generator's own lateness, which is a fifth of them or more: {named}{more}."
     );
-    (!told.is_empty()).then_some(text)
+    (!reported.is_empty()).then_some(text)
 }

@@ -376,9 +376,9 @@ pub fn level(levels: Levels, text: &str) -> Result<i32, String> {
         return Ok(level);
     }
     let Levels { least, most, default, .. } = levels;
-    let beside =
+    let or_default =
         if (least..=most).contains(&default) { String::new() } else { format!(" and not {default}") };
-    Err(format!("{shown} is outside {least} to {most}{beside}"))
+    Err(format!("{shown} is outside {least} to {most}{or_default}"))
 }
 
 /// A number in Kafka's unit, or with a suffix of the dimension; in Kafka's unit, whole.
@@ -425,10 +425,10 @@ mod tests {
                 assert!(level(levels, &bad.to_string()).unwrap_err().contains("is outside"), "{bad}");
             }
         }
-        let told = |text: &str| level(Levels::GZIP, text).unwrap_err();
-        assert_eq!(told("0"), "`0` is outside 1 to 9 and not -1");
+        let reported = |text: &str| level(Levels::GZIP, text).unwrap_err();
+        assert_eq!(reported("0"), "`0` is outside 1 to 9 and not -1");
         for text in ["", "6.5", "fast", "2147483648", "9k"] {
-            assert!(told(text).contains("no whole number of 32 bits"), "{text}");
+            assert!(reported(text).contains("no whole number of 32 bits"), "{text}");
         }
     }
 

@@ -62,10 +62,11 @@ mod tests {
 
     #[test]
     fn what_is_declared_may_be_nested_and_listed() {
-        let told = environment("environment: {storage class: gp3, disk: {limit: 250MiB/s}, zones: [a, b]}");
+        let reported =
+            environment("environment: {storage class: gp3, disk: {limit: 250MiB/s}, zones: [a, b]}");
         let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
-            told,
+            reported,
             Ok(vec![of("disk.limit", "250MiB/s"), of("storage class", "gp3"), of("zones", "a, b")])
         );
         assert_eq!(environment(""), Ok(Vec::new()));

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_other_tools_are_told_by_what_they_are() {
+    fn files_of_other_tools_are_recognized_by_content() {
         for (text, what, hint) in [
             (
                 "name: 1 topic / 1 partition / 1Kb\n\ntopics: 1\npartitionsPerTopic: 1\nmessageSize: 1024\n\
@@ -237,16 +237,16 @@ mod tests {
             ("process.roles=broker\nnode.id=1\n", "a properties file of Kafka's brokers", "`system`"),
             (TARGET, "a target", "--target"),
         ] {
-            let told = scenario(text);
-            assert!(told.starts_with(&format!("f.yaml: this is {what}, not a scenario")), "{told}");
-            assert!(told.contains(hint), "{told}");
+            let reported = scenario(text);
+            assert!(reported.starts_with(&format!("f.yaml: this is {what}, not a scenario")), "{reported}");
+            assert!(reported.contains(hint), "{reported}");
         }
     }
 
     #[test]
-    fn what_is_meant_to_be_ours_is_told_by_its_place() {
-        let told = scenario("kdyno: 1\nid: a\nquestion: b\nservices: {x: {image: y}}\nload: {}\n");
-        assert!(told.starts_with("f.yaml:4:1: `services` is not a key"), "{told}");
+    fn files_meant_for_us_are_recognized_by_place() {
+        let reported = scenario("kdyno: 1\nid: a\nquestion: b\nservices: {x: {image: y}}\nload: {}\n");
+        assert!(reported.starts_with("f.yaml:4:1: `services` is not a key"), "{reported}");
         assert!(scenario("name: x\nload: {}\n").contains("`name` is not a key"), "it has a key of ours");
         let foreign = scenario("name: x\nsteps: [{run: make}]\n");
         assert!(foreign.starts_with("f.yaml: this is no scenario: "), "{foreign}");
@@ -254,9 +254,9 @@ mod tests {
         let target =
             |text: &str| TargetFile::parse(text, "t.yaml").map(|_| ()).map_err(|error| error.to_string());
         assert_eq!(target(TARGET), Ok(()));
-        let told = target("kdyno: 1\nid: a\nquestion: b\nload: {}\n").expect_err("no target");
-        assert_eq!(told, "t.yaml: this is a scenario, not a target");
-        let told = target("bootstrap.servers=a:9092\n").expect_err("no target");
-        assert_eq!(told, "t.yaml: this is a properties file of Kafka's clients, not a target");
+        let reported = target("kdyno: 1\nid: a\nquestion: b\nload: {}\n").expect_err("no target");
+        assert_eq!(reported, "t.yaml: this is a scenario, not a target");
+        let reported = target("bootstrap.servers=a:9092\n").expect_err("no target");
+        assert_eq!(reported, "t.yaml: this is a properties file of Kafka's clients, not a target");
     }
 }

@@ -287,7 +287,7 @@ mod tests {
         Scalar { text: text.to_owned(), place: TextPosition { line: 7, column: 10 }, quoted: false }
     }
 
-    fn told(expr: &Expr) -> String {
+    fn reported(expr: &Expr) -> String {
         match expr {
             Expr::Number(number) => number.to_string(),
             Expr::Metric(MetricOf { of, case, .. }) if case.is_empty() => of.to_string(),
@@ -295,14 +295,15 @@ mod tests {
                 let case = case.iter().map(|(name, value)| format!("{}={}", name.text, value.text));
                 format!("{of}[{}]", case.collect::<Vec<_>>().join(","))
             }
-            Expr::Binary(op, left, right) => format!("({op:?} {} {})", told(left), told(right)),
+            Expr::Binary(op, left, right) => format!("({op:?} {} {})", reported(left), reported(right)),
         }
     }
 
     fn read(text: &str) -> Result<String, String> {
         let scenario = scenario();
         let read = comparison(&typed(text), scenario.typed());
-        let read = read.map(|read| format!("{} {:?} {}", told(&read.left), read.op, told(&read.right)));
+        let read =
+            read.map(|read| format!("{} {:?} {}", reported(&read.left), read.op, reported(&read.right)));
         read.map_err(|error| {
             let TextPosition { line, column } = error.place.expect("a place");
             format!("{line}:{column}: {} | {}", error.message, error.hint.unwrap_or_default())
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_where_it_is() {
+    fn errors_have_their_place() {
         let cases = [
             ("w.response.p98 <= 1ms", "7:10: `response.p98` is not a metric of `w`"),
             ("1ms >= x.response.p99", "7:17: `x` is neither a load item"),

@@ -366,9 +366,9 @@ load: {writers: {produce: perf, rate: 1k/s, value: 1KiB, client: {acks: all}}, r
     }
 
     fn set(path: &str, value: &str) -> Result<String, String> {
-        let told = |error: InputError| format!("{} | {}", error.message, error.hint.unwrap_or_default());
-        let patch = of_path(&root(), path, value).map_err(told)?;
-        let merged = apply(&root(), &patch).map_err(told)?;
+        let reported = |error: InputError| format!("{} | {}", error.message, error.hint.unwrap_or_default());
+        let patch = of_path(&root(), path, value).map_err(reported)?;
+        let merged = apply(&root(), &patch).map_err(reported)?;
         let path = &touched(&patch)[0].path;
         Ok(format!("{} = {}", path.join("/"), at(&merged, path).map_or("nothing".to_owned(), flow)))
     }
@@ -393,8 +393,8 @@ load: {writers: {produce: perf, rate: 1k/s, value: 1KiB, client: {acks: all}}, r
             ("system.jvm", "[-Xss1m]", "system/jvm = [-Xss1m]"),
             ("topics.perf.partitions", "$p", "topics/perf/partitions = $p"),
         ];
-        for (path, value, told) in cases {
-            assert_eq!(set(path, value).as_deref(), Ok(told), "{path}");
+        for (path, value, reported) in cases {
+            assert_eq!(set(path, value).as_deref(), Ok(reported), "{path}");
         }
     }
 
@@ -411,9 +411,9 @@ load: {writers: {produce: perf, rate: 1k/s, value: 1KiB, client: {acks: all}}, r
             ("compare", "`compare` is the same on both sides"),
             ("", "neither a param nor a path"),
         ];
-        for (path, told) in cases {
+        for (path, reported) in cases {
             let error = set(path, "1").expect_err(path);
-            assert!(error.contains(told), "{path}: {error}");
+            assert!(error.contains(reported), "{path}: {error}");
         }
         assert!(set("system.config.num.oi.threads", "null").expect_err("gone").contains("num.io.threads"));
         assert!(set("system", "null").is_ok());

@@ -292,8 +292,9 @@ fn settings_text(text: &mut String, whose: &str, settings: &[SupportedSetting]) 
 
 fn levels_text(levels: Levels) -> String {
     let Levels { least, most, default, .. } = levels;
-    let beside = if (least..=most).contains(&default) { String::new() } else { format!(", or {default}") };
-    format!("{least} to {most}{beside}")
+    let or_default =
+        if (least..=most).contains(&default) { String::new() } else { format!(", or {default}") };
+    format!("{least} to {most}{or_default}")
 }
 
 fn others_text<'a>(text: &mut String, rows: impl Iterator<Item = &'a Other>) {

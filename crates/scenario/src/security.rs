@@ -69,16 +69,16 @@ pub struct ClientProperties {
 
 impl ClientProperties {
     /// What to report where the load says how clients behave, and the file is not used.
-    pub(crate) fn told_of_target(&self) -> Vec<String> {
-        let mut told = self.notes.clone();
+    pub(crate) fn notes_for_target(&self) -> Vec<String> {
+        let mut reported = self.notes.clone();
         let (known, unknown): (Vec<&Property>, Vec<&Property>) =
             self.others.iter().partition(|property| is_known(&property.name));
         if !known.is_empty() {
             let names = listed(known.iter().map(|property| property.name.as_str()));
-            told.push(format!("the scenario says how clients behave, so these settings of the properties file are not taken: {names}"));
+            reported.push(format!("the scenario says how clients behave, so these settings of the properties file are not taken: {names}"));
         }
-        told.extend(unknown_notes(&unknown));
-        told
+        reported.extend(unknown_notes(&unknown));
+        reported
     }
 }
 

@@ -122,7 +122,7 @@ impl TargetFile {
             .map(|file| security::client_properties(file, &secrets))
             .transpose()?
             .unwrap_or_default();
-        let mut notes = found.told_of_target();
+        let mut notes = found.notes_for_target();
         let of_metrics =
             self.metrics.as_ref().and_then(|metrics| metrics.login.as_ref()).map(MetricsLogin::secret);
         let is_used = |name: &String| found.used.contains(name) || of_metrics == Some(name.as_str());
@@ -431,8 +431,8 @@ guard:
             ("offline_brokers > 0 for 5", "`for`: `5` is a number, not a duration"),
         ];
         for (text, part) in cases {
-            let told = error(&with(text));
-            assert!(told.starts_with("t.yaml:7:") && told.contains(part), "{text}: {told}");
+            let reported = error(&with(text));
+            assert!(reported.starts_with("t.yaml:7:") && reported.contains(part), "{text}: {reported}");
         }
     }
 
@@ -444,11 +444,14 @@ guard:
         let text = with("{perf: team-a.load}", "[existing-topics]");
         let target = TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap().attached;
         assert_eq!(target.topics, BTreeMap::from([("perf".to_owned(), "team-a.load".to_owned())]));
-        let told = error(&with("{perf: team-a.load}", "[rate-max]"));
-        assert!(told.starts_with("t.yaml:6:9: ") && told.contains("name `existing-topics`"), "{told}");
+        let reported = error(&with("{perf: team-a.load}", "[rate-max]"));
+        assert!(
+            reported.starts_with("t.yaml:6:9: ") && reported.contains("name `existing-topics`"),
+            "{reported}"
+        );
         for name in ["__consumer_offsets", "a b", "\"\""] {
-            let told = error(&with(&format!("{{perf: {name}}}"), "[existing-topics]"));
-            assert!(told.contains("cannot be a topic of load"), "{name}: {told}");
+            let reported = error(&with(&format!("{{perf: {name}}}"), "[existing-topics]"));
+            assert!(reported.contains("cannot be a topic of load"), "{name}: {reported}");
         }
     }
 

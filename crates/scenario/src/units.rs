@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_is_meant_by_groups_of_digits_and_several_units_is_said() {
-        let told = |text: &str, dimension: Dimension| whole(text, dimension).unwrap_err();
+        let reported = |text: &str, dimension: Dimension| whole(text, dimension).unwrap_err();
         for (text, dimension, meant) in [
             ("3,000/s", Dimension::PerS, "3000/s"),
             ("1,000,000", Dimension::Plain, "1000000"),
@@ -300,7 +300,7 @@ mod tests {
             ("1m 30s", Dimension::Ns, "90s"),
             ("1s500ms", Dimension::Ns, "1500ms"),
         ] {
-            let error = told(text, dimension);
+            let error = reported(text, dimension);
             assert!(error.ends_with(&format!("; write `{meant}`")), "{text}: {error}");
         }
         for (text, dimension) in [
@@ -312,7 +312,7 @@ mod tests {
             ("soon", Dimension::Ns),
             ("", Dimension::Ns),
         ] {
-            assert!(!told(text, dimension).contains("write"), "{text}: {}", told(text, dimension));
+            assert!(!reported(text, dimension).contains("write"), "{text}: {}", reported(text, dimension));
         }
     }
 

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_and_unknown_names_are_told() {
+    fn circles_and_unknown_names_are_reported() {
         let values = values(&[("a", "$b"), ("b", "= a + 1"), ("none", "no")]);
         let error = |text: &str| values.text(&typed(text)).unwrap_err().message;
         assert!(error("$a").contains("circle: `a` → `b` → `a`"), "{}", error("$a"));

@@ -49,7 +49,7 @@ impl ValueBasis {
     /// order.
     pub(crate) fn append(&self, bytes: &mut Vec<u8>) -> Result<(), PackError> {
         let Self { later, latest, members, steady, losses, began, caught_up } = self;
-        let told = [
+        let reported = [
             *later != PackedLater::default(),
             !latest.is_empty(),
             !members.is_empty(),
@@ -58,7 +58,7 @@ impl ValueBasis {
             !began.is_empty(),
             caught_up.is_some(),
         ];
-        for part in 0..told.iter().rposition(|is_told| *is_told).map_or(0, |last| last + 1) {
+        for part in 0..reported.iter().rposition(|is_reported| *is_reported).map_or(0, |last| last + 1) {
             bytes.extend(match part {
                 0 => plain(later)?,
                 1 => plain(latest)?,

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_rows_of_a_long_trial_are_found_without_looking_at_the_others() {
+    fn the_newest_rows_of_a_long_trial_are_found_without_a_scan() {
         let samples = "SEARCH sample USING INDEX sample_written (trial=? AND written_second>?)";
         assert_eq!(ways(RECENT_SAMPLES), [samples]);
         assert_eq!(ways(PROBES), ["SEARCH probe USING INDEX probe_at (trial=? AND at_ns>?)"]);

@@ -4,7 +4,7 @@ use super::*;
 
 /// Rows of files that were written before these counts came, and rows without them, are the same bytes.
 #[test]
-fn what_came_later_stands_behind_and_only_where_there_is_some() {
+fn later_columns_are_appended_and_only_where_there_are_some() {
     let counts = Counts { offered: 7, retried_records: 3, ..Counts::default() };
     let totals = |counts: Counts| StreamTotals { counts, ..StreamTotals::default() };
     let before = pack(&PackedTotals { counts: counts_in(&counts).0, clients: Vec::new() }).unwrap();

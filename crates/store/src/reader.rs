@@ -35,7 +35,7 @@ const PLAIN_BYTES_PER_CALL_MAX: u64 = 1 << 30;
 const ROW_BYTES_MIN: u64 = 4;
 
 /// What one query may hand out in addition to the bytes of the file: names of tables come more than once.
-const ROWS_BYTES_BESIDE: u64 = 1 << 20;
+const OTHER_BYTES: u64 = 1 << 20;
 
 /// An open run file.
 #[derive(Debug)]
@@ -383,7 +383,7 @@ impl RunFile {
     /// Whether so many rows of so many bytes can be the file's: a tree that was tampered with hands the same pages out again and
     /// again. A file in use may have grown since it was opened.
     fn has_room_for(&self, table: &str, rows: u64, bytes: u64) -> Result<(), StoreError> {
-        let is_within = |most: u64| rows <= most / ROW_BYTES_MIN && bytes <= most + ROWS_BYTES_BESIDE;
+        let is_within = |most: u64| rows <= most / ROW_BYTES_MIN && bytes <= most + OTHER_BYTES;
         if self.is_own || is_within(self.bytes) || is_within(opening::bytes_of(&self.path)) {
             return Ok(());
         }

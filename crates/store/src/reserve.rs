@@ -19,11 +19,11 @@ pub(crate) const RESERVE_AFTER_FAILURE_BYTES: u64 = 1 << 20;
 
 /// Where the reserve of a run file lies.
 pub(crate) fn path_of(run_file: &Path) -> PathBuf {
-    beside(run_file, "-reserve")
+    sibling(run_file, "-reserve")
 }
 
 /// `run_file` with `suffix` appended to its name, as SQLite names its WAL.
-pub(crate) fn beside(run_file: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn sibling(run_file: &Path, suffix: &str) -> PathBuf {
     let mut name = run_file.as_os_str().to_os_string();
     name.push(suffix);
     PathBuf::from(name)

@@ -51,7 +51,7 @@ impl RunWriter {
         made.inspect_err(|_| {
             for suffix in ["", "-wal", "-shm", "-journal", "-reserve"] {
                 // Best effort: the error that is returned matters more than a leftover.
-                let _ = std::fs::remove_file(reserve::beside(path, suffix));
+                let _ = std::fs::remove_file(reserve::sibling(path, suffix));
             }
         })
     }

@@ -25,7 +25,7 @@ fn child_writes_for_ever() {
 }
 
 #[test]
-fn a_run_can_be_read_while_it_is_written_and_after_its_writer_was_killed() {
+fn a_run_is_readable_while_it_is_written_and_after_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     let mut killed = Killed(child("child_writes_for_ever", folder.path()).spawn().unwrap());
@@ -79,7 +79,7 @@ fn a_left_over_wal_is_read_even_where_it_cannot_be_folded() {
 }
 
 #[test]
-fn a_failed_write_is_returned_by_every_later_call_and_the_end_is_still_written() {
+fn a_failed_write_is_returned_by_later_calls_and_the_end_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();

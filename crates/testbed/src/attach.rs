@@ -120,25 +120,26 @@ impl Attached {
             .topics
             .iter()
             .filter_map(|(address, plan)| self.existing.get(address).map(|found| (address, plan, found)));
-        let told = both.filter_map(|(address, plan, found)| {
+        let reported = both.filter_map(|(address, plan, found)| {
             let replicas =
                 found.partitions.iter().map(|partition| partition.replicas.len()).max().unwrap_or(0);
             let (has, wanted) = (found.partitions.len(), plan.partitions);
-            let mut told = Vec::new();
+            let mut reported = Vec::new();
             if has != wanted as usize {
-                told.push(format!("{has} partitions, not {wanted}"));
+                reported.push(format!("{has} partitions, not {wanted}"));
             }
             if replicas != plan.replicas as usize {
-                told.push(format!("{replicas} replicas, not {}", plan.replicas));
+                reported.push(format!("{replicas} replicas, not {}", plan.replicas));
             }
             if !plan.config.is_empty() {
                 let names = plan.config.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-                told.push(format!("settings of its own, also of {names}"));
+                reported.push(format!("settings of its own, also of {names}"));
             }
             let name = &found.name;
-            (!told.is_empty()).then(|| format!("topic {address} is {name}, which has {}", told.join("; ")))
+            (!reported.is_empty())
+                .then(|| format!("topic {address} is {name}, which has {}", reported.join("; ")))
         });
-        told.collect()
+        reported.collect()
     }
 
     /// What is known of the cluster; what the target file declares is marked as declared.
@@ -189,8 +190,8 @@ fn existing(admin: &mut Admin, plan: &AttachedPlan) -> Result<BTreeMap<String, T
         return Ok(BTreeMap::new());
     }
     let names: Vec<&str> = plan.topics.values().map(String::as_str).collect();
-    let told = admin.topics(Some(&names))?;
-    let of = |name: &str| told.iter().find(|topic| topic.name == name).cloned();
+    let reported = admin.topics(Some(&names))?;
+    let of = |name: &str| reported.iter().find(|topic| topic.name == name).cloned();
     Ok(plan.topics.iter().filter_map(|(address, name)| Some((address.clone(), of(name)?))).collect())
 }
 
@@ -360,7 +361,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn each_client_has_connections_to_all_brokers_and_one_more_for_transactions() {
+    fn each_client_connects_to_all_brokers_and_transactions_add_one() {
         let capped = |connections| Attached {
             caps: Caps { connections: Some(connections), ..plan("kdyno-").caps },
             ..attached()
@@ -383,7 +384,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_topic_that_is_there_is_taken_as_it_is_and_what_differs_is_told() {
+    fn an_existing_topic_is_used_as_is_and_differences_reported() {
         let partition = |id| PartitionInfo {
             id,
             leader: 0,
@@ -400,8 +401,11 @@ pub(crate) mod tests {
         let with =
             |error| Attached { existing: BTreeMap::from([("perf".to_string(), topic(error))]), ..attached() };
         assert!(with(ErrorCode::NONE).check_case(&case(3)).is_ok(), "its replicas are its own");
-        let told = with(ErrorCode::NONE).differences(&case(3));
-        assert_eq!(told, ["topic perf is team-a.load, which has 12 partitions, not 1; 2 replicas, not 3"]);
+        let reported = with(ErrorCode::NONE).differences(&case(3));
+        assert_eq!(
+            reported,
+            ["topic perf is team-a.load, which has 12 partitions, not 1; 2 replicas, not 3"]
+        );
         assert!(attached().differences(&case(3)).is_empty());
         let error = with(ErrorCode::TOPIC_AUTHORIZATION_FAILED).check_case(&case(1)).expect_err("denied");
         assert!(error.to_string().contains("topic team-a.load: TOPIC_AUTHORIZATION_FAILED"), "{error}");

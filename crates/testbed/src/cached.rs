@@ -58,7 +58,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
-    fn what_fails_half_way_is_not_there_and_what_is_there_is_made_once() {
+    fn a_failed_creation_leaves_nothing_and_entries_are_made_once() {
         let temp = tempfile::tempdir().expect("temp");
         let base = temp.path().join("cache");
         let half = |folder: &Path| {

@@ -97,8 +97,8 @@ impl Capacity {
             (CapacityLimit::HostFiles, self.host_files, WORKER_FILES, sockets, ends),
             (CapacityLimit::Ports, self.ports, waiting, to_broker, 1),
         ];
-        limits.into_iter().find_map(|(limit, most, beside, needs, times)| {
-            let (most, needs) = (most?, needs.saturating_mul(times).saturating_add(beside));
+        limits.into_iter().find_map(|(limit, most, extra, needs, times)| {
+            let (most, needs) = (most?, needs.saturating_mul(times).saturating_add(extra));
             let each = |item: &ItemConnections| match limit {
                 CapacityLimit::WorkerFiles | CapacityLimit::HostFiles => item.each.saturating_mul(times),
                 CapacityLimit::BrokerFiles | CapacityLimit::Ports => item.each_to_broker,
@@ -156,8 +156,8 @@ impl Shortage {
         };
         let items = self.items.iter().map(|(name, clients, fit)| {
             let is_only = self.items.len() == 1;
-            let beside = if is_only { "" } else { " next to the others" };
-            format!("of the {} clients of `{name}` {} fit{beside}", shown(*clients), shown(*fit))
+            let extra = if is_only { "" } else { " next to the others" };
+            format!("of the {} clients of `{name}` {} fit{extra}", shown(*clients), shown(*fit))
         });
         let items: Vec<String> = match self.limit {
             // Its logs take them all.
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_tells_is_read() {
+    fn the_kernels_figures_are_read() {
         assert_eq!(ports("32768\t60999\n"), Some(28_232));
         assert_eq!(free_files("1000\t0\t9223372036854775807\n"), Some(9_223_372_036_854_774_807));
         assert_eq!(waiting("sockets: used 20\nTCP: inuse 1 orphan 0 tw 17 alloc 1 mem 330\n"), Some(17));
@@ -257,10 +257,10 @@ mod tests {
         assert_eq!(ROOMY.shortage(&load(10_000, 500, 1)), None);
         let short = ROOMY.shortage(&load(10_000, 500, 2)).expect("two connections of each are too many");
         assert_eq!((short.limit, short.needs), (CapacityLimit::WorkerFiles, 2 * 10_500 + 200 + 100));
-        let told = "the load needs 21,300 open files in the worker, and a process of this user may have 20,000: of the 500 \
+        let reported = "the load needs 21,300 open files in the worker, and a process of this user may have 20,000: of the 500 \
                     clients of `readers` 0 fit next to the others, of the 10,000 clients of `writers` 9,350 fit next to the \
                     others";
-        assert_eq!(short.message(), told);
+        assert_eq!(short.message(), reported);
         let fitting = load(9_350, 500, 2);
         assert_eq!(ROOMY.shortage(&fitting), None, "what is said to fit fits");
         // A broker has its logs in addition to the connections.

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_made_beside_this_process_or_above_it() {
+    fn groups_are_made_next_to_this_process_or_above_it() {
         let folders = |groups: &str| -> Vec<(String, bool)> {
             let places = places_in(Path::new("/m"), groups).into_iter();
             places.map(|place| (place.folder.display().to_string(), place.is_unified)).collect()
@@ -206,7 +206,7 @@ mod tests {
 
     /// A tree of the second version in which the controller is given to the groups of one folder.
     #[test]
-    fn of_the_second_version_a_group_is_made_where_the_controller_is_given() {
+    fn a_cgroup_of_version_2_is_made_where_the_controller_is_given() {
         let mount = tempfile::tempdir().expect("a folder");
         let own = mount.path().join("user.slice/a.scope");
         std::fs::create_dir_all(&own).expect("folders");

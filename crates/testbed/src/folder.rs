@@ -91,18 +91,21 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn folders_whose_names_options_and_lists_would_take_apart_are_refused() {
+    fn folders_with_names_that_options_or_lists_split_are_refused() {
         for name in ["/tmp", "/mnt/Ann's drive (1)/k-2_3.4+5=6@7~8", "/tmp/Grüße"] {
             check_name(Path::new(name)).expect(name);
         }
         for (name, sign) in
             [("/a,b", r"','"), ("/a\"b", r#"'"'"#), ("/50%", "'%'"), ("/a:b", "':'"), ("/a\nb", r"'\n'")]
         {
-            let told = check_name(Path::new(name)).expect_err(name).to_string();
-            assert!(told.ends_with(&format!("there is a {sign} in it")), "{told}");
+            let reported = check_name(Path::new(name)).expect_err(name).to_string();
+            assert!(reported.ends_with(&format!("there is a {sign} in it")), "{reported}");
         }
         let odd = std::ffi::OsStr::from_bytes(b"/tmp/\xff");
-        assert!(check_name(Path::new(odd)).is_err_and(|told| told.to_string().ends_with("it is no UTF-8")));
+        assert!(
+            check_name(Path::new(odd))
+                .is_err_and(|reported| reported.to_string().ends_with("it is no UTF-8"))
+        );
     }
 
     #[test]
@@ -115,10 +118,10 @@ mod tests {
         let link = temp.path().join("link");
         symlink(temp.path().join("nowhere"), &link).expect("a link");
         for taken in [&path, &link] {
-            let told = create_private(taken).expect_err("it is there").to_string();
+            let reported = create_private(taken).expect_err("it is there").to_string();
             assert!(
-                told.contains("is there already") && told.contains("above/ours") == (taken == &path),
-                "{told}"
+                reported.contains("is there already") && reported.contains("above/ours") == (taken == &path),
+                "{reported}"
             );
         }
         assert!(path.join("theirs").exists() && !temp.path().join("nowhere").exists());

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_in_force_stands_in_brackets() {
+    fn the_value_in_force_is_in_brackets() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let read = |text: &str| {
             std::fs::write(file.path(), text).expect("written");

@@ -33,22 +33,22 @@ pub struct Inspected {
 pub fn inspect(plan: &AttachedPlan, access: &Access) -> Result<Inspected, TestbedError> {
     let (mut admin, cluster) = attach::connect(plan, access)?;
     let is_on_this_host = plan.bootstrap.iter().all(|address| attach::is_loopback(address));
-    let mut told = Inspected { is_on_this_host, ..Inspected::default() };
+    let mut reported = Inspected { is_on_this_host, ..Inspected::default() };
     if is_on_this_host {
         let port = |broker: &BrokerInfo| Some((broker.id, u16::try_from(broker.port).ok()?));
-        told.command_lines = listeners::command_lines(&cluster.brokers.iter().filter_map(port).collect());
+        reported.command_lines = listeners::command_lines(&cluster.brokers.iter().filter_map(port).collect());
     }
     for broker in &cluster.brokers {
         let settings = admin.describe_configs(ConfigOf::Broker(broker.id));
         if let Err(error) = &settings {
-            told.notes.push(format!("settings of broker {} are not known: {error}", broker.id));
+            reported.notes.push(format!("settings of broker {} are not known: {error}", broker.id));
         }
-        told.brokers.insert(broker.id, settings.unwrap_or_default());
+        reported.brokers.insert(broker.id, settings.unwrap_or_default());
     }
     let mut topics = admin.topics(None).map_err(|e| attach::failed(&plan.target, &e))?;
     topics.sort_by(|a, b| a.name.cmp(&b.name));
     if topics.len() > TOPICS_MAX {
-        told.notes.push(format!("of {} topics only the first {TOPICS_MAX} are looked at", topics.len()));
+        reported.notes.push(format!("of {} topics only the first {TOPICS_MAX} are looked at", topics.len()));
         topics.truncate(TOPICS_MAX);
     }
     let mut is_refused = false;
@@ -58,11 +58,11 @@ pub fn inspect(plan: &AttachedPlan, access: &Access) -> Result<Inspected, Testbe
             false => admin.describe_configs(ConfigOf::Topic(&topic.name)).unwrap_or_else(|error| {
                 // Who may not see those of one may see those of none.
                 is_refused = true;
-                told.notes.push(format!("settings of topics are not known: {error}"));
+                reported.notes.push(format!("settings of topics are not known: {error}"));
                 BTreeMap::new()
             }),
         };
-        told.topics.push((topic, settings));
+        reported.topics.push((topic, settings));
     }
-    Ok(told)
+    Ok(reported)
 }

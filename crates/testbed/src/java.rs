@@ -155,20 +155,20 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_without_a_compiler_is_told_from_a_jdk() {
+    fn a_runtime_without_a_compiler_differs_from_a_jdk() {
         let temp = tempfile::tempdir().expect("temp");
         let mut environment = Environment::in_folder(temp.path());
-        let told = |environment: &Environment| {
+        let reported = |environment: &Environment| {
             let error = find_compiler(environment, 11).expect_err("no compiler");
             assert!(error.hint().is_some_and(|hint| hint.contains("-jdk-")), "{error}");
             error.to_string()
         };
-        assert!(told(&environment).ends_with("found no Java"));
+        assert!(reported(&environment).ends_with("found no Java"));
         environment.path = vec![install(&temp.path().join("jre"), "21.0.1")];
         assert!(
-            told(&environment).contains("found Java 21.0.1 without a compiler"),
+            reported(&environment).contains("found Java 21.0.1 without a compiler"),
             "{}",
-            told(&environment)
+            reported(&environment)
         );
         let jdk = |folder: &str, version: &str| {
             let bin = install(&temp.path().join("jvm").join(folder), version);
@@ -177,7 +177,7 @@ mod tests {
         };
         jdk("1-old", "1.8.0_152");
         environment.java_folders = vec![temp.path().join("jvm")];
-        assert!(told(&environment).contains("Java 1.8.0_152 ("), "{}", told(&environment));
+        assert!(reported(&environment).contains("Java 1.8.0_152 ("), "{}", reported(&environment));
         let javac = jdk("2-new", "17.0.2");
         assert_eq!(find_compiler(&environment, 11).expect("a JDK"), javac);
     }

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_configuration_has_the_agents_objects_and_a_login_that_breaks_out_of_nothing() {
+    fn the_configuration_has_the_agents_objects_and_escapes_logins() {
         let secret = Secret::new(b"a\"\nrules: []".to_vec());
         let text = configuration("[::1]:9999", Some(HttpLogin::Basic("me: x", &secret)));
         let text = String::from_utf8(text).expect("text");

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_told_where_brokers_are_and_which_ports_it_has() {
+    fn it_is_given_the_brokers_and_its_ports() {
         let bootstrap = ["127.0.0.1:1".to_owned(), "127.0.0.1:2".to_owned()];
         let folder = tempfile::tempdir().expect("a folder");
         let place =
@@ -156,9 +156,9 @@ mod tests {
         let installed = KroxyliciousRelease { java, folder: "/c/k".into() };
         let line = lay_out(&installed, &place).expect("written");
         assert_eq!((line[0].as_str(), line[5].as_str()), ("/j/java", "/c/k/classes:/c/k/libs/*"));
-        let told = std::fs::read_to_string(line.last().expect("its file")).expect("there");
+        let reported = std::fs::read_to_string(line.last().expect("its file")).expect("there");
         let wanted = r#"{"virtualClusters":{"kdyno":{"clusterNetworkAddressConfigProvider":{"config":{"brokers":2,"port":7},"type":"kdyno.proxy.Loopback"},"targetCluster":{"bootstrapServers":"127.0.0.1:1,127.0.0.1:2"}}}}"#;
-        assert_eq!(serde_json::from_str::<Value>(&told).ok(), serde_json::from_str::<Value>(wanted).ok());
+        assert_eq!(serde_json::from_str::<Value>(&reported).ok(), serde_json::from_str::<Value>(wanted).ok());
     }
 
     #[test]

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_the_locks_place_holds_nobody_up() {
+    fn a_file_in_place_of_the_lock_blocks_no_one() {
         use crate::small_file::tests::{in_time, plant_fifo};
         let acquire = |folder: &Path| {
             let environment = Environment::in_folder(folder);
@@ -144,17 +144,17 @@ mod tests {
         let temp = tempfile::tempdir().expect("temp");
         let path = temp.path().join(FILE_NAME);
         plant_fifo(&path);
-        let told = acquire(temp.path()).expect_err("nothing that can be locked");
-        assert!(told.contains(FILE_NAME) && told.ends_with("it is no regular file"), "{told}");
+        let reported = acquire(temp.path()).expect_err("nothing that can be locked");
+        assert!(reported.contains(FILE_NAME) && reported.ends_with("it is no regular file"), "{reported}");
         std::fs::remove_file(&path).expect("removed");
         let victim = temp.path().join("victim");
         std::fs::write(&victim, "precious").expect("a file");
         std::fs::hard_link(&victim, &path).expect("a second name");
-        assert!(acquire(temp.path()).is_err_and(|told| told.ends_with("it has several names")));
+        assert!(acquire(temp.path()).is_err_and(|reported| reported.ends_with("it has several names")));
         assert_eq!(std::fs::read_to_string(&victim).expect("there"), "precious", "it is not written to");
         std::fs::remove_file(&path).expect("removed");
         std::os::unix::fs::symlink("/dev/zero", &path).expect("a link");
-        assert!(acquire(temp.path()).is_err_and(|told| told.ends_with("it is a link")));
+        assert!(acquire(temp.path()).is_err_and(|reported| reported.ends_with("it is a link")));
         std::fs::remove_file(&path).expect("removed");
         acquire(temp.path()).expect("free");
     }

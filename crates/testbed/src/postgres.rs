@@ -266,14 +266,17 @@ mod tests {
         let found = |version| find_in(temp.path(), version).map(|found| found.version);
         assert_eq!(found(None), Ok(15), "of 17 only the client is there");
         assert_eq!(found(Some(9)), Ok(9));
-        let told = found(Some(16)).expect_err("not there");
-        assert!(told.contains("PostgreSQL 16 is not installed") && told.ends_with("9, 15 is"), "{told}");
-        let told = find_in(&temp.path().join("none"), None).expect_err("not there");
-        assert!(told.starts_with("no PostgreSQL is installed"), "{told}");
+        let reported = found(Some(16)).expect_err("not there");
+        assert!(
+            reported.contains("PostgreSQL 16 is not installed") && reported.ends_with("9, 15 is"),
+            "{reported}"
+        );
+        let reported = find_in(&temp.path().join("none"), None).expect_err("not there");
+        assert!(reported.starts_with("no PostgreSQL is installed"), "{reported}");
     }
 
     #[test]
-    fn lines_of_counts_are_told_from_all_others() {
+    fn lines_of_counts_differ_from_all_others() {
         let counted = Counted { connections: 3, committed: 1_000, rolled_back: 2 };
         assert_eq!(Counted::of_line("3|1000|2"), Some(counted));
         for line in ["", "3|1000", "3|1000|2|5", "psql: error: connection", "a|b|c", "-1|2|3"] {
@@ -323,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_enter_a_folder_is_told_by_its_mode() {
+    fn access_to_a_folder_follows_from_its_mode() {
         let temp = tempfile::tempdir().expect("temp");
         let mode = |mode| std::fs::set_permissions(temp.path(), Permissions::from_mode(mode)).expect("set");
         let own = temp.path().metadata().expect("there");

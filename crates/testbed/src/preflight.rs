@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn replicas_that_do_not_fit_at_the_least_retention_are_refused_with_the_arithmetic() {
+    fn replicas_that_do_not_fit_are_refused_with_the_arithmetic() {
         let temp = tempfile::tempdir().expect("temp");
         let folders = [temp.path().join("not/yet/there")];
         let (mut cluster, mut topic) = (three_brokers(), BTreeMap::new());

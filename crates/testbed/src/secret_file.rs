@@ -36,10 +36,10 @@ mod tests {
         let path = write(folder.path(), "pw", &secret).expect("written");
         assert_eq!(std::fs::read(&path).expect("there"), b"hunter2");
         assert_eq!(path.metadata().expect("there").permissions().mode() & 0o777, 0o600);
-        let told = write(folder.path(), "pw", &Secret::new(b"other".to_vec()))
+        let reported = write(folder.path(), "pw", &Secret::new(b"other".to_vec()))
             .expect_err("there already")
             .to_string();
-        assert!(told.contains("pw") && !told.contains("other"), "{told}");
+        assert!(reported.contains("pw") && !reported.contains("other"), "{reported}");
         assert_eq!(std::fs::read(&path).expect("there"), b"hunter2");
         symlink(folder.path().join("elsewhere"), folder.path().join("link")).expect("a link");
         assert!(write(folder.path(), "link", &secret).is_err());

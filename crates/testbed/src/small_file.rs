@@ -63,9 +63,9 @@ pub(crate) mod tests {
 
     /// What comes of `task`, which must not wait for ever.
     pub(crate) fn in_time<T: Send + 'static>(task: impl FnOnce() -> T + Send + 'static) -> T {
-        let (tell, told) = channel();
+        let (tell, reported) = channel();
         std::thread::spawn(move || tell.send(task()));
-        told.recv_timeout(Duration::from_secs(30)).expect("it does not wait for ever")
+        reported.recv_timeout(Duration::from_secs(30)).expect("it does not wait for ever")
     }
 
     #[test]
@@ -88,11 +88,11 @@ pub(crate) mod tests {
             (".", "no regular file"),
         ] {
             let file = path(name);
-            let told = in_time(move || read(&file, 5)).expect_err(name).to_string();
-            assert!(told.contains(why), "{name}: {told}");
+            let reported = in_time(move || read(&file, 5)).expect_err(name).to_string();
+            assert!(reported.contains(why), "{name}: {reported}");
         }
         std::fs::hard_link(path("small"), path("second-name")).expect("a link");
-        let told = read(&path("small"), 5).expect_err("it has two names").to_string();
-        assert!(told.contains("several names"), "{told}");
+        let reported = read(&path("small"), 5).expect_err("it has two names").to_string();
+        assert!(reported.contains("several names"), "{reported}");
     }
 }

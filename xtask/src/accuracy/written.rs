@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_the_machine_and_a_row_for_each_figure_and_is_read_again() {
+    fn the_document_has_machine_and_figures_and_is_read_back() {
         let rows = vec![row("1", "p95, s"), row("8", "lag p50, µs")];
         let about = "2026-11-22, kdyno 0.1.0; machine: 2 × a processor, afterwards: 0.1".to_owned();
         let written = AccuracyDocument::default().with_run(&ORDER, &["1", "8"], about, rows);

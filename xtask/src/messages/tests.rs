@@ -68,7 +68,7 @@ fn what_is_not_known_is_refused() {
         let message = message(fields)?;
         rust::file(&api(version_max), &message, &message)
     };
-    for (fields, version_max, told) in [
+    for (fields, version_max, reported) in [
         (r#"{"name": "A", "type": "records", "versions": "0+"}"#, 3, "type records"),
         (r#"{"name": "A", "type": "int8", "versions": "0+", "shape": "round"}"#, 3, "unknown field `shape`"),
         (r#"{"name": "A", "type": "string", "versions": "0+", "default": "x"}"#, 3, "default of A"),
@@ -80,6 +80,6 @@ fn what_is_not_known_is_refused() {
         ("", 4, "versions 0 to 3 are specified, 0 to 4 wanted"),
     ] {
         let error = format!("{:#}", generated(fields, version_max).unwrap_err());
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(reported), "{error}");
     }
 }

@@ -43,15 +43,15 @@ impl CargoMetadata {
     /// all programs here: what is in both is linked.
     pub fn read(root: &Path) -> anyhow::Result<CargoMetadata> {
         let host = cargo::host(root)?;
-        let told = cargo::metadata(root, &host, &["--locked"])?;
+        let reported = cargo::metadata(root, &host, &["--locked"])?;
         let tree = ["tree", "--locked", "--workspace", "--target", &host, "--edges=normal,no-proc-macro"];
         let tree = cargo::cargo(root, &[&tree[..], &["--prefix=none", "--format={p}"]].concat())?;
-        CargoMetadata::parse(&told, &tree)
+        CargoMetadata::parse(&reported, &tree)
     }
 
     /// From what `cargo metadata` and `cargo tree` say.
-    fn parse(told: &Value, tree: &str) -> anyhow::Result<CargoMetadata> {
-        let packages = told["packages"].as_array().context("no packages")?;
+    fn parse(reported: &Value, tree: &str) -> anyhow::Result<CargoMetadata> {
+        let packages = reported["packages"].as_array().context("no packages")?;
         let packages: BTreeMap<&str, &Value> =
             packages.iter().filter_map(|package| Some((package["id"].as_str()?, package))).collect();
         let program = packages.iter().find(|(_, package)| package["name"] == "kdyno");
@@ -63,14 +63,14 @@ impl CargoMetadata {
                 Some(format!("{} {}", words.next()?, words.next()?.trim_start_matches('v')))
             })
             .collect();
-        let reached = reached(id, &told["resolve"]["nodes"], &packages)?;
+        let reached = reached(id, &reported["resolve"]["nodes"], &packages)?;
         let foreign = reached.iter().map(|id| packages[id]).filter(|package| !package["source"].is_null());
         let mut crates = foreign.map(Crate::parse).collect::<anyhow::Result<Vec<_>>>()?;
         crates.retain(|one| in_tree.contains(&one.title));
         crates.sort_by(|a, b| a.title.cmp(&b.title));
         Ok(CargoMetadata {
             version: program["version"].as_str().context("no version")?.to_owned(),
-            target: told["target_directory"].as_str().context("no target_directory")?.into(),
+            target: reported["target_directory"].as_str().context("no target_directory")?.into(),
             crates,
         })
     }
@@ -125,13 +125,13 @@ impl Crate {
         let Some(licence) = &self.licence else {
             bail!("{} has neither a licence nor a text of one: look at it before it is shipped", self.title);
         };
-        let beside = if licence.contains("Apache-2.0") {
+        let notice = if licence.contains("Apache-2.0") {
             "that of the Apache License 2.0 is the file LICENSE"
         } else {
             "the expression names it"
         };
         let authors = if self.authors.is_empty() { "not named".to_owned() } else { self.authors.join(", ") };
-        Ok(format!("{}: {licence}; its source has no text, {beside}; authors: {authors}", self.title))
+        Ok(format!("{}: {licence}; its source has no text, {notice}; authors: {authors}", self.title))
     }
 
     /// Names below its folder, and texts with the ends of lines that this system has, in the order of names.
@@ -224,9 +224,9 @@ mod tests {
             package("macro", "proc-macro"),
             package("builds", "lib"),
         ];
-        let told = json!({"packages": packages, "target_directory": "/built",
+        let reported = json!({"packages": packages, "target_directory": "/built",
                           "resolve": {"nodes": [{"id": "kdyno", "deps": deps}]}});
-        (told, "kdyno v1.2.3 (/here)\ntexts v1.2.3\nbare v1.2.3 (*)\n\nbuilds v1.2.3\n".to_owned())
+        (reported, "kdyno v1.2.3 (/here)\ntexts v1.2.3\nbare v1.2.3 (*)\n\nbuilds v1.2.3\n".to_owned())
     }
 
     fn folder() -> tempfile::TempDir {
@@ -246,10 +246,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_linked_is_told_with_its_texts_and_nothing_else_is() {
+    fn linked_crates_are_listed_with_their_texts_and_no_others() {
         let folder = folder();
-        let (told, tree) = metadata(folder.path());
-        let metadata = CargoMetadata::parse(&told, &tree).expect("what Cargo says");
+        let (reported, tree) = metadata(folder.path());
+        let metadata = CargoMetadata::parse(&reported, &tree).expect("what Cargo says");
         assert_eq!((metadata.version.as_str(), metadata.target.as_path()), ("1.2.3", Path::new("/built")));
         let notices = metadata.notices().expect("each has a licence");
         let lines: Vec<&str> = notices.lines().filter(|line| !line.starts_with('=')).collect();
@@ -272,16 +272,17 @@ mod tests {
     }
 
     #[test]
-    fn the_same_text_stands_once_and_a_crate_with_neither_licence_nor_text_is_an_error() {
+    fn a_text_occurs_once_and_a_crate_without_licence_is_an_error() {
         let folder = folder();
-        let (mut told, tree) = metadata(folder.path());
+        let (mut reported, tree) = metadata(folder.path());
         std::fs::write(folder.path().join("bare/LICENSE"), "Ann\n").expect("written");
-        let notices = CargoMetadata::parse(&told, &tree).and_then(|all| all.notices()).expect("licences");
+        let notices = CargoMetadata::parse(&reported, &tree).and_then(|all| all.notices()).expect("licences");
         assert!(notices.contains("\ntexts 1.2.3: MIT OR Apache-2.0; texts 1, 2\n"), "{notices}");
         assert_eq!(notices.matches("Ann").count(), 1, "{notices}");
         std::fs::remove_file(folder.path().join("bare/LICENSE")).expect("removed");
-        told["packages"][2]["license"] = Value::Null;
-        let error = CargoMetadata::parse(&told, &tree).and_then(|all| all.notices()).expect_err("no licence");
+        reported["packages"][2]["license"] = Value::Null;
+        let error =
+            CargoMetadata::parse(&reported, &tree).and_then(|all| all.notices()).expect_err("no licence");
         assert!(error.to_string().starts_with("bare 1.2.3 has neither"), "{error}");
     }
 }

@@ -72,7 +72,7 @@ Version needs section '.gnu.version_r' contains 2 entries:
 ";
 
     #[test]
-    fn the_newest_version_that_is_needed_is_the_oldest_that_it_runs_with() {
+    fn the_newest_required_version_is_the_oldest_that_it_runs_with() {
         let linked = Linked::parse(SAID).expect("it is a program of glibc");
         assert_eq!(linked.to_string(), "glibc 2.28 or newer (libgcc_s.so.1, libc.so.6)");
         let packed = format!("{SAID}  0x0060:   Name: GLIBC_ABI_DT_RELR  Flags: none  Version: 11\n");

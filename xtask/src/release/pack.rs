@@ -123,9 +123,9 @@ pub fn checksum(archive: &Path) -> anyhow::Result<PathBuf> {
     let name = archive.file_name().context("a file has a name")?;
     let mut sha256sum = Command::new("sha256sum");
     sha256sum.arg(name).current_dir(archive.parent().context("in a folder")?);
-    let mut beside = archive.as_os_str().to_owned();
-    beside.push(".sha256");
-    let beside = PathBuf::from(beside);
-    write(&beside, &(said(&mut sha256sum)? + "\n"))?;
-    Ok(beside)
+    let mut checksum_file = archive.as_os_str().to_owned();
+    checksum_file.push(".sha256");
+    let checksum_file = PathBuf::from(checksum_file);
+    write(&checksum_file, &(said(&mut sha256sum)? + "\n"))?;
+    Ok(checksum_file)
 }

@@ -49,7 +49,7 @@ fn check_but(files: &[SourceFile], not_yet: &[&str]) -> Vec<Problem> {
         for circle in circles(&arrows) {
             let is_within = |folder: &&str| circle.iter().all(|file| file.starts_with(folder));
             if !not_yet.iter().any(is_within) {
-                problems.push(problem(circle[0], told(&circle, &arrows)));
+                problems.push(problem(circle[0], reported(&circle, &arrows)));
             }
             left.retain(|folder| !is_within(folder));
         }
@@ -67,7 +67,7 @@ fn problem(path: &str, what: String) -> Problem {
 }
 
 /// Every arrow within the circle.
-fn told(circle: &[&str], arrows: &Arrows<'_>) -> String {
+fn reported(circle: &[&str], arrows: &Arrows<'_>) -> String {
     let mut text = "files use each other".to_owned();
     for from in circle {
         for (to, name) in arrows.get(from).into_iter().flatten().filter(|(to, _)| circle.contains(to)) {
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_may_take_from_its_parent_only_what_the_parent_hands_on() {
+    fn a_child_imports_from_its_parent_only_its_re_exports() {
         let child = ("a/child.rs", "use super::Shared; pub fn f() {}");
         let brother = ("a/brother.rs", "pub struct Shared;");
         let lib = ("lib.rs", "mod a;");
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_serde_is_told_to_call_makes_an_arrow() {
+    fn functions_named_in_serde_attributes_make_an_arrow() {
         let found = complaints(&[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "pub const A: u8 = 1; pub mod text { pub fn serialize() {} }"),

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn pure_crates_are_kept_from_the_world_and_the_others_from_the_environment() {
+    fn pure_crates_may_not_use_the_world_nor_others_the_environment() {
         let of = |place: &str| {
             let rule = CRATES.iter().find(|rule| rule.place == place).expect("a crate");
             clippy_settings(rule, "shared = 1\n")

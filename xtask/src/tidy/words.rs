@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_hold_for_one_word_of_one_file_and_leave_when_needless() {
+    fn exceptions_are_for_one_word_of_one_file_and_must_be_needed() {
         let lists = Lists { exceptions: &[("a.md", "told", "a title")], ..NO_LISTS };
         assert!(found(&lists, "a.md", "told").is_empty());
         assert_eq!(found(&lists, "a.md", "told anew"), ["a.md:1: \"anew\"; write again"]);

@@ -59,8 +59,8 @@ impl Inventory {
     /// it is sent at once so that the next reader sees it.
     pub async fn tell_status(&self, item: i64, status: &Status<'_>) {
         let url = format!("{}/items/{item}/status", self.address);
-        let told = self.client.put(url).json(status).send().await;
-        if let Err(error) = told.and_then(reqwest::Response::error_for_status) {
+        let reported = self.client.put(url).json(status).send().await;
+        if let Err(error) = reported.and_then(reqwest::Response::error_for_status) {
             tracing::warn!("the inventory was not told of item {item}, its event will: {error}");
         }
     }

@@ -1,7 +1,7 @@
 //! A broker that can be killed and started again on what it had written: Apache Kafka in KRaft mode, of the release whose jars
 //! kdyno names.
 
-use crate::lab::{free_port, told, wait_for};
+use crate::lab::{free_port, reported, wait_for};
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use std::fs::File;
@@ -19,7 +19,7 @@ pub struct Broker {
 impl Broker {
     /// Formats its folder and starts it.
     pub async fn start(name: &str) -> Self {
-        let folder = Path::new(&told("KDYNO_FOLDER")).join(name);
+        let folder = Path::new(&reported("KDYNO_FOLDER")).join(name);
         std::fs::create_dir_all(&folder).expect("a folder");
         let (port, controller) = (free_port(), free_port());
         let settings = format!(
@@ -47,8 +47,8 @@ impl Broker {
     fn java(&self, class: &str) -> Command {
         let log =
             File::options().create(true).append(true).open(self.folder.join("broker.log")).expect("a log");
-        let mut command = Command::new(told("KDYNO_JAVA"));
-        command.args(["-Xmx256m", "-cp", &told("KDYNO_KAFKA_CLASSPATH"), class]);
+        let mut command = Command::new(reported("KDYNO_JAVA"));
+        command.args(["-Xmx256m", "-cp", &reported("KDYNO_KAFKA_CLASSPATH"), class]);
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("the same log")).stderr(log);
         command
     }

@@ -26,7 +26,7 @@ const TOPICS: [&str; 6] = ["loans", "chunks", "parsed", "stored", "outcomes", "d
 static NUMBER: AtomicU32 = AtomicU32::new(1);
 
 /// What kdyno gives a command.
-pub fn told(name: &str) -> String {
+pub fn reported(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {
         panic!("{name} is not set: these tests are run by `kdyno run apps/library/tests/faults.yaml`, see README.md")
     })
@@ -138,12 +138,12 @@ impl Lab {
 
     /// Asks a service; the status and the document.
     pub async fn get(&self, service: &str, path: &str) -> (u16, Value) {
-        told_by(self.http.get(self.url(service, path))).await
+        answer_to(self.http.get(self.url(service, path))).await
     }
 
     /// Sends a document.
     pub async fn post(&self, service: &str, path: &str, document: Value) -> (u16, Value) {
-        told_by(self.http.post(self.url(service, path)).json(&document)).await
+        answer_to(self.http.post(self.url(service, path)).json(&document)).await
     }
 
     /// Sends a document to a service that may be killed meanwhile; whether it answered.
@@ -153,7 +153,7 @@ impl Lab {
 
     /// Uploads a file.
     pub async fn upload(&self, profile: &str, file: Vec<u8>) -> (u16, Value) {
-        told_by(self.http.post(self.url("data-import", &format!("/imports?profile={profile}"))).body(file))
+        answer_to(self.http.post(self.url("data-import", &format!("/imports?profile={profile}"))).body(file))
             .await
     }
 
@@ -192,7 +192,7 @@ impl Drop for Lab {
     }
 }
 
-async fn told_by(request: reqwest::RequestBuilder) -> (u16, Value) {
+async fn answer_to(request: reqwest::RequestBuilder) -> (u16, Value) {
     let answer = request.send().await.expect("an answer");
     let status = answer.status().as_u16();
     let text = answer.text().await.expect("its text");
@@ -211,7 +211,7 @@ async fn connect(url: &str) -> deadpool_postgres::tokio_postgres::Client {
 
 /// A database next to the one that is there; its URL.
 async fn make_database(name: &str) -> String {
-    let url = told("KDYNO_URL_database");
+    let url = reported("KDYNO_URL_database");
     connect(&url).await.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database");
     let (server, _) = url.rsplit_once('/').expect("a URL with a database");
     format!("{server}/{name}")

@@ -6,7 +6,7 @@ mod lab;
 
 use broker::Broker;
 use futures_util::future::join_all;
-use lab::{Lab, SECOND_INVENTORY, SERVICES, told, wait_for};
+use lab::{Lab, SECOND_INVENTORY, SERVICES, reported, wait_for};
 use marctk::{Field, Record};
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer, StreamConsumer};
@@ -33,7 +33,7 @@ const MOMENTS: [(&str, &str, i64); 4] = [
 ];
 
 fn generated(options: &[&str]) -> Vec<u8> {
-    let path = std::path::Path::new(&told("KDYNO_FOLDER")).join("generated.mrc");
+    let path = std::path::Path::new(&reported("KDYNO_FOLDER")).join("generated.mrc");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_library"));
     let status = command.arg("generate").args(options).arg("--out").arg(&path).status();
     assert!(status.expect("it starts").success());
@@ -52,7 +52,7 @@ fn record(control_number: &str, title: &str) -> Vec<u8> {
 
 /// On the brokers that kdyno has started.
 async fn lab() -> Lab {
-    Lab::start(&told("KDYNO_BOOTSTRAP_SERVERS")).await
+    Lab::start(&reported("KDYNO_BOOTSTRAP_SERVERS")).await
 }
 
 /// Created, updated, failed.
@@ -84,7 +84,7 @@ async fn of_all_who_want_one_item_at_once_exactly_one_has_it() {
 }
 
 #[tokio::test]
-async fn events_of_one_item_are_counted_as_they_happened_whoever_comes_at_once() {
+async fn events_of_one_item_count_in_order_under_concurrent_requests() {
     let lab = lab().await;
     // Half of them lend it, half of them bring it back, again and again.
     let lab = &lab;
@@ -143,7 +143,7 @@ async fn a_check_out_that_the_rules_forbid_says_why() {
 }
 
 #[tokio::test]
-async fn circulation_killed_again_and_again_loses_no_event_and_tells_none_of_what_did_not_happen() {
+async fn repeatedly_killed_circulation_loses_and_invents_no_event() {
     let mut lab = lab().await;
     let in_outbox = "SELECT count(*) FROM circulation.outbox";
     let mut left = Vec::new();
@@ -179,22 +179,22 @@ async fn circulation_killed_again_and_again_loses_no_event_and_tells_none_of_wha
     assert!(!loans.is_empty(), "none was committed before a kill");
     wait_for("an empty outbox", async || (lab.number(in_outbox).await == 0).then_some(())).await;
     let reader = reader(&lab.topic("loans"));
-    let mut told_of = BTreeSet::new();
+    let mut announced = BTreeSet::new();
     // The first may have to wait for the group; what was published beyond what happened would come right behind the
     // last.
-    while let Ok(read) = tokio::time::timeout(patience(told_of.len(), loans.len()), reader.recv()).await {
+    while let Ok(read) = tokio::time::timeout(patience(announced.len(), loans.len()), reader.recv()).await {
         let message = read.expect("a record");
         let event: Value = serde_json::from_slice(message.payload().expect("a value")).expect("JSON");
-        told_of.insert(event["loan"].as_i64().expect("a number"));
+        announced.insert(event["loan"].as_i64().expect("a number"));
     }
-    assert_eq!(told_of, loans);
+    assert_eq!(announced, loans);
     let lent = "SELECT count(*) FROM inventory.items WHERE status = 'Checked out'";
     let all = i64::try_from(loans.len()).expect("few");
     wait_for("statuses", async || (lab.number(lent).await == all).then_some(())).await;
 }
 
 #[tokio::test]
-async fn an_upload_that_is_none_is_refused_and_one_that_is_bad_fails_record_by_record() {
+async fn an_invalid_upload_is_refused_and_a_bad_one_fails_per_record() {
     let lab = lab().await;
     assert_eq!(lab.upload("create", vec![b'x'; 20_000_001]).await.0, 413);
     assert_eq!(lab.upload("create", b"\n\n".to_vec()).await.0, 400);
@@ -206,7 +206,7 @@ async fn an_upload_that_is_none_is_refused_and_one_that_is_bad_fails_record_by_r
     let summary = import(&lab, "create", file).await;
     assert_eq!((counts(&summary), &summary["records"]), ([2, 0, 3], &json!(5)));
     let (_, failures) = lab.get("data-import", &format!("/imports/{}/failures", summary["id"])).await;
-    let told: Vec<(i64, &str)> = failures
+    let reported: Vec<(i64, &str)> = failures
         .as_array()
         .expect("a list")
         .iter()
@@ -214,10 +214,10 @@ async fn an_upload_that_is_none_is_refused_and_one_that_is_bad_fails_record_by_r
             (failure["record"].as_i64().expect("a number"), failure["reason"].as_str().expect("a reason"))
         })
         .collect();
-    assert_eq!(told.iter().map(|(record, _)| *record).collect::<Vec<_>>(), [2, 3, 5]);
+    assert_eq!(reported.iter().map(|(record, _)| *record).collect::<Vec<_>>(), [2, 3, 5]);
     assert!(
-        told[0].1.contains("too few") && told[1].1.contains("3000001") && told[2].1.contains("cut off"),
-        "{told:?}"
+        reported[0].1.contains("too few") && reported[1].1.contains("3000001") && reported[2].1.contains("cut off"),
+        "{reported:?}"
     );
 }
 
@@ -241,7 +241,7 @@ async fn records_are_created_once_then_updated() {
 }
 
 #[tokio::test]
-async fn a_record_that_the_database_refuses_goes_to_the_dead_letters_and_takes_no_other_with_it() {
+async fn a_record_that_the_database_refuses_is_a_dead_letter_alone() {
     let lab = lab().await;
     let good = (0..50).map(|number| record(&format!("good{number}"), "A title"));
     let file = good.chain([record("bad", "A title with a \0 in it")]).collect::<Vec<_>>().concat();
@@ -251,8 +251,8 @@ async fn a_record_that_the_database_refuses_goes_to_the_dead_letters_and_takes_n
     let letter = letter.expect("it comes").expect("a record");
     assert_eq!(letter.key(), Some(b"bad".as_slice()));
     let headers = letter.headers().expect("headers");
-    let told: Vec<_> = headers.iter().map(|header| (header.key, header.value.unwrap_or_default())).collect();
-    assert!(told.contains(&("stage", b"store".as_slice())), "{told:?}");
+    let reported: Vec<_> = headers.iter().map(|header| (header.key, header.value.unwrap_or_default())).collect();
+    assert!(reported.contains(&("stage", b"store".as_slice())), "{reported:?}");
 }
 
 /// A record of about so many bytes as JSON, of control characters that have six each there, and its control number of 2,000.
@@ -279,7 +279,7 @@ fn inflated(number: usize, json_bytes: usize) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_record_that_is_too_large_as_json_fails_alone_however_close_to_the_limit() {
+async fn a_record_too_large_as_json_fails_alone_even_near_the_limit() {
     let lab = lab().await;
     // Steps of 400 bytes around the limit of 1,000,000: some of the values are below it, and above it with their keys.
     let sizes = (990_000..1_006_000).step_by(400);
@@ -410,12 +410,12 @@ async fn a_service_killed_at_each_stage_of_an_import_changes_no_count() {
 }
 
 #[tokio::test]
-async fn two_inventories_of_one_group_share_imports_and_one_of_them_may_be_killed() {
+async fn two_inventories_of_a_group_share_imports_and_one_may_die() {
     let mut lab = lab().await;
     lab.start_service(SECOND_INVENTORY);
     lab.wait_until_ready(SECOND_INVENTORY).await;
     let looks: BaseConsumer = ClientConfig::new()
-        .set("bootstrap.servers", told("KDYNO_BOOTSTRAP_SERVERS"))
+        .set("bootstrap.servers", reported("KDYNO_BOOTSTRAP_SERVERS"))
         .create()
         .expect("a client");
     let topic = lab.topic("stored");
@@ -461,7 +461,7 @@ fn patience(read: usize, all: usize) -> Duration {
 /// Reads a topic from its beginning.
 fn reader(topic: &str) -> StreamConsumer {
     let reader: StreamConsumer = ClientConfig::new()
-        .set("bootstrap.servers", told("KDYNO_BOOTSTRAP_SERVERS"))
+        .set("bootstrap.servers", reported("KDYNO_BOOTSTRAP_SERVERS"))
         .set("group.id", format!("reader-of-{topic}"))
         .set("auto.offset.reset", "earliest")
         .create()

@@ -25,9 +25,9 @@ pub(super) fn not_at_once(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
 fn share_at_once(evidence: &TrialEvidence) -> Option<f64> {
     let own = evidence.span(Phase::Measure)?;
     let of_other = evidence.probes.iter().filter(|reading| is_other_side(&reading.subject));
-    let told =
+    let reported =
         |name: &str| of_other.clone().find(|reading| reading.series == name).map(|reading| reading.value);
-    let other_s = told(series::MEASURE_START_S).zip(told(series::MEASURE_END_S));
+    let other_s = reported(series::MEASURE_START_S).zip(reported(series::MEASURE_END_S));
     let (start_s, end_s) = (own.start_ns as f64 / 1e9, own.end_ns as f64 / 1e9);
     let shared_s = other_s.map_or(0.0, |(from_s, to_s)| (end_s.min(to_s) - start_s.max(from_s)).max(0.0));
     (end_s > start_s).then(|| shared_s / (end_s - start_s))

@@ -63,9 +63,9 @@ pub(super) fn members_put_out(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
 
 /// Members of a group that are none any more, for good.
 pub(super) fn member_failed(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let first_of_item =
-        events(trial, EventKind::MemberFailed).filter(|event| told.insert(event.subject.to_string()));
+        events(trial, EventKind::MemberFailed).filter(|event| reported.insert(event.subject.to_string()));
     let caveat = |item, first: &str| Caveat::MemberFailed { item, first: first.to_owned() };
     first_of_item.map(|event| caveat(event.subject.to_string(), &event.detail).into()).collect()
 }

@@ -68,14 +68,14 @@ pub(super) fn brokers_waited(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let waited_s = sum(&brokers, |broker| cpu::waited_s(trial.probes(), broker, window));
     let used_s = cpu::used_by_all_s(trial.probes(), &brokers, window);
     let Some((waited_s, used_s)) = waited_s.zip(used_s) else { return Vec::new() };
-    let is_told = waited_s > BROKERS_WAITED_S_MIN * window.seconds()
+    let is_reported = waited_s > BROKERS_WAITED_S_MIN * window.seconds()
         && waited_s > BROKERS_WAITED_SHARE_MAX * (waited_s + used_s);
     let caveat = Caveat::WaitedForProcessor {
         who: Subject::Brokers.to_string(),
         share: waited_s / window.seconds(),
         share_of_ready: Some(waited_s / (waited_s + used_s)),
     };
-    is_told.then(|| caveat.into()).into_iter().collect()
+    is_reported.then(|| caveat.into()).into_iter().collect()
 }
 
 fn sum(subjects: &[Subject], of: impl Fn(&Subject) -> Option<f64>) -> Option<f64> {

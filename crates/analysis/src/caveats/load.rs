@@ -79,9 +79,9 @@ pub(super) fn queue_too_long(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     queues(trial, OpenLoopQueue::is_too_long)
 }
 
-fn queues(trial: &TrialRows<'_>, is_told: impl Fn(&OpenLoopQueue) -> bool) -> Vec<FoundCaveat> {
+fn queues(trial: &TrialRows<'_>, is_reported: impl Fn(&OpenLoopQueue) -> bool) -> Vec<FoundCaveat> {
     let found = trial.items.iter().filter_map(|item| {
-        let queue = OpenLoopQueue::of(item, item.window?).filter(&is_told)?;
+        let queue = OpenLoopQueue::of(item, item.window?).filter(&is_reported)?;
         let OpenLoopQueue { start_s, growth_s, allowed_s, .. } = queue;
         let item_name = || item.name.to_owned();
         let caveat = Caveat::QueueGrowth { item: item_name(), start_s, growth_s, allowed_s };
@@ -109,8 +109,8 @@ pub(super) fn nothing_acknowledged(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
         let records = unfinished(&item.tally.measured);
         // For a load that queues, what is acknowledged in the window may all be of the warm-up.
         let acknowledged = item.tally.measured.acknowledged + item.tally.windowed.acknowledged;
-        let is_told = records > 0 && acknowledged == 0;
-        is_told.then(|| Caveat::NothingAcknowledged { item: item.name.to_owned(), records })
+        let is_reported = records > 0 && acknowledged == 0;
+        is_reported.then(|| Caveat::NothingAcknowledged { item: item.name.to_owned(), records })
     })
 }
 
@@ -134,8 +134,8 @@ fn retries_of(trial: &TrialRows<'_>, is_idempotent: bool) -> Vec<FoundCaveat> {
     of_items(trial, |item| {
         let batches = item.tally.windowed.retries;
         let produce = item.plan.role.as_produce()?;
-        let is_told = batches > 0 && produce.client.enable_idempotence == is_idempotent;
-        is_told.then(|| Caveat::Retries { item: item.name.to_owned(), batches, is_idempotent })
+        let is_reported = batches > 0 && produce.client.enable_idempotence == is_idempotent;
+        is_reported.then(|| Caveat::Retries { item: item.name.to_owned(), batches, is_idempotent })
     })
 }
 
@@ -232,9 +232,9 @@ pub(super) fn small_batches(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
 /// Whether a parameter of that meaning is among those in which the cases differ.
 fn compares_batch_sizes(case: &CasePlan) -> bool {
     let about_batches = case.params.keys().filter(|name| name.to_lowercase().contains("batch"));
-    let mut told_apart = about_batches
+    let mut distinguished = about_batches
         .filter(|name| case.label.split([' ', ',']).any(|part| part.starts_with(&format!("{name}="))));
-    told_apart.next().is_some()
+    distinguished.next().is_some()
 }
 
 pub(super) fn assigned_not_group(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {

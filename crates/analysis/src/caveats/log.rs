@@ -66,10 +66,13 @@ fn has_lost_a_broker(trial: &TrialRows<'_>) -> bool {
     gone.map(|event| &event.subject).any(|subject| subject.is_broker())
 }
 
-fn of_topics(trial: &TrialRows<'_>, told: impl Fn(String, LogAccount) -> Option<Caveat>) -> Vec<FoundCaveat> {
+fn of_topics(
+    trial: &TrialRows<'_>,
+    reported: impl Fn(String, LogAccount) -> Option<Caveat>,
+) -> Vec<FoundCaveat> {
     let written = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
     let topics: BTreeSet<&str> = written.map(|item| item.plan.topic.as_str()).collect();
-    let found = topics.into_iter().filter_map(|topic| told(topic.to_owned(), says(trial, topic)?));
+    let found = topics.into_iter().filter_map(|topic| reported(topic.to_owned(), says(trial, topic)?));
     found.map(FoundCaveat::from).collect()
 }
 
@@ -131,7 +134,7 @@ pub(super) fn not_appended_at_all(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
 }
 
 /// Where no broker closed a connection the end offsets were read before it had taken what sockets still held.
-fn not_appended(trial: &TrialRows<'_>, is_told: impl Fn(f64) -> bool) -> Vec<FoundCaveat> {
+fn not_appended(trial: &TrialRows<'_>, is_reported: impl Fn(f64) -> bool) -> Vec<FoundCaveat> {
     let found = trial.items.iter().filter_map(|item| {
         item.plan.role.as_produce().filter(|plan| plan.client.acks == 0)?;
         let own = Subject::Item(item.name.to_owned());
@@ -150,7 +153,7 @@ fn not_appended(trial: &TrialRows<'_>, is_told: impl Fn(f64) -> bool) -> Vec<Fou
         let caveat = Caveat::NotAppended { item: item.name.to_owned(), written, growth };
         let found =
             || FoundCaveat::of(item, caveat).concerning(Concern::Rates { item: item.name.to_owned() });
-        (growth < written && is_told(growth as f64 / written as f64)).then(found)
+        (growth < written && is_reported(growth as f64 / written as f64)).then(found)
     });
     found.collect()
 }

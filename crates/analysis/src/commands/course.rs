@@ -21,17 +21,17 @@ pub(crate) fn courses(evidence: &TrialEvidence) -> Vec<ImportedSeries> {
 
 fn courses_of(evidence: &TrialEvidence, item: &str, is_of_intervals: bool) -> Vec<ImportedSeries> {
     let subject = Subject::Item(item.to_owned());
-    let told = |series: &str| {
+    let reported = |series: &str| {
         let own = evidence.probes.iter().filter(|one| one.subject == subject && one.series == series);
         let mut totals: Vec<(f64, f64)> = own.map(|one| (one.at_ns as f64 / 1e9, one.value)).collect();
         totals.sort_by(|a, b| a.0.total_cmp(&b.0));
         totals
     };
-    let mut totals = told(series::REQUESTS_TOTAL);
+    let mut totals = reported(series::REQUESTS_TOTAL);
     // The last one is of the whole command, seconds or not.
     totals.pop();
     let rates = if is_of_intervals { of_intervals(&totals) } else { of_seconds(&totals) };
-    let times = mean_times_ns(&totals, &told(series::RESPONSE_S_TOTAL));
+    let times = mean_times_ns(&totals, &reported(series::RESPONSE_S_TOTAL));
     let named = COURSES.into_iter().zip([rates, times]).filter(|(_, points)| !points.is_empty());
     named
         .map(|((name, unit, _), points)| ImportedSeries {

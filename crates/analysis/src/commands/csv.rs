@@ -1,7 +1,7 @@
 //! CSV with a header: JMeter's results, and columns of given names.
 
 use super::lines::LINE_BYTES_MAX;
-use super::told::CommandTotals;
+use super::reported::CommandTotals;
 use csv::{ReaderBuilder, StringRecord};
 use kdyno_model::plan::CsvColumns;
 
@@ -43,7 +43,7 @@ impl CsvReader {
         Self { columns: columns.clone(), is_jtl: false, at: None, held: String::new() }
     }
 
-    pub(super) fn line(&mut self, line: &str, told: &mut CommandTotals) {
+    pub(super) fn line(&mut self, line: &str, reported: &mut CommandTotals) {
         if self.held.is_empty() {
             if line.trim().is_empty() {
                 return;
@@ -52,31 +52,31 @@ impl CsvReader {
                 self.held = line.to_owned();
                 return;
             }
-            return self.record(line, told);
+            return self.record(line, reported);
         }
         self.held.push('\n');
         self.held.push_str(line);
         if self.held.len() > LINE_BYTES_MAX {
             self.held.clear();
-            told.unparsed += 1;
+            reported.unparsed += 1;
         } else if !has_open_quote(&self.held) {
             let record = std::mem::take(&mut self.held);
-            self.record(&record, told);
+            self.record(&record, reported);
         }
     }
 
     /// What was begun and never ended is none.
-    pub(super) fn finish(self, told: &mut CommandTotals) {
-        told.unparsed += u64::from(!self.held.is_empty());
+    pub(super) fn finish(self, reported: &mut CommandTotals) {
+        reported.unparsed += u64::from(!self.held.is_empty());
     }
 
-    fn record(&mut self, line: &str, told: &mut CommandTotals) {
+    fn record(&mut self, line: &str, reported: &mut CommandTotals) {
         let fields = fields(line);
         let Some(at) = self.at else {
             let names: Vec<&str> =
                 fields.iter().map(|name| name.trim().trim_start_matches('\u{feff}')).collect();
             if let Some(places) = self.places(&names) {
-                told.tells_errors = places.success.is_some();
+                reported.has_errors = places.success.is_some();
                 self.at = Some(places);
                 return;
             }
@@ -84,11 +84,11 @@ impl CsvReader {
                 self.is_jtl && fields.get(0).is_some_and(|first| first.trim().parse::<u64>().is_ok());
             match self.places(&JTL).filter(|_| is_headless) {
                 Some(places) => {
-                    told.tells_errors = true;
+                    reported.has_errors = true;
                     self.at = Some(places);
-                    return self.record(line, told);
+                    return self.record(line, reported);
                 }
-                None => told.unparsed += 1,
+                None => reported.unparsed += 1,
             }
             return;
         };
@@ -97,15 +97,15 @@ impl CsvReader {
         let elapsed_ms = elapsed_ms.filter(|ms| CommandTotals::is_time(*ms / 1e3));
         let success = at.success.map(|at| field(at).and_then(is_success));
         let (Some(elapsed_ms), None | Some(Some(_))) = (elapsed_ms, success) else {
-            told.unparsed += 1;
+            reported.unparsed += 1;
             return;
         };
         let began_ms = at.time.and_then(field).and_then(|text| text.parse::<f64>().ok());
         let began_ns = began_ms.filter(|ms| ms.is_finite()).map(|ms| (ms * NS_PER_MS) as i64);
         let label = at.label.and_then(field);
-        told.request_of(label, elapsed_ms / 1e3, began_ns);
+        reported.request_of(label, elapsed_ms / 1e3, began_ns);
         if success == Some(Some(false)) {
-            told.error_of(label, began_ns);
+            reported.error_of(label, began_ns);
         }
     }
 
@@ -149,13 +149,13 @@ mod tests {
     #[test]
     fn a_quote_that_is_never_closed_takes_no_memory() {
         let mut reader = CsvReader::jtl();
-        let mut told = CommandTotals::default();
-        reader.line("\"open", &mut told);
+        let mut reported = CommandTotals::default();
+        reader.line("\"open", &mut reported);
         let line = "x".repeat(1000);
         for _ in 0..200 {
-            reader.line(&line, &mut told);
+            reader.line(&line, &mut reported);
             assert!(reader.held.len() <= LINE_BYTES_MAX + 1001);
         }
-        assert!(told.unparsed >= 1);
+        assert!(reported.unparsed >= 1);
     }
 }

@@ -1,7 +1,7 @@
 //! k6's JSON lines (`k6 run --out json=…`): a point of `http_req_duration` is a request, one of `http_req_failed` that is not 0
 //! an error.
 
-use super::told::CommandTotals;
+use super::reported::CommandTotals;
 use crate::imported::time;
 use serde::Deserialize;
 
@@ -31,15 +31,15 @@ struct Tags {
     name: Option<String>,
 }
 
-pub(super) fn line(line: &str, told: &mut CommandTotals) {
+pub(super) fn line(line: &str, reported: &mut CommandTotals) {
     if line.trim().is_empty() {
         return;
     }
     let Ok(parsed) = serde_json::from_str::<K6Line<'_>>(line) else {
-        told.unparsed += 1;
+        reported.unparsed += 1;
         return;
     };
-    told.tells_errors = true;
+    reported.has_errors = true;
     let is_duration = parsed.metric == Some("http_req_duration");
     let is_failed = parsed.metric == Some("http_req_failed");
     if parsed.kind != "Point" || !(is_duration || is_failed) {
@@ -51,16 +51,16 @@ pub(super) fn line(line: &str, told: &mut CommandTotals) {
     let label = data.as_ref().and_then(|data| data.tags.name.as_deref());
     match data.as_ref().and_then(|data| data.value).filter(|value| value.is_finite() && *value >= 0.0) {
         Some(ms) if is_duration && CommandTotals::is_time(ms / 1e3) => {
-            told.request_of(
+            reported.request_of(
                 label,
                 ms / 1e3,
                 ended_ns.map(|ended_ns| ended_ns.saturating_sub((ms * 1e6) as i64)),
             );
         }
-        Some(_) if is_duration => told.unparsed += 1,
-        Some(failed) if failed > 0.0 => told.error_of(label, ended_ns),
+        Some(_) if is_duration => reported.unparsed += 1,
+        Some(failed) if failed > 0.0 => reported.error_of(label, ended_ns),
         Some(_) => {}
-        None => told.unparsed += 1,
+        None => reported.unparsed += 1,
     }
 }
 
@@ -78,8 +78,8 @@ mod tests {
 {"metric":"http_req_failed","type":"Point","data":{"time":"2026-03-07T10:05:05+01:00","value":1}}
 {"metric":"http_req_duration","type":"Point","data":{"value":null}}
 {"metric":"http_req_duration","type":"Po"#;
-        let mut told = CommandTotals::default();
-        lines.lines().for_each(|one| line(one, &mut told));
-        assert_eq!((told.requests, told.errors, told.unparsed), (2, 1, 2));
+        let mut reported = CommandTotals::default();
+        lines.lines().for_each(|one| line(one, &mut reported));
+        assert_eq!((reported.requests, reported.errors, reported.unparsed), (2, 1, 2));
     }
 }

@@ -7,14 +7,14 @@ mod figures;
 mod k6;
 mod lines;
 mod perf_test;
-mod told;
+mod reported;
 
 pub(crate) use course::courses;
 pub(crate) use figures::{
     beyond, cpu_s, failed_requests, failures, findings, labels, responses, users_cpu_percent,
 };
 pub use lines::{LINE_BYTES_MAX, LineSplitter};
-pub use told::{CommandTotals, SECONDS_MAX};
+pub use reported::{CommandTotals, SECONDS_MAX};
 
 use kdyno_model::plan::{OutputFormat, ParsePlan};
 
@@ -22,7 +22,7 @@ use kdyno_model::plan::{OutputFormat, ParsePlan};
 #[derive(Debug)]
 pub struct CommandReader {
     format: CommandFormat,
-    told: CommandTotals,
+    reported: CommandTotals,
 }
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl CommandReader {
             OutputFormat::K6Json => CommandFormat::K6,
             OutputFormat::PerfTest => CommandFormat::PerfTest(perf_test::PerfTestReader::default()),
         };
-        Self { format, told: CommandTotals::with_labels(&plan.labels, plan.apart.as_deref()) }
+        Self { format, reported: CommandTotals::with_labels(&plan.labels, plan.apart.as_deref()) }
     }
 
     /// One line without its end, read at an instant, ns since 1970.
@@ -50,27 +50,27 @@ impl CommandReader {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches('\r');
         match &mut self.format {
-            CommandFormat::Csv(reader) => reader.line(line, &mut self.told),
-            CommandFormat::K6 => k6::line(line, &mut self.told),
-            CommandFormat::PerfTest(reader) => reader.line(line, read_unix_ns, &mut self.told),
+            CommandFormat::Csv(reader) => reader.line(line, &mut self.reported),
+            CommandFormat::K6 => k6::line(line, &mut self.reported),
+            CommandFormat::PerfTest(reader) => reader.line(line, read_unix_ns, &mut self.reported),
         }
     }
 
     /// A line that was longer than is read.
     pub fn too_long(&mut self) {
-        self.told.unparsed += 1;
+        self.reported.unparsed += 1;
     }
 
     /// All of it.
     pub fn finish(self) -> CommandTotals {
-        let Self { format, mut told } = self;
+        let Self { format, mut reported } = self;
         match format {
-            CommandFormat::Csv(reader) => reader.finish(&mut told),
-            CommandFormat::PerfTest(reader) => reader.finish(&mut told),
+            CommandFormat::Csv(reader) => reader.finish(&mut reported),
+            CommandFormat::PerfTest(reader) => reader.finish(&mut reported),
             CommandFormat::K6 => {}
         }
-        told.finish();
-        told
+        reported.finish();
+        reported
     }
 }
 

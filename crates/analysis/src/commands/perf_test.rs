@@ -1,6 +1,6 @@
 //! Standard output of Kafka's own performance tools: producer, consumer, end-to-end latency.
 
-use super::told::{CommandTotals, Stated};
+use super::reported::{CommandTotals, Stated};
 
 /// Reads it.
 #[derive(Debug, Default)]
@@ -25,36 +25,36 @@ struct ConsumerColumns {
 }
 
 impl PerfTestReader {
-    pub(super) fn line(&mut self, line: &str, read_unix_ns: i64, told: &mut CommandTotals) {
+    pub(super) fn line(&mut self, line: &str, read_unix_ns: i64, reported: &mut CommandTotals) {
         let line = line.trim();
         if line.is_empty() {
             return;
         }
-        let is_read = self.producer(line, read_unix_ns, told)
-            || self.consumer(line, read_unix_ns, told)
+        let is_read = self.producer(line, read_unix_ns, reported)
+            || self.consumer(line, read_unix_ns, reported)
             || self.end_to_end(line);
-        told.unparsed += u64::from(!is_read);
+        reported.unparsed += u64::from(!is_read);
     }
 
-    pub(super) fn finish(self, told: &mut CommandTotals) {
+    pub(super) fn finish(self, reported: &mut CommandTotals) {
         if let Some((records, stated)) = self.whole {
             // For end-to-end latencies the tool does not say the number of records.
-            told.requests = if records > 0 { records } else { self.windows };
-            told.stated = stated;
+            reported.requests = if records > 0 { records } else { self.windows };
+            reported.stated = stated;
         } else if let Some((records, per_s, mib_per_s)) = self.row {
-            told.requests = records;
+            reported.requests = records;
             if self.consumer.is_some_and(|columns| columns.is_of_all) {
-                told.stated.per_s = Some(per_s);
-                told.stated.mib_per_s = Some(mib_per_s);
+                reported.stated.per_s = Some(per_s);
+                reported.stated.mib_per_s = Some(mib_per_s);
             }
         } else {
             // It was cut off before it stated anything of all.
-            told.requests = self.windows;
+            reported.requests = self.windows;
         }
     }
 
     /// `N records sent, R records/sec (M MB/sec), A ms avg latency, X ms max latency[, P ms 50th, …].`
-    fn producer(&mut self, line: &str, read_unix_ns: i64, told: &mut CommandTotals) -> bool {
+    fn producer(&mut self, line: &str, read_unix_ns: i64, reported: &mut CommandTotals) -> bool {
         let Some((records, rest)) = line.split_once(" records sent, ") else { return false };
         let Some(records) = records.parse::<u64>().ok() else { return false };
         let Some((per_s, rest)) = rest.split_once(" records/sec (") else { return false };
@@ -67,13 +67,13 @@ impl PerfTestReader {
             self.whole = Some((records, Stated { per_s: Some(per_s), mib_per_s: Some(mib_per_s), times_s }));
         } else {
             self.windows = self.windows.saturating_add(records);
-            told.count(read_unix_ns, records);
+            reported.count(read_unix_ns, records);
         }
         true
     }
 
     /// The header, whose columns differ between releases, and the rows under it.
-    fn consumer(&mut self, line: &str, read_unix_ns: i64, told: &mut CommandTotals) -> bool {
+    fn consumer(&mut self, line: &str, read_unix_ns: i64, reported: &mut CommandTotals) -> bool {
         // In some locales of the tool numbers have a comma without a space.
         let fields: Vec<&str> = line.split(", ").map(str::trim).collect();
         let at = |name: &str| fields.iter().position(|field| *field == name);
@@ -92,7 +92,7 @@ impl PerfTestReader {
         };
         let counted = self.windows;
         self.windows = records as u64;
-        told.count(read_unix_ns, self.windows.saturating_sub(counted));
+        reported.count(read_unix_ns, self.windows.saturating_sub(counted));
         self.row = Some((self.windows, per_s, mib_per_s));
         true
     }
@@ -154,13 +154,13 @@ mod tests {
     use kdyno_model::plan::command::series;
 
     fn read(lines: &str) -> (CommandTotals, Vec<(String, f64)>) {
-        let (mut reader, mut told) = (PerfTestReader::default(), CommandTotals::default());
-        lines.lines().for_each(|line| reader.line(line, 5_000_000_000, &mut told));
-        reader.finish(&mut told);
-        let readings = told.readings("tool", 0, 0, 10_000_000_000);
+        let (mut reader, mut reported) = (PerfTestReader::default(), CommandTotals::default());
+        lines.lines().for_each(|line| reader.line(line, 5_000_000_000, &mut reported));
+        reader.finish(&mut reported);
+        let readings = reported.readings("tool", 0, 0, 10_000_000_000);
         let last = readings.into_iter().filter(|one| one.at_ns == 10_000_000_000);
         let last = last.map(|one| (one.series, one.value)).collect();
-        (told, last)
+        (reported, last)
     }
 
     fn of(readings: &[(String, f64)], series: &str) -> Option<f64> {
@@ -169,13 +169,13 @@ mod tests {
 
     #[test]
     fn the_producers_last_line_is_of_all() {
-        let (told, readings) = read(
+        let (reported, readings) = read(
             "24777 records sent, 4955.4 records/sec (4.84 MB/sec), 2.1 ms avg latency, 210.0 ms max latency.\n\
              [2026-01-01 00:00:00,000] WARN something\n\
              50000 records sent, 4990.0 records/sec (4.87 MB/sec), 1.5 ms avg latency, 210.0 ms max latency, 1 ms 50th, 3 ms \
              95th, 9 ms 99th, 100 ms 99.9th.\n",
         );
-        assert_eq!((told.requests, told.unparsed), (50_000, 1));
+        assert_eq!((reported.requests, reported.unparsed), (50_000, 1));
         assert_eq!(of(&readings, series::REQUESTS_PER_S), Some(4990.0));
         assert_eq!(of(&readings, series::MIB_PER_S), Some(4.87));
         assert_eq!(of(&readings, "command_response_s.p95"), Some(0.003));
@@ -185,54 +185,54 @@ mod tests {
 
     #[test]
     fn a_producer_that_was_cut_off_has_sent_what_it_said() {
-        let (told, readings) = read(
+        let (reported, readings) = read(
             "10 records sent, 5.0 records/sec (0.1 MB/sec), 2.1 ms avg latency, 210.0 ms max latency.\n",
         );
-        assert_eq!((told.requests, of(&readings, series::REQUESTS_PER_S)), (10, None));
+        assert_eq!((reported.requests, of(&readings, series::REQUESTS_PER_S)), (10, None));
     }
 
     #[test]
     fn the_consumers_columns_are_found_by_name() {
-        let (told, readings) = read(
+        let (reported, readings) = read(
             "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, \
              fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec\n\
              2026-01-01 00:00:00:000, 2026-01-01 00:00:10:000, 97.6562, 9.7656, 100000, 10000.0000, 3000, 7000, 13.9, 14285.7\n",
         );
-        assert_eq!((told.requests, told.unparsed), (100_000, 0));
+        assert_eq!((reported.requests, reported.unparsed), (100_000, 0));
         assert_eq!(of(&readings, series::REQUESTS_PER_S), Some(10_000.0));
         assert_eq!(of(&readings, series::MIB_PER_S), Some(9.7656));
     }
 
     #[test]
     fn rates_of_the_consumers_last_interval_are_not_those_of_all() {
-        let (told, readings) = read(
+        let (reported, readings) = read(
             "time, threadId, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, fetch.time.ms, \
              fetch.MB.sec, fetch.nMsg.sec\n\
              2026-01-01 00:00:05:000, 0, 90.0000, 18.0000, 90000, 18000.0000, 0, 5000, 18.0, 18000.0\n\
              2026-01-01 00:00:10:000, 0, 91.0000, 0.2000, 91000, 200.0000, 0, 5000, 0.2, 200.0\n",
         );
-        assert_eq!((told.requests, told.unparsed), (91_000, 0));
+        assert_eq!((reported.requests, reported.unparsed), (91_000, 0));
         assert_eq!(of(&readings, series::REQUESTS_PER_S), None, "the duration says it");
         assert_eq!(of(&readings, series::MIB_PER_S), None);
     }
 
     #[test]
     fn numbers_with_a_comma_are_one_column_of_the_consumer() {
-        let (told, readings) = read(
+        let (reported, readings) = read(
             "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, \
              fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec\n\
              2026-01-01 00:00:00:000, 2026-01-01 00:00:10:000, 97,6562, 9,7656, 100000, 10000,0000, 3000, 7000, 13,9, 14285,7\n",
         );
-        assert_eq!((told.requests, told.unparsed), (100_000, 0));
+        assert_eq!((reported.requests, reported.unparsed), (100_000, 0));
         assert_eq!(of(&readings, series::REQUESTS_PER_S), Some(10_000.0));
         assert_eq!(of(&readings, series::MIB_PER_S), Some(9.7656));
     }
 
     #[test]
     fn end_to_end_latencies_are_read() {
-        let (told, readings) =
+        let (reported, readings) =
             read("0\t12.5\n1000\t1.5\nAvg latency: 1.2345 ms\nPercentiles: 50th = 1, 99th = 3, 99.9th = 9\n");
-        assert_eq!((told.requests, told.unparsed), (0, 0));
+        assert_eq!((reported.requests, reported.unparsed), (0, 0));
         assert_eq!(of(&readings, "command_response_s.mean"), Some(1.2345 / 1e3));
         assert_eq!(of(&readings, "command_response_s.p99"), Some(0.003));
     }

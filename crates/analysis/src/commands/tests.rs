@@ -21,9 +21,9 @@ fn results_of_jmeter_are_read_with_and_without_a_header() {
     let header =
         "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage\r\n";
     for text in [format!("{header}{rows}"), rows.to_owned()] {
-        let told = read(OutputFormat::Jtl, CsvColumns::default(), &text);
-        assert_eq!((told.requests, told.errors, told.unparsed), (2, 1, 0), "{text}");
-        assert!(told.tells_errors);
+        let reported = read(OutputFormat::Jtl, CsvColumns::default(), &text);
+        assert_eq!((reported.requests, reported.errors, reported.unparsed), (2, 1, 0), "{text}");
+        assert!(reported.has_errors);
     }
 }
 
@@ -36,24 +36,24 @@ fn columns_are_found_by_their_names() {
         label: "name".to_owned(),
     };
     let text = "status,name,ms\n204,a,1.5\n404,b,2\n\n500,c,3\nodd,d,4\n200,e\n";
-    let told = read(OutputFormat::Csv, columns, text);
-    assert_eq!((told.requests, told.errors, told.unparsed), (3, 2, 2));
+    let reported = read(OutputFormat::Csv, columns, text);
+    assert_eq!((reported.requests, reported.errors, reported.unparsed), (3, 2, 2));
 }
 
 #[test]
 fn garbage_is_counted_and_nothing_else() {
     let garbage = "hello\n{}\n\u{1}\u{2},,,\n-1,nan,inf\n\"never closed\n1,2";
     for format in [OutputFormat::Csv, OutputFormat::Jtl, OutputFormat::K6Json, OutputFormat::PerfTest] {
-        let told = read(format, CsvColumns::default(), garbage);
-        assert_eq!((told.requests, told.errors), (0, 0), "{format}");
-        assert!(told.unparsed >= 2, "{format}: {}", told.unparsed);
+        let reported = read(format, CsvColumns::default(), garbage);
+        assert_eq!((reported.requests, reported.errors), (0, 0), "{format}");
+        assert!(reported.unparsed >= 2, "{format}: {}", reported.unparsed);
     }
 }
 
 /// Requests and errors of a subject, as its readings have them at the end.
-fn counted(told: &CommandTotals, subject: &str) -> (Option<f64>, Option<f64>) {
+fn counted(reported: &CommandTotals, subject: &str) -> (Option<f64>, Option<f64>) {
     let own = Subject::Item(subject.to_owned());
-    let readings = told.readings("users", 0, 0, 1_000_000_000);
+    let readings = reported.readings("users", 0, 0, 1_000_000_000);
     let last = |series: &str| {
         readings.iter().rfind(|one| one.subject == own && one.series == series).map(|one| one.value)
     };
@@ -61,7 +61,7 @@ fn counted(told: &CommandTotals, subject: &str) -> (Option<f64>, Option<f64>) {
 }
 
 #[test]
-fn requests_with_a_label_are_counted_in_the_whole_and_by_themselves() {
+fn requests_with_a_label_count_in_the_whole_and_by_themselves() {
     let jtl = "timeStamp,elapsed,label,success\n1,5,a,true\n2,7,\"Pay, \"\"now\"\"\",false\n3,9,other,true\n4,6,a,true\n";
     let k6 = r#"{"metric":"http_req_duration","type":"Point","data":{"time":"1970-01-01T00:00:00.5Z","value":5,"tags":{"name":"a"}}}
 {"metric":"http_req_duration","type":"Point","data":{"time":"1970-01-01T00:00:00.5Z","value":7,"tags":{"name":"Pay, \"now\""}}}
@@ -69,9 +69,9 @@ fn requests_with_a_label_are_counted_in_the_whole_and_by_themselves() {
 {"metric":"http_req_duration","type":"Point","data":{"time":"1970-01-01T00:00:00.5Z","value":9}}
 {"metric":"http_req_duration","type":"Point","data":{"time":"1970-01-01T00:00:00.5Z","value":6,"tags":{"name":"a"}}}"#;
     for (format, text) in [(OutputFormat::Jtl, jtl), (OutputFormat::K6Json, k6)] {
-        let told = read(format, CsvColumns::default(), text);
-        assert_eq!(counted(&told, "users"), (Some(4.0), Some(1.0)), "{format}");
-        assert_eq!(counted(&told, "find"), (Some(2.0), Some(0.0)), "{format}");
-        assert_eq!(counted(&told, "pay"), (Some(1.0), Some(1.0)), "{format}");
+        let reported = read(format, CsvColumns::default(), text);
+        assert_eq!(counted(&reported, "users"), (Some(4.0), Some(1.0)), "{format}");
+        assert_eq!(counted(&reported, "find"), (Some(2.0), Some(0.0)), "{format}");
+        assert_eq!(counted(&reported, "pay"), (Some(1.0), Some(1.0)), "{format}");
     }
 }

@@ -120,8 +120,8 @@ impl Judging<'_> {
     /// distribution is shifted; nothing is judged by them.
     fn shifted(&self, metrics: &[ComparedMetric]) -> Vec<ComparedMetric> {
         let Some(first) = self.pairs.whole.first() else { return Vec::new() };
-        let told = first.sides[0].findings.iter().map(|finding| &finding.of).filter(|of| is_of_shift(of));
-        let others = told.filter(|of| !metrics.iter().any(|known| known.of == **of));
+        let reported = first.sides[0].findings.iter().map(|finding| &finding.of).filter(|of| is_of_shift(of));
+        let others = reported.filter(|of| !metrics.iter().any(|known| known.of == **of));
         others.map(|of| ComparedMetric { of: of.clone(), judge: None }).collect()
     }
 

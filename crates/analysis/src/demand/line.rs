@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn its_bounds_are_the_loads_at_which_the_level_lies_within_the_lines_own() {
+    fn bounds_are_the_loads_where_the_level_is_within_the_lines_own() {
         let points = [(1.0, 0.22), (2.0, 0.41), (3.0, 0.58), (4.0, 0.82)];
         let line = LeastSquaresLine::through(&points).unwrap();
         let (low, high) = line.crossing_between().unwrap();

@@ -174,7 +174,7 @@ fn loads(points: &[(f64, f64)]) -> u32 {
 
 /// With several loads: what does not grow with the load is separated from what does.
 fn by_line(line: &LeastSquaresLine, tested_per_s: f64) -> AtLimit {
-    let bound = Demand::FORETOLD_MAX;
+    let bound = Demand::PREDICTED_MAX;
     if line.most_at(bound * tested_per_s) < 1.0 {
         return AtLimit::NotWithin;
     }

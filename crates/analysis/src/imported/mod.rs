@@ -21,7 +21,7 @@ use kdyno_model::series::{ImportedPoint, ImportedSeries};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Readings before T0 and after the measure phase that are also kept, ns: one of a minute's step each.
-const BESIDE_NS: i64 = 60_000_000_000;
+const MARGIN_NS: i64 = 60_000_000_000;
 
 /// A trial's part of the columns, as readings of `subject` in order of time.
 pub fn readings(
@@ -32,13 +32,13 @@ pub fn readings(
     let t0_ns = evidence.start.t0_unix_ns.cast_signed();
     let end_ns =
         evidence.span(Phase::Measure).map_or(0, |span| i64::try_from(span.end_ns).unwrap_or(i64::MAX));
-    let end_ns = end_ns.saturating_add(BESIDE_NS);
+    let end_ns = end_ns.saturating_add(MARGIN_NS);
     let mut found = Vec::new();
     for column in columns {
         let series = imported::series(column.unit, &column.name);
         for (at_ns, value) in &column.points {
             let at_ns = at_ns.saturating_sub(t0_ns);
-            if (-BESIDE_NS..end_ns).contains(&at_ns) {
+            if (-MARGIN_NS..end_ns).contains(&at_ns) {
                 let (subject, series) = (subject.clone(), series.clone());
                 found.push(ProbeReading { at_ns, subject, series, value: *value });
             }

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_quotation_mark_is_found_where_it_stands() {
+    fn an_open_quotation_mark_is_located() {
         for good in [
             "",
             "a,\"b\"\n",

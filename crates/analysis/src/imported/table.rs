@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    fn told(text: &str) -> String {
+    fn reported(text: &str) -> String {
         let error = read(text.as_bytes(), &how()).expect_err("refused");
         format!("{} | {}", error.message, error.hint.unwrap_or_default())
     }
@@ -303,14 +303,14 @@ mod tests {
     }
 
     #[test]
-    fn text_in_numbers_is_told_with_line_and_column() {
-        let error = told("time,CPU\n0,1\n60,n/a\n");
+    fn text_in_numbers_is_reported_with_line_and_column() {
+        let error = reported("time,CPU\n0,1\n60,n/a\n");
         assert!(error.starts_with("line 3, column `CPU`: `n/a` is not a number"), "{error}");
-        assert!(told("time,CPU\n0,NaN\n").contains("is not a number"));
-        assert!(told("time,CPU\nnoon,1\n").starts_with("line 2, column `time`: `noon` is not a time"));
-        assert!(told("time,CPU\n0,1,2\n").starts_with("line 2 has 3 values"), "more than were named");
+        assert!(reported("time,CPU\n0,NaN\n").contains("is not a number"));
+        assert!(reported("time,CPU\nnoon,1\n").starts_with("line 2, column `time`: `noon` is not a time"));
+        assert!(reported("time,CPU\n0,1,2\n").starts_with("line 2 has 3 values"), "more than were named");
         // Lines within quotes count.
-        assert!(told("time,\"C\nPU\"\n0,x\n").contains("a column is called"));
+        assert!(reported("time,\"C\nPU\"\n0,x\n").contains("a column is called"));
     }
 
     #[test]
@@ -318,7 +318,7 @@ mod tests {
         let found = read(b"time,CPU,Reads\n60,2,7\n0,1,7\n60,2,\n60,2,7\n", &how()).expect("read");
         let points = |at: usize| found.columns[at].points.len();
         assert_eq!((found.repeated, points(0), points(1)), (3, 2, 2), "those that are equal count once");
-        let error = told("time,host,CPU\n60,1,5\n0,1,4\n60,1,6\n");
+        let error = reported("time,host,CPU\n60,1,5\n0,1,4\n60,1,6\n");
         let begin = "line 4, column `CPU`: another value at the instant of line 2, 1970-01-01T00:01:00Z | a column is one series";
         assert!(error.starts_with(begin), "{error}");
     }
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn a_time_without_an_offset_needs_a_zone() {
         let text = "time,CPU\n2026-03-07 10:05:04,1\n";
-        let error = told(text);
+        let error = reported(text);
         assert!(error.contains("does not say in which time zone it is | name it: --zone UTC"), "{error}");
         let mut how = how();
         how.zone = Some(TimeZone::fixed(jiff::tz::offset(1)));
@@ -335,14 +335,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_is() {
-        assert!(told("Time,CPU\n0,1\n").contains("no column `time` | it has `Time`, `CPU`"));
-        assert!(told("time;CPU\n0;1\n").contains("separated by commas"));
-        assert!(told("time,time,CPU\n0,0,1\n").contains("two columns are called `time`"));
-        assert!(told("time\n0\n").contains("no column but the times"));
-        assert!(told("time,CPU\n").contains("no row"));
-        assert!(told("").starts_with("its first line names no column"));
-        assert!(told("\u{1}\n0\n").starts_with("its first line names no column"));
+    fn missing_columns_are_reported_with_existing_ones() {
+        assert!(reported("Time,CPU\n0,1\n").contains("no column `time` | it has `Time`, `CPU`"));
+        assert!(reported("time;CPU\n0;1\n").contains("separated by commas"));
+        assert!(reported("time,time,CPU\n0,0,1\n").contains("two columns are called `time`"));
+        assert!(reported("time\n0\n").contains("no column but the times"));
+        assert!(reported("time,CPU\n").contains("no row"));
+        assert!(reported("").starts_with("its first line names no column"));
+        assert!(reported("\u{1}\n0\n").starts_with("its first line names no column"));
         let mut how = how();
         how.columns = vec!["CPU".to_owned()];
         let error = read(b"time,CPU,note\n0,1,\"open\n120,3,x\n", &how).expect_err("refused");
@@ -362,13 +362,13 @@ mod tests {
     #[test]
     fn hostile_sizes_are_refused_and_cost_no_memory() {
         let wide = format!("time{}\n", ",x".repeat(COLUMNS_MAX));
-        assert!(told(&wide).contains("more than 200"));
+        assert!(reported(&wide).contains("more than 200"));
         let long = vec![b'x'; FILE_BYTES_MAX + 1];
         assert!(read(&long, &how()).expect_err("refused").message.contains("more than 64 MiB"));
         let deep = format!("time,CPU\n{}", "0,1\n".repeat(ROWS_MAX + 1));
-        assert!(told(&deep).contains("more than 1000000 rows"));
+        assert!(reported(&deep).contains("more than 1000000 rows"));
         let cell = format!("time,CPU\n0,{}\n", "x".repeat(10_000));
-        assert!(told(&cell).len() < 400, "a cell is shown in part");
+        assert!(reported(&cell).len() < 400, "a cell is shown in part");
         assert!(
             read(b"time,CPU\n0,\xff\n", &how()).expect_err("refused").message.contains("line 2 is not UTF-8")
         );

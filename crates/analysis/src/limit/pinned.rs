@@ -45,8 +45,9 @@ mod tests {
 
     fn of(brokers: &[(&[u32], f64)]) -> Vec<(Vec<u32>, usize, f64)> {
         let groups = groups(brokers.iter().copied());
-        let told = |group: PinnedBrokers| (group.processors.into_iter().collect(), group.brokers, group.used);
-        groups.into_iter().map(told).collect()
+        let reported =
+            |group: PinnedBrokers| (group.processors.into_iter().collect(), group.brokers, group.used);
+        groups.into_iter().map(reported).collect()
     }
 
     #[test]

@@ -20,6 +20,6 @@ mod wander;
 
 pub use bracket::fit_points;
 pub use question::{PointSoFar, RAMP_FACTOR, SearchSettings, SettingsError, TrialAnswer, trials_min};
-pub use result::{CONFIRMED, FIRST_FAILING, HIGHEST, result, stands_in_table};
+pub use result::{CONFIRMED, FIRST_FAILING, HIGHEST, is_in_table, result};
 pub use step::{SearchEnd, SearchStep, found_so_far, next_step};
 pub use trials::{JudgedTrial, judge, settings};

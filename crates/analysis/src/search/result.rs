@@ -44,7 +44,7 @@ pub fn result(plan: &Plan, find: &FindPlan, trials: &[AnalysedTrial<'_>]) -> Jud
 
 /// Whether a case's row of the table may rest on a trial: one of a search only at the load that it ended with, for a
 /// median over different loads means nothing.
-pub fn stands_in_table(conclusions: &[Conclusion], trial: &Trial) -> bool {
+pub fn is_in_table(conclusions: &[Conclusion], trial: &Trial) -> bool {
     let TrialReason::Search { stage, load_per_s } = trial.reason else { return true };
     conclusions.iter().any(|conclusion| match conclusion {
         Conclusion::Search(search) if search.scope == (Scope::Search { case: trial.case }) => {

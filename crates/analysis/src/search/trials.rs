@@ -112,8 +112,8 @@ fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) ->
     // is raised the queue must have grown: what a slow one owes at a single instant may be one record.
     let overloaded = invalid().filter_map(|scoped| match &scoped.caveat {
         Caveat::QueueGrowth { item, growth_s, allowed_s, .. } => {
-            let is_told = *item == find.item || growth_s > allowed_s || concerns(scoped);
-            is_told.then_some(item.as_str())
+            let is_reported = *item == find.item || growth_s > allowed_s || concerns(scoped);
+            is_reported.then_some(item.as_str())
         }
         _ => None,
     });

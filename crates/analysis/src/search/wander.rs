@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_go_one_way_widen_more_than_the_same_in_another_order() {
+    fn values_that_drift_one_way_widen_more_than_in_another_order() {
         let line = SearchLine { slope: 10.0, crossing: 0.0, scatter: 0.3, near: 9 };
         let of = |places: &[f64]| widening(&at(places), &line, 0.95);
         let rising: Vec<f64> = (0..16).map(|place| 0.005 * (f64::from(place) - 7.5)).collect();

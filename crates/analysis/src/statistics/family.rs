@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_that_move_together_cost_nothing_and_others_their_number() {
+    fn correlated_metrics_cost_nothing_and_others_their_number() {
         let up: Vec<f64> = (1..=8).map(f64::from).collect();
         let down: Vec<f64> = up.iter().map(|difference| -2.0 * difference).collect();
         close(&family_wise(&[up.clone(), down, up.clone()], 1), &[2.0 / 256.0; 3]);

@@ -168,8 +168,8 @@ impl NullBounds {
         let [family, own, narrower] = self.0.map(|bounds| bounds.map(moved));
         let differs = family.is_some_and(|bounds| bounds.low > 0.0 || bounds.high < 0.0);
         let is_within = narrower.is_some_and(|bounds| margin.holds(bounds));
-        let is_beside = own.is_some_and(|bounds| margin.lies_beside(bounds));
-        LookDecision { differs, is_clear: is_within || (differs && is_beside) }
+        let is_outside = own.is_some_and(|bounds| margin.lies_outside(bounds));
+        LookDecision { differs, is_clear: is_within || (differs && is_outside) }
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn more_pairs_see_smaller_differences_and_noise_and_other_metrics_hide_them() {
+    fn more_pairs_detect_more_and_noise_and_other_metrics_hide_it() {
         let visible = |units: &[u32], together| spreads(units, together).unwrap();
         assert!(visible(&[24], 1) < visible(&[16], 1) && visible(&[16], 1) < visible(&[8], 1));
         // A t test of 24 pairs would take (2.07 + 0.86) ÷ √24 = 0.60 spreads, a rank test a little more.
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn on_one_start_no_number_of_pairs_sees_less_than_starts_differ_by() {
+    fn on_one_start_no_number_of_pairs_sees_less_than_starts_differ() {
         let of = |pairs: u32, starts_sd: f64| {
             smallest_visible(&[pairs], &[UnitSpread { sd: 0.01, starts_sd, margin: 0.0 }])[0].unwrap().ln_1p()
         };

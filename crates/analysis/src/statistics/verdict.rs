@@ -32,7 +32,7 @@ impl Margin {
         self.low < bounds.low && bounds.high < self.high
     }
 
-    pub(super) fn lies_beside(&self, bounds: Bounds) -> bool {
+    pub(super) fn lies_outside(&self, bounds: Bounds) -> bool {
         bounds.high < self.low || self.high < bounds.low
     }
 
@@ -199,7 +199,7 @@ impl LookEvidence {
         let room = margin.room(estimate);
         let needed = |way| interval.and_then(|bounds| units_needed(units, bounds, way));
         let decision = match differs {
-            Some(bounds) if is_carried && margin.lies_beside(bounds) => {
+            Some(bounds) if is_carried && margin.lies_outside(bounds) => {
                 Decision::Different { material: true }
             }
             Some(_) if is_carried && is_within => Decision::Different { material: false },
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn equivalence_is_judged_at_twice_the_error_and_bounds_must_lie_inside() {
+    fn equivalence_needs_bounds_inside_at_twice_the_error() {
         // With eight the interval at 5 % leaves out 3 Walsh averages at either end, at 10 % five.
         let differences = around(0.0, 0.01);
         let walsh = WalshAverages::of(&differences).unwrap();
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_that_the_other_metrics_do_not_let_be_told_is_told_as_such() {
+    fn a_difference_hidden_by_the_other_metrics_is_reported_as_such() {
         let alone = |units: usize, p_family: f64| {
             let differences: Vec<f64> = (0..units).map(|at| 3.0 + 0.01 * at as f64).collect();
             let family = Some(Family { p: p_family, together: 3 });

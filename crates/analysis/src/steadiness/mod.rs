@@ -209,13 +209,13 @@ impl WindowJudgement {
         let Some(first) = tested.first() else { return };
         let scope = trial.scope();
         let unsteady = tested.iter().find(|series| series.detail().is_some());
-        let told = unsteady.or(tested.iter().find(|series| series.mark().is_some())).unwrap_or(first);
-        self.has_doubtful |= told.mark().is_some();
+        let reported = unsteady.or(tested.iter().find(|series| series.mark().is_some())).unwrap_or(first);
+        self.has_doubtful |= reported.mark().is_some();
         self.conclusions.push(Conclusion::Steadiness(Steadiness {
             scope,
             item: subject.to_owned(),
-            state: told.state(),
-            smallest_step: told.course.smallest_step,
+            state: reported.state(),
+            smallest_step: reported.course.smallest_step,
             short_term,
         }));
         let details: Vec<String> = tested.iter().filter_map(Tested::detail).collect();

@@ -144,11 +144,11 @@ fn mean(points: &[f64]) -> f64 {
 
 /// Whether a queue is above the level of what is in flight, or is on its way.
 fn queues(points: &[f64]) -> Option<String> {
-    let stands = |points: &[f64]| steady::median(&mut points.to_vec()).unwrap_or(0.0);
+    let level_of = |points: &[f64]| steady::median(&mut points.to_vec()).unwrap_or(0.0);
     let (older, newest) = points.split_at(points.len() - QUEUE_POINTS);
-    let now = stands(newest);
-    let least = points.windows(QUEUE_POINTS).map(stands).fold(f64::INFINITY, f64::min);
-    let before = stands(&older[older.len() - QUEUE_POINTS..]);
+    let now = level_of(newest);
+    let least = points.windows(QUEUE_POINTS).map(level_of).fold(f64::INFINITY, f64::min);
+    let before = level_of(&older[older.len() - QUEUE_POINTS..]);
     if now - least > QUEUE_S_MAX {
         Some(format!("lie {:.2} s of load above the records in flight", now - least))
     } else if (now - before).abs() > QUEUE_CHANGE_S_MAX {

@@ -60,7 +60,7 @@ fn caveats(attached_here: bool, brokers_probed: bool) -> Vec<(Severity, Caveat)>
 
 /// What is reported of the log of a topic that was there before the run, when it grew by so many records; 12,000 were
 /// acknowledged.
-fn told_of_log(growth: u64) -> Vec<Caveat> {
+fn log_caveats(growth: u64) -> Vec<Caveat> {
     let mut trial = TrialFixture::clean();
     let mut system = target(None);
     if let SystemPlan::Attached(target) = &mut system {
@@ -76,24 +76,24 @@ fn told_of_log(growth: u64) -> Vec<Caveat> {
 }
 
 #[test]
-fn what_others_write_to_a_topic_that_was_there_is_not_unexplained_and_what_it_lacks_is_lost() {
-    assert!(told_of_log(12_000).is_empty());
-    let [Caveat::LogNotChecked { detail, .. }] = &told_of_log(12_003)[..] else { panic!("not checked") };
+fn existing_topics_may_hold_more_records_but_not_fewer() {
+    assert!(log_caveats(12_000).is_empty());
+    let [Caveat::LogNotChecked { detail, .. }] = &log_caveats(12_003)[..] else { panic!("not checked") };
     assert!(detail.contains("others wrote 3 records"), "{detail}");
-    assert!(matches!(told_of_log(11_999)[..], [Caveat::Lost { .. }]));
+    assert!(matches!(log_caveats(11_999)[..], [Caveat::Lost { .. }]));
 }
 
 #[test]
-fn brokers_of_an_attached_cluster_on_this_host_share_its_processors() {
+fn brokers_of_an_attached_cluster_on_this_host_share_its_cpus() {
     assert_eq!(caveats(true, false), [(Severity::Warning, Caveat::SharedProcessors { processors: 2 })]);
 }
 
 #[test]
-fn beside_brokers_on_this_host_that_are_probed_other_programs_are_told() {
+fn programs_next_to_probed_brokers_on_this_host_are_reported() {
     let found = caveats(true, true);
-    let is_told = |of: fn(&Caveat) -> bool| found.iter().any(|(_, caveat)| of(caveat));
-    assert!(is_told(|caveat| matches!(caveat, Caveat::SharedProcessors { processors: 2 })), "{found:?}");
-    assert!(is_told(|caveat| matches!(caveat, Caveat::OtherLoad { .. })), "{found:?}");
+    let is_reported = |of: fn(&Caveat) -> bool| found.iter().any(|(_, caveat)| of(caveat));
+    assert!(is_reported(|caveat| matches!(caveat, Caveat::SharedProcessors { processors: 2 })), "{found:?}");
+    assert!(is_reported(|caveat| matches!(caveat, Caveat::OtherLoad { .. })), "{found:?}");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn elsewhere_what_uses_the_host_is_not_the_cluster() {
 }
 
 #[test]
-fn what_others_used_of_the_host_is_not_blamed_on_brokers_that_nobody_probed() {
+fn cpu_time_of_others_is_not_blamed_on_unprobed_brokers() {
     let found = |busy: f64| {
         let mut trial = TrialFixture::clean();
         trial.probes.retain(|reading| !matches!(reading.subject, Subject::Broker(_)));
@@ -223,7 +223,7 @@ fn fresh(system: SystemPlan, taken: f64, first_ms: i64) -> Vec<(Severity, Caveat
 }
 
 #[test]
-fn brokers_of_a_target_that_had_taken_hardly_anything_are_told() {
+fn cold_brokers_of_a_target_are_reported() {
     let of = |taken| fresh(target(None), taken, 1);
     let [(Severity::Warning, Caveat::BrokersFresh { records: 3_000, load_s })] = of(1_500.0)[..] else {
         panic!("{:?}", of(1_500.0));

@@ -32,7 +32,7 @@ fn command(trial: &mut TrialFixture, readings: &[(i64, &str, f64)]) {
 }
 
 #[test]
-fn a_command_that_ended_by_itself_has_its_duration_and_what_it_told() {
+fn a_command_that_ended_by_itself_has_duration_and_its_figures() {
     let mut trial = TrialFixture::clean();
     let before = trial.findings().len();
     command(
@@ -62,38 +62,38 @@ fn a_command_that_ended_by_itself_has_its_duration_and_what_it_told() {
     }
     assert_eq!(trial.findings().len(), before + 9, "nothing else is told of it");
     let is_failure = |caveat: &Caveat| matches!(caveat, Caveat::CommandFailed { .. });
-    assert!(trial.told(is_failure).is_empty());
+    assert!(trial.reported(is_failure).is_empty());
 }
 
 #[test]
-fn a_trial_of_whose_command_nobody_saw_the_end_was_cut_short() {
+fn a_trial_with_an_unseen_end_of_its_command_was_cut_short() {
     let mut trial = TrialFixture::clean();
     command(&mut trial, &[]);
     let is_cut_short = |caveat: &Caveat| matches!(caveat, Caveat::CutShort { .. });
     let subject = || Subject::Item("import".to_owned());
     trial.events.push(event(EventKind::CommandStarted, subject(), "import started"));
-    assert_eq!(trial.told(is_cut_short).len(), 1);
+    assert_eq!(trial.reported(is_cut_short).len(), 1);
     // Without records, and before its first output, the last reading of any process says how far it came: from second 2
     // to 7.
     let (samples, probes) = (std::mem::take(&mut trial.samples), trial.probes.clone());
     trial.probes.retain(|reading| reading.at_ns < 8_000_000_000);
-    let told = trial.told(is_cut_short);
-    assert!(matches!(told[0].caveat, Caveat::CutShort { measured_s: 5, .. }), "{told:?}");
+    let reported = trial.reported(is_cut_short);
+    assert!(matches!(reported[0].caveat, Caveat::CutShort { measured_s: 5, .. }), "{reported:?}");
     (trial.samples, trial.probes) = (samples, probes);
     trial.events.push(event(EventKind::CommandEnded, subject(), "import ended after 3 s"));
-    assert!(trial.told(is_cut_short).is_empty());
+    assert!(trial.reported(is_cut_short).is_empty());
 }
 
 #[test]
-fn a_command_that_failed_took_at_least_so_long_and_its_figures_are_not_to_be_used() {
+fn a_failed_command_has_a_least_duration_and_invalid_figures() {
     let mut trial = TrialFixture::clean();
     command(&mut trial, &[(9, series::ENDED_AFTER_S, 30.0)]);
     let detail = "import: it did not end within its timeout of 30 s and was ended";
     trial.events.push(event(EventKind::CommandFailed, Subject::Item("import".to_owned()), detail));
     assert_eq!(trial.value("import.duration"), Value::AtLeast(30e9));
     trial.is("import.succeeded", 0.0);
-    let told = trial.told(|caveat| matches!(caveat, Caveat::CommandFailed { .. }));
-    let [one] = told.as_slice() else { panic!("{told:?}") };
+    let reported = trial.reported(|caveat| matches!(caveat, Caveat::CommandFailed { .. }));
+    let [one] = reported.as_slice() else { panic!("{reported:?}") };
     assert_eq!(one.severity, Severity::Invalid);
     let marked = trial.marked(Mark::Invalid);
     assert!(marked.contains("import.duration"), "{marked:?}");
@@ -105,7 +105,7 @@ fn a_command_that_failed_took_at_least_so_long_and_its_figures_are_not_to_be_use
 
 /// A service that refuses half of what it is asked has the shorter times.
 #[test]
-fn requests_that_failed_are_told_beside_the_times_that_hold_them() {
+fn failed_requests_are_reported_next_to_the_affected_times() {
     let is_it = |caveat: &Caveat| matches!(caveat, Caveat::RequestsFailed { .. });
     let with = |errors: f64| {
         let mut trial = TrialFixture::clean();
@@ -118,10 +118,10 @@ fn requests_that_failed_are_told_beside_the_times_that_hold_them() {
         command(&mut trial, &readings);
         trial
     };
-    assert!(with(0.0).told(is_it).is_empty());
+    assert!(with(0.0).reported(is_it).is_empty());
     let mut half = with(200.0);
-    let told = half.told(is_it);
-    let [one] = told.as_slice() else { panic!("{told:?}") };
+    let reported = half.reported(is_it);
+    let [one] = reported.as_slice() else { panic!("{reported:?}") };
     assert_eq!(one.severity, Severity::Warning);
     assert_eq!(one.caveat, Caveat::RequestsFailed { item: "import".to_owned(), errors: 200, share: 0.5 });
     let of = kdyno_model::metric::Address { subject: "import".to_owned(), metric: "response.p95".to_owned() };
@@ -131,12 +131,12 @@ fn requests_that_failed_are_told_beside_the_times_that_hold_them() {
         Subject::Item("import".to_owned()),
         "import: it failed",
     ));
-    assert!(half.told(is_it).is_empty(), "more than that has been told");
+    assert!(half.reported(is_it).is_empty(), "more than that has been told");
 }
 
 /// Users are sent by one thread: what takes all of a core measures itself.
 #[test]
-fn users_whose_sender_has_no_time_left_are_told() {
+fn users_with_a_sender_at_its_limit_are_reported() {
     let is_it = |caveat: &Caveat| matches!(caveat, Caveat::ThreadBusy { .. });
     let with = |cpu_s: f64, is_http: bool| {
         let mut trial = TrialFixture::clean();
@@ -164,10 +164,10 @@ fn users_whose_sender_has_no_time_left_are_told() {
         plan.http = is_http.then(|| HttpLoad::Users(Box::new(users)));
         trial
     };
-    assert!(with(7.0, true).told(is_it).is_empty());
-    assert!(with(9.0, false).told(is_it).is_empty(), "another program may have many threads");
-    let told = with(9.0, true).told(is_it);
-    let [one] = told.as_slice() else { panic!("{told:?}") };
+    assert!(with(7.0, true).reported(is_it).is_empty());
+    assert!(with(9.0, false).reported(is_it).is_empty(), "another program may have many threads");
+    let reported = with(9.0, true).reported(is_it);
+    let [one] = reported.as_slice() else { panic!("{reported:?}") };
     let wanted = Caveat::ThreadBusy { thread: "import".to_owned(), cpu_percent: 90.0 };
     assert_eq!((one.severity, &one.caveat), (Severity::Warning, &wanted));
 }
@@ -183,13 +183,13 @@ fn what_commands_used_is_not_the_load_of_other_programs() {
         command(&mut trial, &[(9, series::CPU_S, cpu_s)]);
         trial
     };
-    assert_eq!(busy(0.0).told(is_other).len(), 1);
-    assert!(busy(1e6).told(is_other).is_empty());
+    assert_eq!(busy(0.0).reported(is_other).len(), 1);
+    assert!(busy(1e6).reported(is_other).is_empty());
 }
 
 /// A second in which nothing began has no mean, and what is reported of the whole at the end is of no second.
 #[test]
-fn mean_response_times_are_of_the_requests_that_began_in_a_second() {
+fn mean_response_times_are_of_requests_that_started_in_a_second() {
     let mut trial = TrialFixture::clean();
     let at = |at_s: i64, series, value| (at_s * 1_000_000_000, series, value);
     let counted =
@@ -206,7 +206,7 @@ fn mean_response_times_are_of_the_requests_that_began_in_a_second() {
 
 /// Kafka's producer tool writes a line every five seconds: its rate is not that of the second in which the line came.
 #[test]
-fn what_a_tool_tells_of_some_seconds_is_a_rate_of_these() {
+fn a_tools_figures_of_some_seconds_are_a_rate_of_these() {
     let points = |format: OutputFormat| {
         let mut trial = TrialFixture::clean();
         let totals = [(2, 1_000.0), (7, 6_000.0), (12, 16_000.0), (13, 17_000.0)];

@@ -33,7 +33,7 @@ fn both() -> TrialFixture {
 }
 
 #[test]
-fn of_components_what_they_used_is_told_and_of_databases_what_they_count() {
+fn usage_of_components_and_counters_of_databases_are_reported() {
     let before = TrialFixture::clean().findings().len();
     let mut trial = both();
     let db = || Subject::Component("db".to_owned());
@@ -55,7 +55,7 @@ fn of_components_what_they_used_is_told_and_of_databases_what_they_count() {
 
 /// After a crash of one of its processes PostgreSQL starts again, without being a component that died.
 #[test]
-fn a_database_that_nobody_read_any_more_tells_nothing_of_the_window() {
+fn an_unread_database_says_nothing_about_the_window() {
     let mut trial = both();
     let db = Subject::Component("db".to_owned());
     trial.counter(db.clone(), database::COMMITTED_TOTAL, 90.0);
@@ -68,7 +68,7 @@ fn a_database_that_nobody_read_any_more_tells_nothing_of_the_window() {
 
 /// What was read until it died is no figure of the whole window.
 #[test]
-fn each_record_goes_through_a_proxy_and_one_that_died_has_no_processor_time() {
+fn each_record_passes_a_proxy_and_a_dead_proxy_has_no_cpu_time() {
     let mut trial = TrialFixture::clean();
     let kroxylicious = ProxyPlan::Kroxylicious(KROXYLICIOUS.to_owned());
     trial.start.trial.effective.components = vec![component(PROXY, ComponentKind::Proxy(kroxylicious))];
@@ -78,18 +78,18 @@ fn each_record_goes_through_a_proxy_and_one_that_died_has_no_processor_time() {
     let Value::Is(records_per_s) = trial.value("writers.acked_per_s") else { panic!("a rate") };
     trial.is("proxy.cpu_percent", 75.0);
     trial.is("proxy.cpu_us_per_record", 750_000.0 / records_per_s);
-    let is_untold = |trial: &TrialFixture| {
+    let is_unreported = |trial: &TrialFixture| {
         for metric in ["cpu_percent", "cpu_us_per_record", "records_per_s_per_core"] {
             assert_eq!(trial.value(&format!("proxy.{metric}")), Value::None, "{metric}");
         }
     };
     let lived = trial.clone();
     trial.probes.retain(|reading| reading.subject != proxy || reading.at_ns < 6_000_000_000);
-    is_untold(&trial);
+    is_unreported(&trial);
     // A second before the window's end it was read still.
     let mut trial = lived;
     trial
         .events
         .push(Event { at_ns: Some(11_000_000_000), ..event(EventKind::ProcessDied, proxy, "it ended") });
-    is_untold(&trial);
+    is_unreported(&trial);
 }

@@ -46,7 +46,7 @@ fn about(value: Value, ms: f64) -> bool {
 }
 
 #[test]
-fn percentiles_stand_beside_what_they_are_of() {
+fn percentiles_are_next_to_their_population() {
     let trial = trial(0);
     for (metric, count) in [("end_to_end", 10_000.0), ("censored", 0.0), ("discarded", 30.0)] {
         assert_eq!(trial.value(&format!("readers.{metric}")), Value::Is(count), "{metric}");
@@ -89,7 +89,7 @@ fn what_never_came_lies_above_every_quantile() {
 
 /// The clock of another host: what lies below zero counts with its sign.
 #[test]
-fn latencies_below_zero_are_told_with_their_sign() {
+fn latencies_below_zero_keep_their_sign() {
     let mut trial = trial(0);
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Phase) {
         // Six of ten lie 2 ms before their t0.
@@ -105,7 +105,7 @@ fn latencies_below_zero_are_told_with_their_sign() {
 }
 
 #[test]
-fn where_there_is_no_telling_nothing_is_told() {
+fn where_nothing_is_determined_nothing_is_reported() {
     let nothing = |trial: &TrialFixture| {
         ["end_to_end", "censored", "discarded", "end_to_end.p50", "hand_over.p99"]
             .iter()
@@ -129,7 +129,7 @@ fn where_there_is_no_telling_nothing_is_told() {
     assert!(is_stated(&changed(|trial| trial.counts(4).aborted = 1), "readers.censored"));
     // For consumers that come late, or go, it is unknown which records they were to be handed.
     let span = |at_ns, until_ns| LoadSpan { at_ns, until_ns };
-    for (span, from, is_told) in [
+    for (span, from, is_reported) in [
         (span(Some(3 * S), None), StartOffset::Latest, false),
         (span(Some(3 * S), None), StartOffset::Earliest, true),
         (span(None, Some(3 * S)), StartOffset::Earliest, false),
@@ -137,7 +137,7 @@ fn where_there_is_no_telling_nothing_is_told() {
         let mut trial = trial(200);
         readers(&mut trial).from = from;
         trial.start.trial.effective.load.get_mut("readers").unwrap().span = span;
-        assert_eq!(is_stated(&trial, "readers.censored"), is_told, "{span:?} {from:?}");
+        assert_eq!(is_stated(&trial, "readers.censored"), is_reported, "{span:?} {from:?}");
     }
 }
 
@@ -165,8 +165,8 @@ fn behind_a_load_that_queued_end_to_end_latencies_are_invalid() {
 }
 
 #[test]
-fn an_end_to_end_latency_that_is_mostly_lateness_in_sending_is_not_the_clusters() {
-    let told = |late_ms: u64| {
+fn end_to_end_latency_from_late_sending_is_not_the_clusters() {
+    let reported = |late_ms: u64| {
         let mut trial = trial(0);
         let measured = |row: &&mut Sample| row.grain == Grain::Phase && row.phase == Phase::Measure;
         for row in trial.samples.iter_mut().filter(measured) {
@@ -176,22 +176,22 @@ fn an_end_to_end_latency_that_is_mostly_lateness_in_sending_is_not_the_clusters(
             };
             row.histograms.insert(timing, histogram(&values, 3));
         }
-        let found = trial.told(|found| matches!(found, Caveat::LateEndToEnd { .. }));
-        let told = found.into_iter().map(|found| {
+        let found = trial.reported(|found| matches!(found, Caveat::LateEndToEnd { .. }));
+        let reported = found.into_iter().map(|found| {
             let Caveat::LateEndToEnd { item, quantile, .. } = found.caveat else {
                 panic!("{:?}", found.caveat)
             };
             assert_eq!(item, "readers");
             (found.severity, quantile)
         });
-        (told.collect::<Vec<_>>(), trial.marked(Mark::Invalid))
+        (reported.collect::<Vec<_>>(), trial.marked(Mark::Invalid))
     };
-    let (found, marked) = told(88);
+    let (found, marked) = reported(88);
     assert_eq!(found, [(Severity::Invalid, "p99.9".to_owned())]);
     assert!(marked.contains("readers.end_to_end.p99.9") && marked.contains("readers.end_to_end.max"));
     assert!(!marked.contains("readers.end_to_end.p99") && !marked.contains("readers.fetched_per_s"));
-    let (found, marked) = told(20);
+    let (found, marked) = reported(20);
     assert_eq!(found, [(Severity::Warning, "p99.9".to_owned())]);
     assert!(marked.is_empty(), "{marked:?}");
-    assert_eq!(told(1).0, []);
+    assert_eq!(reported(1).0, []);
 }

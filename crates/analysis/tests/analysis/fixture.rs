@@ -284,7 +284,7 @@ impl TrialFixture {
     }
 
     /// The one caveat that a rule gives cause for, with its severity and what it concerns; none: it is not reported.
-    pub fn told(&self, is_one: fn(&Caveat) -> bool) -> Vec<ScopedCaveat> {
+    pub fn reported(&self, is_one: fn(&Caveat) -> bool) -> Vec<ScopedCaveat> {
         let mut caveats = self.judged().caveats;
         caveats.retain(|found| is_one(&found.caveat));
         caveats

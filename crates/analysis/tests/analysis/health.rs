@@ -41,7 +41,7 @@ fn a_quiet_trial_breaks_no_rule_and_the_heaviest_comes_first() {
 }
 
 #[test]
-fn a_broker_that_ended_is_told_once() {
+fn a_broker_that_ended_is_reported_once() {
     let mut trial = TrialFixture::clean();
     let ended = |trial: &TrialFixture| {
         let checks = health(trial).checks;
@@ -108,7 +108,7 @@ fn the_generator_and_declared_limits_break_their_rules() {
 }
 
 #[test]
-fn one_full_processor_stands_out_while_others_are_idle() {
+fn one_full_cpu_is_noticed_while_others_are_idle() {
     let of = |number: u32| format!("{}{number}", series::CPU_BUSY_S_TOTAL_OF);
     let (first, second) = (of(0), of(1));
     let two = [(first.as_str(), 0.2), (second.as_str(), 0.97)];
@@ -123,7 +123,7 @@ fn one_full_processor_stands_out_while_others_are_idle() {
 }
 
 #[test]
-fn a_drive_is_judged_by_its_use_and_by_the_time_of_enough_operations() {
+fn a_drive_is_judged_by_its_use_and_by_the_time_of_operations() {
     let busy = [("disk_busy_s_total.vda", 0.9)];
     assert_eq!(value(HealthRule::DriveBusy, &busy), (0.9, true));
     let slow = |writes_per_s: f64| {
@@ -144,7 +144,7 @@ fn a_drive_is_judged_by_its_use_and_by_the_time_of_enough_operations() {
 }
 
 #[test]
-fn retransmissions_drops_and_pressure_are_shares_of_what_they_are_of() {
+fn retransmissions_drops_and_pressure_are_shares_of_totals() {
     let sent = |again: f64| {
         [(series::TCP_SEGMENTS_SENT_TOTAL, 5000.0), (series::TCP_SEGMENTS_RETRANSMITTED_TOTAL, again)]
     };
@@ -180,7 +180,7 @@ fn the_least_memory_in_the_window_counts() {
 }
 
 #[test]
-fn the_broker_that_collections_hold_up_most_is_told() {
+fn the_broker_with_the_longest_collections_is_reported() {
     let mut trial = TrialFixture::clean();
     for (broker, stopped, pause_s, heap) in [(0, 0.01, 0.02, 0.3), (1, 0.06, 0.15, 0.9)] {
         let broker = Subject::Broker(broker);
@@ -235,7 +235,7 @@ fn the_broker_that_collections_hold_up_most_is_told() {
 }
 
 #[test]
-fn what_the_probes_cost_is_told() {
+fn the_cost_of_the_probes_is_reported() {
     let mut trial = TrialFixture::clean();
     trial.counter(Subject::Kdyno, series::PROBES_CPU_S_TOTAL, 0.05);
     let checks = health(&trial).checks;

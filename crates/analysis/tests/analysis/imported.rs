@@ -32,7 +32,7 @@ fn columns(text: &str) -> Vec<ImportedColumn> {
 }
 
 #[test]
-fn what_lies_in_the_window_has_a_mean_and_what_lies_in_the_trial_is_drawn() {
+fn imports_have_a_mean_over_the_window_and_a_chart_of_the_trial() {
     // The window is from 2 to 12 s; at 7 s nothing was read.
     let rows = [(-100, "9"), (1, "80"), (2, "10"), (7, ""), (8, "30"), (12, "90"), (200, "9")];
     let text: String = rows.iter().map(|(s, value)| format!("{},{value}\n", T0_S + s)).collect();

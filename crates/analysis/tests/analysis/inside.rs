@@ -8,7 +8,7 @@ use kdyno_model::health::HealthRule;
 use kdyno_model::sample::{ProbeReading, series};
 
 /// Adds readings of a broker's metric, at these instants in ms.
-fn told<const N: usize>(trial: &mut TrialFixture, broker: u32, name: &str, values: [(i64, f64); N]) {
+fn reported<const N: usize>(trial: &mut TrialFixture, broker: u32, name: &str, values: [(i64, f64); N]) {
     let row = |(at_ms, value)| ProbeReading {
         at_ns: at_ms * 1_000_000,
         subject: Subject::Broker(broker),
@@ -21,7 +21,7 @@ fn told<const N: usize>(trial: &mut TrialFixture, broker: u32, name: &str, value
 /// A counter that grows by so much each second, read at T0, at the ends of the window, and a little late.
 fn counts(trial: &mut TrialFixture, broker: u32, name: &str, per_s: f64) {
     let at = |at_ms: i64| (at_ms, 1000.0 + per_s * at_ms as f64 / 1e3);
-    told(trial, broker, name, [0, 2_005, 10_000, 12_005].map(at));
+    reported(trial, broker, name, [0, 2_005, 10_000, 12_005].map(at));
 }
 
 fn value(trial: &TrialFixture, of: &str) -> Option<f64> {
@@ -43,7 +43,7 @@ fn check(trial: &TrialFixture, rule: HealthRule) -> Option<(String, f64, bool)> 
 }
 
 #[test]
-fn counters_are_told_by_their_growth_in_the_window() {
+fn counters_are_reported_by_their_growth_in_the_window() {
     let mut trial = TrialFixture::clean();
     for (broker, mib_per_s) in [(0, 2.0), (1, 1.0)] {
         counts(&mut trial, broker, series::BYTES_IN_TOTAL, mib_per_s * 1_048_576.0);
@@ -67,11 +67,11 @@ fn counters_are_told_by_their_growth_in_the_window() {
 }
 
 #[test]
-fn a_broker_that_comes_back_as_another_process_counts_from_nothing() {
+fn a_broker_that_returns_as_another_process_counts_from_zero() {
     let mut trial = TrialFixture::clean();
     let with = |trial: &mut TrialFixture, name: &str, values: [f64; 4]| {
         let at = [2_000, 5_000, 8_000, 12_000];
-        told(trial, 0, name, [0, 1, 2, 3].map(|index| (at[index], values[index])));
+        reported(trial, 0, name, [0, 1, 2, 3].map(|index| (at[index], values[index])));
     };
     with(&mut trial, "requests_total.produce", [1000.0, 1300.0, 20.0, 420.0]);
     with(&mut trial, "request_s_total.produce.local", [50.0, 51.5, 0.1, 2.1]);
@@ -83,8 +83,8 @@ fn a_broker_that_comes_back_as_another_process_counts_from_nothing() {
 #[test]
 fn a_sum_that_seems_to_shrink_is_no_new_process() {
     let mut trial = TrialFixture::clean();
-    told(&mut trial, 0, "requests_total.produce", [(2_000, 100.0), (7_000, 101.0), (12_000, 201.0)]);
-    told(&mut trial, 0, "request_s_total.produce.total", [(2_000, 9.0), (7_000, 8.9), (12_000, 9.9)]);
+    reported(&mut trial, 0, "requests_total.produce", [(2_000, 100.0), (7_000, 101.0), (12_000, 201.0)]);
+    reported(&mut trial, 0, "request_s_total.produce.total", [(2_000, 9.0), (7_000, 8.9), (12_000, 9.9)]);
     close(&trial, "broker-0.produce_total_mean", 1.0 / 101.0 * 1e9);
 }
 
@@ -112,19 +112,19 @@ fn idle_shares_are_those_of_the_busiest_broker_and_listener() {
     let listener = |name: &str| format!("{}{name}", series::NETWORK_PROCESSOR_IDLE_S_TOTAL_OF);
     counts(&mut trial, 0, &listener("CLIENTS"), 0.5);
     counts(&mut trial, 0, &listener("CONTROLLER"), 1.0);
-    told(&mut trial, 1, series::NETWORK_PROCESSOR_IDLE_SHARE, [(0, 0.1), (2_005, 0.3), (12_005, 0.5)]);
+    reported(&mut trial, 1, series::NETWORK_PROCESSOR_IDLE_SHARE, [(0, 0.1), (2_005, 0.3), (12_005, 0.5)]);
     close(&trial, "broker-0.network_processor_idle", 0.5);
     close(&trial, "broker-1.network_processor_idle", 0.4);
     assert_eq!(check(&trial, HealthRule::NetworkProcessorsIdle).map(|found| found.2), Some(false));
     // One that ended early reported totals, of too short a time; the share that it also reported is of its start.
     trial.probes.retain(|one| one.subject != Subject::Broker(1));
-    told(&mut trial, 1, &listener("CLIENTS"), [(0, 0.0), (4_000, 3.9)]);
-    told(&mut trial, 1, series::NETWORK_PROCESSOR_IDLE_SHARE, [(0, 0.1), (4_000, 0.2)]);
+    reported(&mut trial, 1, &listener("CLIENTS"), [(0, 0.0), (4_000, 3.9)]);
+    reported(&mut trial, 1, series::NETWORK_PROCESSOR_IDLE_SHARE, [(0, 0.1), (4_000, 0.2)]);
     assert_eq!(value(&trial, "broker-1.network_processor_idle"), None);
 }
 
 #[test]
-fn idle_time_of_two_pools_that_nobody_told_apart_is_told_by_its_size() {
+fn idle_time_of_two_unnamed_pools_is_assigned_by_its_size() {
     for (per_s, share) in [(1.9, 0.9), (1.003, 1.0), (0.25, 0.25)] {
         let mut trial = TrialFixture::clean();
         counts(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, per_s);
@@ -137,9 +137,9 @@ fn idle_time_of_two_pools_that_nobody_told_apart_is_told_by_its_size() {
 fn a_broker_that_answered_late_has_no_second_pool_for_it() {
     let mut trial = TrialFixture::clean();
     let idle = [(0, 0.0), (2_005, 1.9), (12_000, 14.8), (22_005, 21.8)];
-    told(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, idle);
+    reported(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, idle);
     assert!(value(&trial, "broker-0.request_handler_idle").is_some(), "as if the controller's were in it");
-    told(
+    reported(
         &mut trial,
         0,
         series::AGENT_ANSWERED_S_TOTAL,
@@ -153,22 +153,27 @@ fn a_broker_that_answered_late_has_no_second_pool_for_it() {
 }
 
 #[test]
-fn busy_handlers_beside_an_idle_pool_are_not_told_as_idle() {
+fn busy_handlers_next_to_an_idle_pool_are_not_idle() {
     let in_window = |at_ms: i64| (at_ms, 1000.0 + 1.1 * at_ms as f64 / 1e3);
     let mut trial = TrialFixture::clean();
-    told(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, [0, 2_005, 10_000, 12_005].map(in_window));
+    reported(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, [0, 2_005, 10_000, 12_005].map(in_window));
     assert_eq!(value(&trial, "broker-0.request_handler_idle"), None, "one pool or two: nobody knows");
     // Before the load both were idle.
-    told(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, [(-10_000, 1000.0 - 19.5)]);
+    reported(&mut trial, 0, series::REQUEST_HANDLER_IDLE_S_TOTAL, [(-10_000, 1000.0 - 19.5)]);
     close(&trial, "broker-0.request_handler_idle", 0.1);
 }
 
 #[test]
 fn states_are_the_worst_that_was_seen_in_the_window() {
     let mut trial = TrialFixture::clean();
-    told(&mut trial, 0, series::UNDER_REPLICATED_PARTITIONS, [(1_000, 9.0), (2_005, 0.0), (12_005, 2.0)]);
-    told(&mut trial, 1, series::UNDER_REPLICATED_PARTITIONS, [(2_005, 1.0), (12_005, 0.0), (15_000, 7.0)]);
-    told(&mut trial, 1, series::OFFLINE_PARTITIONS, [(2_005, 4.0), (12_005, 0.0)]);
+    reported(&mut trial, 0, series::UNDER_REPLICATED_PARTITIONS, [(1_000, 9.0), (2_005, 0.0), (12_005, 2.0)]);
+    reported(
+        &mut trial,
+        1,
+        series::UNDER_REPLICATED_PARTITIONS,
+        [(2_005, 1.0), (12_005, 0.0), (15_000, 7.0)],
+    );
+    reported(&mut trial, 1, series::OFFLINE_PARTITIONS, [(2_005, 4.0), (12_005, 0.0)]);
     close(&trial, "brokers.under_replicated_partitions", 3.0);
     close(&trial, "brokers.offline_partitions", 4.0);
     assert_eq!(check(&trial, HealthRule::UnderReplicated), Some(("broker-0".to_owned(), 2.0, true)));
@@ -178,15 +183,15 @@ fn states_are_the_worst_that_was_seen_in_the_window() {
 #[test]
 fn readings_of_less_than_half_of_the_window_say_nothing() {
     let mut trial = TrialFixture::clean();
-    told(&mut trial, 0, series::MESSAGES_IN_TOTAL, [(1_000, 0.0), (8_000, 700.0)]);
+    reported(&mut trial, 0, series::MESSAGES_IN_TOTAL, [(1_000, 0.0), (8_000, 700.0)]);
     close(&trial, "broker-0.messages_in_per_s", 100.0);
     trial.probes.retain(|one| one.series != series::MESSAGES_IN_TOTAL);
-    told(&mut trial, 0, series::MESSAGES_IN_TOTAL, [(1_000, 0.0), (6_000, 500.0)]);
+    reported(&mut trial, 0, series::MESSAGES_IN_TOTAL, [(1_000, 0.0), (6_000, 500.0)]);
     assert_eq!(value(&trial, "broker-0.messages_in_per_s"), None);
 }
 
 #[test]
-fn brokers_elsewhere_tell_their_processor_time_and_are_no_programs_of_this_host() {
+fn remote_brokers_report_cpu_time_and_are_not_local_programs() {
     let mut trial = TrialFixture::clean();
     trial.probes.retain(|reading| !matches!(reading.subject, Subject::Broker(_)));
     trial.start.trial.effective.system = target(None);

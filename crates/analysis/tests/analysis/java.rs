@@ -62,7 +62,7 @@ fn costs(trial: &mut TrialFixture, process: Subject) {
 }
 
 #[test]
-fn a_java_client_costs_what_its_process_took_in_the_window_per_record() {
+fn a_java_client_costs_its_cpu_time_in_the_window_per_record() {
     let mut trial = by_java();
     trial.is("writers.client_cpu_us_per_record", 250.0);
     trial.is("writers.client_threads_cpu_us_per_record", 100.0);
@@ -72,9 +72,9 @@ fn a_java_client_costs_what_its_process_took_in_the_window_per_record() {
     // The worker's own is another figure.
     trial.is("workers.cpu_us_per_record", 300.0);
     carried(&mut trial, "readers");
-    let told =
+    let reported =
         |trial: &TrialFixture| trial.findings().iter().any(|one| one.of.to_string() == "readers.client_gc");
-    assert!(!told(&trial), "its process was not read");
+    assert!(!reported(&trial), "its process was not read");
     costs(&mut trial, READER);
     trial.is("readers.client_cpu_us_per_record", 250.0);
     trial.is("readers.client_gc", 50e6);
@@ -84,8 +84,8 @@ fn a_java_client_costs_what_its_process_took_in_the_window_per_record() {
 fn what_a_java_does_not_tell_of_its_threads_has_no_value() {
     let mut trial = by_java();
     trial.probes.retain(|reading| reading.series != series::JVM_THREADS_CPU_S_TOTAL);
-    let is_told = |name: &str| trial.findings().iter().any(|one| one.of.to_string() == name);
-    assert!(!is_told("writers.client_threads_cpu_us_per_record"));
+    let is_reported = |name: &str| trial.findings().iter().any(|one| one.of.to_string() == name);
+    assert!(!is_reported("writers.client_threads_cpu_us_per_record"));
     trial.is("writers.client_cpu_us_per_record", 250.0);
 }
 
@@ -132,12 +132,13 @@ fn nothing_is_doubted_for_what_is_not_seen() {
             row.histograms.insert(Timing::WithoutGenerator, histogram(&[(3_000_000, 10_000)], 3));
         }
     }
-    assert!(late.told(|found| matches!(found, Caveat::GeneratorLate { .. })).is_empty());
+    assert!(late.reported(|found| matches!(found, Caveat::GeneratorLate { .. })).is_empty());
 }
 
 #[test]
 fn the_java_process_is_no_other_load() {
-    let other = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::OtherLoad { .. })).len();
+    let other =
+        |trial: &TrialFixture| trial.reported(|found| matches!(found, Caveat::OtherLoad { .. })).len();
     let busy = |trial: &mut TrialFixture| {
         for reading in trial.probes.iter_mut() {
             if reading.subject == Subject::Host && reading.series == series::CPU_USER_S_TOTAL {
@@ -188,7 +189,7 @@ fn filling(processors: f64, busy: f64) -> TrialFixture {
 
 /// The broker takes 1.2 % of a core, the client 1.3 cores, the worker 0.3.
 #[test]
-fn processors_that_a_java_client_fills_before_a_null_broker_are_the_generators() {
+fn cpus_that_a_java_client_fills_are_the_generators_limit() {
     let before_null_broker = |busy| {
         let mut trial = filling(1.3, busy);
         trial.start.trial.effective.system = SystemPlan::NullBroker(NullBrokerPlan::default());
@@ -215,7 +216,7 @@ fn processors_that_a_java_client_fills_before_a_null_broker_are_the_generators()
 }
 
 #[test]
-fn a_host_of_which_brokers_take_a_small_share_is_not_full_because_of_them() {
+fn a_host_is_not_full_because_of_brokers_with_a_small_share() {
     let with_brokers = |times| {
         let mut trial = filling(1.3, 0.93);
         trial.writers().rate = closed_loop();
@@ -237,7 +238,7 @@ fn a_host_of_which_brokers_take_a_small_share_is_not_full_because_of_them() {
 }
 
 #[test]
-fn the_bytes_of_its_values_stand_for_those_of_its_requests_where_less_will_do() {
+fn bytes_of_values_replace_those_of_requests_where_they_suffice() {
     let mut trial = by_java();
     let config = BTreeMap::from([("segment.bytes".to_owned(), "200000".to_owned())]);
     let topics = &mut trial.start.trial.effective.topics;
@@ -254,31 +255,31 @@ fn the_bytes_of_its_values_stand_for_those_of_its_requests_where_less_will_do() 
 }
 
 #[test]
-fn a_full_collection_in_the_window_is_told_with_how_many_and_how_long() {
+fn full_collections_in_the_window_are_counted_and_timed() {
     let at = |trial: &mut TrialFixture, second: i64, subject: Subject, detail: &str| {
         let mut full = event(EventKind::FullGc, subject, detail);
         full.at_ns = Some(second * S.cast_signed());
         trial.events.push(full);
     };
-    let told = |trial: &TrialFixture| {
-        let found = trial.told(|found| matches!(found, Caveat::FullGc(_)));
+    let reported = |trial: &TrialFixture| {
+        let found = trial.reported(|found| matches!(found, Caveat::FullGc(_)));
         found.into_iter().map(|found| (found.severity, found.caveat)).collect::<Vec<_>>()
     };
     let mut trial = by_java();
     at(&mut trial, 1, WRITER, "in the warm-up");
     at(&mut trial, 5, Subject::Item("readers".into()), "of others");
-    assert_eq!(told(&trial), []);
+    assert_eq!(reported(&trial), []);
     at(&mut trial, 9, WRITER, "the second");
     at(&mut trial, 4, Subject::Item("writers".into()), "the first took 30 ms");
     let (item, first) = ("writers".to_owned(), "the first took 30 ms".to_owned());
     let caveat = Caveat::FullGc(FullGc { item, collections: 2, all_ns: Some(50_000_000), first });
-    assert_eq!(told(&trial), [(Severity::Warning, caveat)]);
+    assert_eq!(reported(&trial), [(Severity::Warning, caveat)]);
 }
 
 #[test]
 fn records_that_a_java_client_may_have_sent_again_are_no_defect() {
     let about_log = |trial: &TrialFixture| {
-        let found = trial.told(|found| {
+        let found = trial.reported(|found| {
             matches!(
                 found,
                 Caveat::LogUnexplained { .. } | Caveat::LogNotChecked { .. } | Caveat::Lost { .. }
@@ -288,8 +289,8 @@ fn records_that_a_java_client_may_have_sent_again_are_no_defect() {
     };
     let mut trial = by_java();
     trial.log_grows(12_005);
-    let told = about_log(&trial);
-    let [Caveat::LogNotChecked { detail, .. }] = &told[..] else { panic!("{told:?}") };
+    let reported = about_log(&trial);
+    let [Caveat::LogNotChecked { detail, .. }] = &reported[..] else { panic!("{reported:?}") };
     assert!(detail.contains("5 records more"), "{detail}");
     trial.writers().client.enable_idempotence = true;
     assert!(matches!(&about_log(&trial)[..], [Caveat::LogUnexplained { .. }]));
@@ -298,7 +299,7 @@ fn records_that_a_java_client_may_have_sent_again_are_no_defect() {
 }
 
 #[test]
-fn the_process_is_drawn_beside_the_others() {
+fn the_process_is_drawn_next_to_the_others() {
     let trial = by_java();
     let series = kdyno_analysis::series::trial(&trial).unwrap();
     let subjects: Vec<String> = series.cpu.iter().map(|cpu| cpu.subject.to_string()).collect();
@@ -307,11 +308,11 @@ fn the_process_is_drawn_beside_the_others() {
 
 /// 3 MB a second of broker 0 and 2 MB of broker 1 are 5 kB for each of 1,000 records.
 #[test]
-fn what_brokers_allocate_is_told_per_record_where_it_was_sampled() {
+fn broker_allocations_are_per_record_where_they_were_sampled() {
     let mut trial = TrialFixture::clean();
     let address = "brokers.allocated_bytes_per_record";
-    let is_told = |trial: &TrialFixture| trial.findings().iter().any(|one| one.of.to_string() == address);
-    assert!(!is_told(&trial), "left out where nobody sampled");
+    let is_reported = |trial: &TrialFixture| trial.findings().iter().any(|one| one.of.to_string() == address);
+    assert!(!is_reported(&trial), "left out where nobody sampled");
     let brokers: Vec<Subject> =
         trial.findings().iter().filter_map(|one| one.of.subject.parse().ok()).collect();
     let brokers: std::collections::BTreeSet<Subject> =
@@ -328,14 +329,14 @@ fn what_brokers_allocate_is_told_per_record_where_it_was_sampled() {
     trial.probes.push(sampled(first, each));
     let others: Vec<ProbeReading> = rest.map(|broker| sampled(broker, each)).collect();
     if !others.is_empty() {
-        assert!(!is_told(&trial), "one that was not sampled leaves the whole unknown");
+        assert!(!is_reported(&trial), "one that was not sampled leaves the whole unknown");
     }
     trial.probes.extend(others);
     trial.is(address, 5000.0);
 }
 
 #[test]
-fn what_stacks_hold_is_a_share_of_the_processor_time_that_was_used() {
+fn stacks_are_shares_of_the_cpu_time_that_was_used() {
     let mut trial = TrialFixture::clean();
     trial.events.push(event(EventKind::StacksSampled, Subject::Kdyno, "cpu"));
     let brokers: Vec<Subject> = (0..2).map(Subject::Broker).collect();
@@ -356,34 +357,34 @@ fn what_stacks_hold_is_a_share_of_the_processor_time_that_was_used() {
     trial.is("broker-1.sampled_cpu_share", 1.0);
     let all = (0.5 * used[0] + used[1]) / (used[0] + used[1]);
     trial.is("brokers.sampled_cpu_share", all);
-    let told = trial.told(|caveat| matches!(caveat, Caveat::StacksSampled { .. }));
-    let Caveat::StacksSampled { share: Some(share), .. } = told[0].caveat else { panic!("{told:?}") };
+    let reported = trial.reported(|caveat| matches!(caveat, Caveat::StacksSampled { .. }));
+    let Caveat::StacksSampled { share: Some(share), .. } = reported[0].caveat else { panic!("{reported:?}") };
     assert!((share - all).abs() < 1e-9, "{share}");
 }
 
 #[test]
-fn sampling_is_told_and_so_is_each_process_that_was_not_sampled() {
+fn sampling_and_each_process_without_it_are_reported() {
     let mut trial = TrialFixture::clean();
     trial.events.push(event(EventKind::StacksSampled, Subject::Kdyno, "alloc"));
     for detail in ["it is no JVM", "it has ended"] {
         trial.events.push(event(EventKind::StacksNotSampled, Subject::Broker(1), detail));
     }
-    let told = trial.told(|caveat| matches!(caveat, Caveat::StacksSampled { .. }));
-    assert_eq!(told.len(), 1);
+    let reported = trial.reported(|caveat| matches!(caveat, Caveat::StacksSampled { .. }));
+    assert_eq!(reported.len(), 1);
     assert_eq!(
-        (told[0].severity, &told[0].caveat),
+        (reported[0].severity, &reported[0].caveat),
         (Severity::Warning, &Caveat::StacksSampled { of: "alloc".to_owned(), share: None })
     );
-    let told = trial.told(|caveat| matches!(caveat, Caveat::StacksNotSampled { .. }));
+    let reported = trial.reported(|caveat| matches!(caveat, Caveat::StacksNotSampled { .. }));
     let caveat = Caveat::StacksNotSampled { subject: Subject::Broker(1), detail: "it is no JVM".to_owned() };
     assert_eq!(
-        told.iter().map(|one| (one.severity, &one.caveat)).collect::<Vec<_>>(),
+        reported.iter().map(|one| (one.severity, &one.caveat)).collect::<Vec<_>>(),
         [(Severity::Note, &caveat)]
     );
 }
 
 #[test]
-fn agents_that_take_a_part_of_their_brokers_processors_are_told() {
+fn agents_that_use_a_part_of_their_brokers_cpu_are_reported() {
     let share = |answered_s_per_s: f64| {
         let mut trial = TrialFixture::clean();
         let brokers: Vec<Subject> = (0..2).map(Subject::Broker).collect();
@@ -398,8 +399,9 @@ fn agents_that_take_a_part_of_their_brokers_processors_are_told() {
             trial.counter(broker.clone(), series::CPU_USER_S_TOTAL, 0.08);
             trial.counter(broker.clone(), series::CPU_SYSTEM_S_TOTAL, 0.02);
         }
-        let told = trial.told(|caveat| matches!(caveat, Caveat::AgentBusy { .. }));
-        told.into_iter()
+        let reported = trial.reported(|caveat| matches!(caveat, Caveat::AgentBusy { .. }));
+        reported
+            .into_iter()
             .map(|one| match one.caveat {
                 Caveat::AgentBusy { share } => (one.severity, (share * 1e6).round() / 1e6),
                 other => panic!("{other:?}"),
@@ -412,7 +414,7 @@ fn agents_that_take_a_part_of_their_brokers_processors_are_told() {
 
 #[test]
 fn an_agent_is_not_blamed_for_a_broker_that_stood_still() {
-    let told = |answer_s: f64| {
+    let reported = |answer_s: f64| {
         let mut trial = TrialFixture::clean();
         let (broker, counted) = (Subject::Broker(0), series::AGENT_ANSWERED_S_TOTAL);
         for (at_s, value) in [(1, 0.0), (6, answer_s), (13, answer_s + 0.02)] {
@@ -424,8 +426,8 @@ fn an_agent_is_not_blamed_for_a_broker_that_stood_still() {
                 value,
             });
         }
-        trial.told(|caveat| matches!(caveat, Caveat::AgentBusy { .. })).len()
+        trial.reported(|caveat| matches!(caveat, Caveat::AgentBusy { .. })).len()
     };
-    assert_eq!(told(0.9), 1, "an answer that takes long is an agent's");
-    assert_eq!(told(8.0), 0, "one of 8 s waited for a broker that was stopped");
+    assert_eq!(reported(0.9), 1, "an answer that takes long is an agent's");
+    assert_eq!(reported(8.0), 0, "one of 8 s waited for a broker that was stopped");
 }

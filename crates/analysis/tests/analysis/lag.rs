@@ -19,13 +19,13 @@ fn late(at_ns: u64, lags: [Option<u64>; 7]) -> TrialFixture {
     trial
 }
 
-fn told(trial: &TrialFixture, metric: &str) -> Option<Value> {
+fn reported(trial: &TrialFixture, metric: &str) -> Option<Value> {
     let mut findings = trial.findings().into_iter();
     findings.find(|one| one.of.to_string() == format!("readers.{metric}")).map(|one| one.estimate)
 }
 
 fn caught_up(trial: &TrialFixture) -> Option<Value> {
-    told(trial, "caught_up")
+    reported(trial, "caught_up")
 }
 
 /// A late reader of 21,000 records that had all of them 430 ms after it came, and was idle from then on.
@@ -44,12 +44,12 @@ fn quick() -> TrialFixture {
 fn the_drain_rate_ends_when_it_had_caught_up() {
     let trial = quick();
     assert_eq!(caught_up(&trial), Some(Value::Is(430e6)));
-    assert_eq!(told(&trial, "caught_up_per_s"), Some(Value::Is(21_000.0 / 0.43)));
-    assert_eq!(told(&trial, "fetched_per_s"), Some(Value::Is(3_000.0)), "of all 7 s of its window");
+    assert_eq!(reported(&trial, "caught_up_per_s"), Some(Value::Is(21_000.0 / 0.43)));
+    assert_eq!(reported(&trial, "fetched_per_s"), Some(Value::Is(3_000.0)), "of all 7 s of its window");
     // What is on a topic that the trial does not write is read as well.
     let mut trial = quick();
     trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
-    assert_eq!(told(&trial, "caught_up_per_s"), Some(Value::Is(21_000.0 / 0.43)));
+    assert_eq!(reported(&trial, "caught_up_per_s"), Some(Value::Is(21_000.0 / 0.43)));
 }
 
 #[test]
@@ -62,15 +62,15 @@ fn without_its_own_word_the_drain_rate_is_of_whole_seconds() {
     };
     let mut trial = late(3 * S, [4_000, 2_500, 1_001, 1_000, 0, 0, 0].map(Some));
     fetched(&mut trial);
-    assert_eq!(told(&trial, "caught_up_per_s"), Some(Value::Is(5_000.0)), "20,000 in 4 s");
+    assert_eq!(reported(&trial, "caught_up_per_s"), Some(Value::Is(5_000.0)), "20,000 in 4 s");
     let mut trial = late(3 * S, [Some(1_001); 7]);
     fetched(&mut trial);
     assert_eq!(
-        told(&trial, "caught_up_per_s"),
+        reported(&trial, "caught_up_per_s"),
         Some(Value::Is(5_000.0)),
         "it never had: to the window's end"
     );
-    assert_eq!(told(&TrialFixture::clean(), "caught_up_per_s"), None, "it was there from the beginning");
+    assert_eq!(reported(&TrialFixture::clean(), "caught_up_per_s"), None, "it was there from the beginning");
 }
 
 /// It had nothing left by chance, long after it had caught up but for what came in a second.
@@ -83,7 +83,7 @@ fn a_lag_of_nothing_that_comes_late_is_not_waited_for() {
 }
 
 #[test]
-fn who_comes_late_has_caught_up_at_the_end_of_the_first_second_at_most_one_second_behind() {
+fn a_late_client_has_caught_up_once_it_lags_by_one_second() {
     let lags = [4_000, 2_500, 1_001, 1_000, 3_000, 0, 0].map(Some);
     // The second that ends 9 s after T0, and they came 5 s after it.
     assert_eq!(caught_up(&late(3 * S, lags)), Some(Value::Is(4e9)));
@@ -110,7 +110,7 @@ fn who_does_not_know_the_logs_end_has_not_caught_up_yet() {
 }
 
 #[test]
-fn who_is_there_from_the_beginning_or_reads_what_others_wrote_has_nothing_to_catch_up_with() {
+fn clients_from_the_start_or_of_other_topics_need_no_catch_up() {
     assert_eq!(caught_up(&TrialFixture::clean()), None);
     let mut trial = late(3 * S, [Some(0); 7]);
     assert_eq!(caught_up(&trial), Some(Value::Is(1e9)));

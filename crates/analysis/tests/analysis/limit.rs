@@ -164,7 +164,7 @@ fn a_thread_that_never_sleeps_is_the_generators_limit() {
 }
 
 #[test]
-fn a_rate_near_that_against_a_broker_that_does_nothing_is_the_generators() {
+fn a_rate_near_that_of_a_null_broker_is_the_generators_limit() {
     let calibrated = |per_s: &str| {
         let mut trial = at_maximum();
         let fact = (cluster_fact::generator_max_per_s("writers"), per_s.to_owned());
@@ -236,7 +236,7 @@ fn requests_count_alike_however_many_records_each_has() {
 }
 
 #[test]
-fn a_link_that_is_full_is_the_limit_and_not_what_is_in_flight_before_it() {
+fn a_full_link_is_the_limit_and_not_the_requests_in_flight() {
     let with = |carried: f64, bandwidth: Option<u64>, zone: &str| {
         let mut trial = at_maximum();
         trial.stages([0, 0, MS, 0, 0, 2_000 * MS, 0]);
@@ -275,7 +275,7 @@ fn a_link_that_is_full_is_the_limit_and_not_what_is_in_flight_before_it() {
 }
 
 #[test]
-fn a_synchronous_client_that_lingers_is_told_so() {
+fn a_synchronous_client_that_lingers_is_reported_as_such() {
     // Shares of the time of two clients, each of which has one record under way.
     let with = |linger: f64, request: f64| {
         let mut trial = at_maximum();
@@ -312,7 +312,7 @@ fn connections_are_to_the_brokers_that_lead() {
 }
 
 #[test]
-fn a_buffer_that_is_full_before_requests_in_flight_are_is_the_limit() {
+fn a_buffer_that_is_full_before_requests_in_flight_is_the_limit() {
     let with = |buffer_bytes| {
         let mut trial = at_maximum();
         // 20 batches/s of 16 KiB that are held for a second.
@@ -347,7 +347,7 @@ fn answers_that_were_held_back_are_a_quotas() {
 }
 
 #[test]
-fn how_much_brokers_held_back_is_a_share_of_the_clients_time_in_the_window() {
+fn broker_throttling_is_a_share_of_client_time_in_the_window() {
     let mut trial = at_maximum();
     trial.is("writers.throttled_share", 0.0);
     // Two clients; what came in the warm-up is not reported.
@@ -410,7 +410,7 @@ fn disk_and_network_are_judged_against_what_is_declared() {
 }
 
 #[test]
-fn brokers_that_are_pinned_are_judged_by_all_that_runs_on_their_processors() {
+fn pinned_brokers_are_judged_by_everything_on_their_cpus() {
     // Brokers at 40 and 20 % of a processor, the host's two processors at 45 %.
     let used = |cpus: &[&[u32]], busy: f64| {
         let mut trial = at_maximum();
@@ -459,7 +459,7 @@ fn of_brokers_with_a_limit_the_busiest_is_held_against_it() {
 }
 
 #[test]
-fn without_a_window_an_acknowledgement_or_a_question_nothing_is_named() {
+fn without_window_acknowledgement_or_question_no_limit_is_named() {
     let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.written_second < 2);
     assert_eq!(limits(&trial), []);

@@ -38,7 +38,7 @@ fn recent(trial: &TrialEvidence, from: u32) -> TrialEvidence {
 }
 
 #[test]
-fn offered_counts_by_the_intended_second_and_acknowledged_by_the_written_one() {
+fn offered_is_by_intended_second_and_acknowledged_by_written() {
     let mut trial = silent();
     add(&mut trial, WRITERS, 1, 2, 30, 20);
     add(&mut trial, WRITERS, 2, 2, 40, 35);
@@ -69,7 +69,7 @@ fn what_was_counted_is_summed_up_to_a_second() {
 }
 
 #[test]
-fn each_row_counts_once_among_the_open_records_however_often_it_is_seen() {
+fn each_row_counts_once_among_the_open_records() {
     let other = StreamId { worker: 1, ..WRITERS };
     let mut trial = silent();
     let mut live = LiveTally::default();
@@ -136,7 +136,7 @@ fn processor_time_of_all_brokers_is_summed() {
 
 /// Each stream of consumers says it in one of its rows of a second.
 #[test]
-fn the_lag_of_all_consumers_is_told_once_each_of_them_knows() {
+fn the_lag_of_all_consumers_is_reported_once_each_knows_its_own() {
     let mut trial = silent();
     let mut readers = TrialFixture::clean().0.start.streams;
     readers.retain(|stream| stream.role == RoleKind::Consume);
@@ -145,16 +145,16 @@ fn the_lag_of_all_consumers_is_told_once_each_of_them_knows() {
     trial.start.streams.extend([one.clone(), kdyno_model::run::StreamInfo { id: other, ..one.clone() }]);
     let lag = |trial: &TrialEvidence, second| LiveTally::default().figures(trial, second).lag_records;
     assert_eq!(lag(&trial, 1), None, "nothing is written yet");
-    let told = |trial: &mut TrialEvidence, id, t0, written, lag_records| {
+    let reported = |trial: &mut TrialEvidence, id, t0, written, lag_records| {
         add(trial, id, t0, written, 0, 0);
         trial.samples.last_mut().expect("a row").counts.lag_records = lag_records;
     };
-    told(&mut trial, one.id, 0, 1, None);
-    told(&mut trial, one.id, 1, 1, Some(30));
+    reported(&mut trial, one.id, 0, 1, None);
+    reported(&mut trial, one.id, 1, 1, Some(30));
     assert_eq!(lag(&trial, 1), Some(30), "the other one comes later");
-    told(&mut trial, other, 1, 1, None);
+    reported(&mut trial, other, 1, 1, None);
     assert_eq!(lag(&trial, 1), None, "it does not know");
-    told(&mut trial, one.id, 2, 2, Some(0));
-    told(&mut trial, other, 2, 2, Some(7));
+    reported(&mut trial, one.id, 2, 2, Some(0));
+    reported(&mut trial, other, 2, 2, Some(7));
     assert_eq!((lag(&trial, 2), lag(&trial, 3)), (Some(7), None));
 }

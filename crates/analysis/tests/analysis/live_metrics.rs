@@ -72,7 +72,7 @@ fn whole_seconds_are_counted_once_however_often_their_rows_come() {
 }
 
 #[test]
-fn counters_stand_at_0_before_anything_is_counted_and_are_not_set_back() {
+fn counters_are_0_before_anything_is_counted_and_are_not_reset() {
     let mut trial = TrialFixture::clean();
     trial.samples.clear();
     trial.probes.clear();
@@ -87,17 +87,20 @@ fn counters_stand_at_0_before_anything_is_counted_and_are_not_set_back() {
     items.end(trial.start.trial.id);
     items.begin("a=1", &trial.start.trial.effective.load);
     assert_eq!(values(&items, &metrics::RECORDS_ACKNOWLEDGED), [(labels(["a=1", "writers"]), 100.0)]);
-    let told = values(&items, &metrics::RECORDS_FAILED);
-    assert!(told.contains(&(labels(["a=1", "writers", "TIMED_OUT"]), 2.0)) && told.len() == 3, "{told:?}");
+    let reported = values(&items, &metrics::RECORDS_FAILED);
+    assert!(
+        reported.contains(&(labels(["a=1", "writers", "TIMED_OUT"]), 2.0)) && reported.len() == 3,
+        "{reported:?}"
+    );
     // Records of a transaction can fail for one reason more.
     trial.writers().transactions = Some(TransactionsPlan { every_ns: 1, abort_share: 0.0 });
     items.begin("a=2", &trial.start.trial.effective.load);
-    let told = values(&items, &metrics::RECORDS_FAILED);
-    assert!(told.contains(&(labels(["a=2", "writers", "transaction-aborted"]), 0.0)), "{told:?}");
+    let reported = values(&items, &metrics::RECORDS_FAILED);
+    assert!(reported.contains(&(labels(["a=2", "writers", "transaction-aborted"]), 0.0)), "{reported:?}");
 }
 
 #[test]
-fn counters_go_on_with_the_next_trial_of_a_case_and_apart_from_other_cases() {
+fn counters_continue_with_the_next_trial_of_the_same_case_only() {
     let mut items = LiveItems::default();
     for (number, case) in [(1, "a=1"), (2, "a=2"), (3, "a=1")] {
         let mut trial = silent();
@@ -106,9 +109,9 @@ fn counters_go_on_with_the_next_trial_of_a_case_and_apart_from_other_cases() {
         items.take(case, &trial, 1);
         items.end(trial.start.trial.id);
     }
-    let told = values(&items, &metrics::RECORDS_ACKNOWLEDGED);
+    let reported = values(&items, &metrics::RECORDS_ACKNOWLEDGED);
     let expected = [("a=1", 200.0), ("a=2", 100.0)];
-    assert_eq!(told, expected.map(|(case, count)| (vec![case.to_owned(), "writers".to_owned()], count)));
+    assert_eq!(reported, expected.map(|(case, count)| (vec![case.to_owned(), "writers".to_owned()], count)));
 }
 
 #[test]
@@ -119,15 +122,18 @@ fn response_times_are_those_of_the_newest_whole_second() {
     add(&mut trial, 1, 100, 7);
     add(&mut trial, 2, 100, 900);
     items.take("", &trial, 2);
-    let told = values(&items, &metrics::RESPONSE);
-    assert_eq!(told.iter().map(|(labels, _)| labels[2].as_str()).collect::<Vec<_>>(), ["0.5", "0.99", "1"]);
-    assert!(told.iter().all(|(_, seconds)| (0.0069..0.0072).contains(seconds)), "{told:?}");
+    let reported = values(&items, &metrics::RESPONSE);
+    assert_eq!(
+        reported.iter().map(|(labels, _)| labels[2].as_str()).collect::<Vec<_>>(),
+        ["0.5", "0.99", "1"]
+    );
+    assert!(reported.iter().all(|(_, seconds)| (0.0069..0.0072).contains(seconds)), "{reported:?}");
     items.take("", &trial, 4);
     assert_eq!(values(&items, &metrics::RESPONSE), [], "nothing was acknowledged in the newest second");
 }
 
 #[test]
-fn processes_and_the_host_are_told_as_read_last() {
+fn processes_and_the_host_have_their_last_readings() {
     let mut trial = silent();
     let mut items = LiveItems::default();
     for (at_s, seconds) in [(2, 4.0), (1, 3.0)] {
@@ -153,7 +159,7 @@ fn processes_and_the_host_are_told_as_read_last() {
 }
 
 #[test]
-fn lag_is_told_where_all_consumers_of_the_item_told_theirs() {
+fn lag_is_reported_where_all_consumers_of_an_item_report_it() {
     let mut trial = TrialFixture::clean();
     trial.samples.clear();
     let consumers: Vec<_> =
@@ -184,17 +190,17 @@ fn lag_is_told_where_all_consumers_of_the_item_told_theirs() {
 }
 
 #[test]
-fn what_is_not_seen_of_a_java_client_is_not_told_as_0() {
+fn unseen_figures_of_a_java_client_are_not_reported_as_0() {
     let mut trial = silent();
     add(&mut trial, 0, 100, 5);
-    for (is_java, told) in [(false, 1), (true, 0)] {
+    for (is_java, reported) in [(false, 1), (true, 0)] {
         if is_java {
             trial.start.trial.effective.load.get_mut("writers").expect("the item").driver = java();
         }
         let mut items = LiveItems::default();
         items.take("", &trial, 1);
         for metric in [&metrics::THROTTLED, &metrics::REQUESTS, &metrics::BATCHES, &metrics::BATCH_RETRIES] {
-            assert_eq!(values(&items, metric).len(), told, "{}", metric.name);
+            assert_eq!(values(&items, metric).len(), reported, "{}", metric.name);
         }
         assert_eq!(one(&items, &metrics::RECORDS_ACKNOWLEDGED), 100.0);
     }

@@ -7,7 +7,12 @@ use kdyno_model::health::HealthRule;
 use kdyno_model::sample::{ProbeReading, series};
 
 /// Adds readings at these instants in ms.
-fn told<const N: usize>(trial: &mut TrialFixture, subject: &Subject, name: &str, values: [(i64, f64); N]) {
+fn reported<const N: usize>(
+    trial: &mut TrialFixture,
+    subject: &Subject,
+    name: &str,
+    values: [(i64, f64); N],
+) {
     let row = |(at_ms, value)| ProbeReading {
         at_ns: at_ms * 1_000_000,
         subject: subject.clone(),
@@ -28,15 +33,15 @@ fn value(trial: &TrialFixture, of: &str) -> Option<Value> {
 const MIB: f64 = 1_048_576.0;
 
 #[test]
-fn logs_grow_by_what_lies_between_the_readings_at_the_windows_ends() {
+fn logs_grow_by_the_difference_of_readings_at_the_windows_ends() {
     let mut trial = TrialFixture::clean();
     let all =
         [(Subject::Broker(0), 500.0, 3.0), (Subject::Broker(1), 500.0, 1.0), (Subject::Brokers, 1000.0, 4.0)];
     for (subject, mib, mib_per_s) in all {
         let at = |at_ms: i64| (at_ms, mib * MIB + mib_per_s * MIB * at_ms as f64 / 1e3);
-        told(&mut trial, &subject, series::LOG_BYTES, [0, 2_010, 10_000, 12_030].map(at));
+        reported(&mut trial, &subject, series::LOG_BYTES, [0, 2_010, 10_000, 12_030].map(at));
         let own = |at_ms: i64| (at_ms, mib_per_s * MIB * at_ms as f64 / 1e3);
-        told(&mut trial, &subject, series::RUN_LOG_BYTES, [0, 2_010, 10_000, 12_030].map(own));
+        reported(&mut trial, &subject, series::RUN_LOG_BYTES, [0, 2_010, 10_000, 12_030].map(own));
     }
     let close = |trial: &TrialFixture, of: &str, expected: f64| {
         let Some(Value::Is(found)) = value(trial, of) else { panic!("no {of}") };
@@ -58,7 +63,7 @@ fn logs_grow_by_what_lies_between_the_readings_at_the_windows_ends() {
 }
 
 #[test]
-fn replicas_are_told_at_the_worst_look_of_all_topics_together() {
+fn replicas_are_reported_at_the_worst_reading_of_all_topics() {
     let mut trial = TrialFixture::clean();
     let lacking = [
         ("a", [(2_000, 0.0), (10_000, 2.0), (12_000, 0.0)]),
@@ -66,8 +71,8 @@ fn replicas_are_told_at_the_worst_look_of_all_topics_together() {
     ];
     for (topic, values) in lacking {
         let subject = Subject::Topic(topic.to_owned());
-        told(&mut trial, &subject, series::UNDER_REPLICATED_PARTITIONS, values);
-        told(&mut trial, &subject, series::IN_SYNC_REPLICAS_LEAST, [(2_000, 3.0), (10_000, 2.0)]);
+        reported(&mut trial, &subject, series::UNDER_REPLICATED_PARTITIONS, values);
+        reported(&mut trial, &subject, series::IN_SYNC_REPLICAS_LEAST, [(2_000, 3.0), (10_000, 2.0)]);
     }
     let rule = |trial: &TrialFixture| {
         let checks = crate::health::health(trial).checks;
@@ -75,24 +80,24 @@ fn replicas_are_told_at_the_worst_look_of_all_topics_together() {
         found.map(|check| (check.of, check.value, check.is_broken))
     };
     assert_eq!(rule(&trial), Some(("brokers".to_owned(), 3.0, true)), "nobody else tells it");
-    told(&mut trial, &Subject::Broker(0), series::UNDER_REPLICATED_PARTITIONS, [(5_000, 99.0)]);
+    reported(&mut trial, &Subject::Broker(0), series::UNDER_REPLICATED_PARTITIONS, [(5_000, 99.0)]);
     assert_eq!(rule(&trial), Some(("broker-0".to_owned(), 99.0, true)));
     assert_eq!(value(&trial, "brokers.run_under_replicated_partitions"), Some(Value::Is(3.0)));
     assert_eq!(value(&trial, "brokers.run_in_sync_replicas_least"), Some(Value::Is(2.0)));
 }
 
 #[test]
-fn groups_are_told_at_both_ends_of_the_window() {
+fn groups_are_reported_at_both_ends_of_the_window() {
     let mut trial = TrialFixture::clean();
     let group = Subject::Group("g.x".to_owned());
-    told(
+    reported(
         &mut trial,
         &group,
         series::COMMITTED_LAG_RECORDS,
         [(0, 1.0), (2_001, 70.0), (10_000, 8.0), (12_001, 9.0)],
     );
-    told(&mut trial, &group, series::COMMITTED_LAG_S_AT_LEAST, [(0, 0.0), (2_001, 2.5)]);
-    told(&mut trial, &group, series::COMMITTED_LAG_S, [(10_000, 0.5), (12_001, 0.25)]);
+    reported(&mut trial, &group, series::COMMITTED_LAG_S_AT_LEAST, [(0, 0.0), (2_001, 2.5)]);
+    reported(&mut trial, &group, series::COMMITTED_LAG_S, [(10_000, 0.5), (12_001, 0.25)]);
     assert_eq!(value(&trial, "group:g.x.committed_lag_at_start"), Some(Value::Is(70.0)));
     assert_eq!(value(&trial, "group:g.x.committed_lag_at_end"), Some(Value::Is(9.0)));
     assert_eq!(value(&trial, "group:g.x.committed_lag_time_at_start"), Some(Value::AtLeast(2.5e9)));

@@ -200,7 +200,7 @@ fn a_metric_that_no_trial_has_is_stated_without_a_value() {
 }
 
 #[test]
-fn invalid_trials_count_only_when_there_are_no_others_and_leave_their_mark() {
+fn invalid_trials_count_only_where_all_are_and_leave_a_mark() {
     let mut run = RateRun::new(&[1]);
     let first = run.trial(0, 1, Value::Is(900.0));
     run.make_invalid(first);

@@ -37,7 +37,7 @@ fn the_course_of_a_trial() {
 }
 
 #[test]
-fn what_waits_and_what_became_of_records_is_told() {
+fn waiting_and_finished_records_are_reported() {
     let mut trial = TrialFixture::clean();
     let late = trial.samples.iter_mut().find(|row| row.id == WRITERS && row.t0_second == 10).unwrap();
     late.written_second = 13;
@@ -75,7 +75,7 @@ fn each_record_with_a_latency_is_in_the_heat_map_once() {
 }
 
 #[test]
-fn resources_are_told_by_process_and_a_counter_that_falls_has_no_point_there() {
+fn resources_are_per_process_and_a_falling_counter_has_no_point() {
     let mut trial = TrialFixture::clean();
     let broker = Subject::Broker(7);
     trial.counter(broker.clone(), series::CPU_USER_S_TOTAL, 0.3);

@@ -103,14 +103,14 @@ impl TrialFixture {
     }
 
     fn unsteady(&self) -> Vec<(String, String)> {
-        let told = judge(self).unwrap().caveats.into_iter().filter_map(|found| match found.caveat {
+        let reported = judge(self).unwrap().caveats.into_iter().filter_map(|found| match found.caveat {
             Caveat::Unsteady { item, detail } => {
                 assert_eq!(found.severity, Severity::Warning);
                 Some((item, detail))
             }
             _ => None,
         });
-        told.collect()
+        reported.collect()
     }
 }
 
@@ -138,7 +138,7 @@ fn a_steady_window_carries_no_mark() {
 }
 
 #[test]
-fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
+fn a_rate_that_triples_in_the_window_marks_figures_made_of_it() {
     let per_s = |second| about(if second < 12 { 50_000 } else { 170_000 }, second);
     let mut trial = TrialSeconds { per_s, ..STEADY }.trial();
     trial.writers().rate = closed_loop();
@@ -156,9 +156,12 @@ fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
         ["brokers.cpu_us_per_record", "brokers.records_per_s_per_core", "broker-1.cpu_us_per_record"];
     is_marked(&marked, &[rates, ["writers.response.p50"; 4]].concat(), &[]);
     is_marked(&marked, &per_record, &["writers.clients", "writers.failed", "brokers.cpu_percent"]);
-    let told = trial.unsteady();
-    assert_eq!(told.iter().map(|(item, _)| item.as_str()).collect::<Vec<_>>(), ["readers", "writers"]);
-    assert!(told[1].1.starts_with("writers.acked_per_s stayed at 2 levels, the highest 3.4"), "{told:?}");
+    let reported = trial.unsteady();
+    assert_eq!(reported.iter().map(|(item, _)| item.as_str()).collect::<Vec<_>>(), ["readers", "writers"]);
+    assert!(
+        reported[1].1.starts_with("writers.acked_per_s stayed at 2 levels, the highest 3.4"),
+        "{reported:?}"
+    );
     // What was not timed has nothing to mark.
     is_marked(&marked, &[], &["writers.service.p50"]);
     // In an open loop latencies are not what the rate makes them.
@@ -169,18 +172,22 @@ fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
 }
 
 #[test]
-fn a_closed_loop_that_stood_still_for_most_of_the_window_is_not_steady() {
+fn a_closed_loop_that_stalls_most_of_the_window_is_unsteady() {
     let stalled = TrialSeconds { per_s: |second| if second < 8 { about(1000, second) } else { 0 }, ..STEADY };
     let mut trial = stalled.trial();
     trial.writers().rate = closed_loop();
     is_marked(&trial.marked(Mark::SeveralLevels), &["writers.acked_per_s", "writers.response.p99"], &[]);
-    let told = trial.told(|found| matches!(found, Caveat::Unsteady { item, .. } if item == "writers"));
-    assert_eq!((told.len(), told[0].severity), (1, Severity::Warning));
+    let reported =
+        trial.reported(|found| matches!(found, Caveat::Unsteady { item, .. } if item == "writers"));
+    assert_eq!((reported.len(), reported[0].severity), (1, Severity::Warning));
     // A record every third second is a slow load, and no stall.
     let slow = TrialSeconds { per_s: |second| u64::from(second % 3 == 0), ..STEADY };
     let mut trial = slow.trial();
     trial.writers().rate = closed_loop();
-    assert_eq!(trial.told(|found| matches!(found, Caveat::Unsteady { item, .. } if item == "writers")), []);
+    assert_eq!(
+        trial.reported(|found| matches!(found, Caveat::Unsteady { item, .. } if item == "writers")),
+        []
+    );
 }
 
 #[test]
@@ -194,9 +201,9 @@ fn latencies_that_rise_are_marked_and_rates_stand() {
     let marked = trial.marked(Mark::Drifting);
     let not = ["writers.acked_per_s", "brokers.cpu_us_per_record", "readers.fetched_per_s"];
     is_marked(&marked, &["writers.response.p50", "writers.response.p99", "writers.response.max"], &not);
-    let told = trial.unsteady();
-    assert_eq!(told.len(), 1);
-    assert!(told[0].1.starts_with("writers.response.p50 changed by +1"), "{told:?}");
+    let reported = trial.unsteady();
+    assert_eq!(reported.len(), 1);
+    assert!(reported[0].1.starts_with("writers.response.p50 changed by +1"), "{reported:?}");
 }
 
 /// Most records of an overload are open when the trial ends, those of a later second for a second less each.
@@ -218,9 +225,9 @@ fn an_end_that_cuts_waiting_short_is_no_drift_of_latency() {
     assert_eq!(trial.steadiness("writers").state, SteadyState::Steady);
     assert!(trial.marked(Mark::Drifting).is_empty());
     // What they do to the latencies is reported.
-    let is_told =
+    let is_reported =
         judge(&trial).unwrap().caveats.iter().any(|found| matches!(found.caveat, Caveat::Unresolved { .. }));
-    assert!(is_told);
+    assert!(is_reported);
 }
 
 #[test]
@@ -241,7 +248,7 @@ fn processor_time_that_falls_is_marked_alone() {
 }
 
 #[test]
-fn a_window_that_is_too_short_or_too_noisy_says_how_long_would_do() {
+fn a_too_short_or_noisy_window_says_how_long_would_suffice() {
     let trial = TrialSeconds { seconds: 11, ..STEADY }.trial();
     let steadiness = trial.steadiness("writers");
     assert_eq!((steadiness.state, steadiness.smallest_step), (SteadyState::TooShort { needed_s: 20 }, None));
@@ -259,15 +266,15 @@ fn a_window_that_is_too_short_or_too_noisy_says_how_long_would_do() {
 }
 
 #[test]
-fn a_warm_up_that_did_not_settle_is_a_caveat_unless_the_window_is_steady() {
-    let told = |course: TrialSeconds| {
+fn an_unsettled_warm_up_is_a_caveat_unless_the_window_is_steady() {
+    let reported = |course: TrialSeconds| {
         let mut trial = course.trial();
         trial.events = vec![event(EventKind::WarmupNotSettled, Subject::Kdyno, "the rate rose")];
-        trial.told(|found| matches!(found, Caveat::WarmupNotSettled { .. })).len()
+        trial.reported(|found| matches!(found, Caveat::WarmupNotSettled { .. })).len()
     };
-    assert_eq!(told(STEADY), 0);
-    assert_eq!(told(TrialSeconds { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }), 1);
-    assert_eq!(told(TrialSeconds { cpu_us: |second| 100 + 20 * u64::from(second), ..STEADY }), 1);
+    assert_eq!(reported(STEADY), 0);
+    assert_eq!(reported(TrialSeconds { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }), 1);
+    assert_eq!(reported(TrialSeconds { cpu_us: |second| 100 + 20 * u64::from(second), ..STEADY }), 1);
 }
 
 #[test]
@@ -325,7 +332,7 @@ fn a_schedule_that_comes_back_to_its_first_rate_has_left_it() {
 }
 
 #[test]
-fn processor_time_is_per_acknowledged_record_where_something_is_produced() {
+fn cpu_time_is_per_acknowledged_record_of_producers() {
     let mut trial = STEADY.trial();
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.written_second >= 12) {
         row.counts.fetched = 1;
@@ -345,7 +352,7 @@ fn timed_in(trial: &mut TrialFixture, seconds: impl Fn(u32) -> (u32, u32)) {
 }
 
 #[test]
-fn latencies_belong_to_the_second_of_intent_and_in_a_warm_up_to_that_of_the_outcome() {
+fn latencies_are_of_the_intended_second_in_warm_up_the_last() {
     // All outcomes come late: the p50 of each second is known, and it is what an open loop's figures are about.
     let mut trial = STEADY.trial();
     timed_in(&mut trial, |second| (second, second.max(12)));

@@ -26,14 +26,14 @@ fn seconds_are_those_in_which_records_were_acknowledged() {
     let found = seconds(&trial).expect("seconds");
     let Acknowledged { service_ns_max, .. } = found[&40];
     assert!((20 * MS..=20 * MS * 101 / 100).contains(&service_ns_max), "{service_ns_max}");
-    let told = Acknowledged {
+    let reported = Acknowledged {
         records: 20,
         value_bytes: 2_000,
         service_sum_ns: u128::from(230 * MS),
         service_ns_max,
         accepted: 14,
     };
-    assert_eq!(found[&40], told);
+    assert_eq!(found[&40], reported);
     assert_eq!(found[&5].records, PER_SECOND, "others are as they were");
     assert_eq!(found[&5].service_ns_max, 0, "nobody asked for their service times");
 }

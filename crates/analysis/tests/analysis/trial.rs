@@ -71,13 +71,13 @@ fn every_metric_of_every_subject_is_stated_and_known() {
 #[test]
 fn the_figures_of_transactions() {
     let mut trial = TrialFixture::clean();
-    let told = |trial: &TrialFixture| {
+    let reported = |trial: &TrialFixture| {
         let findings = trial.findings().into_iter();
         let own =
             findings.filter(|finding| may_be_left_out(&finding.of.metric)).map(|finding| finding.of.metric);
         own.filter(|metric| !is_cost(metric)).collect::<Vec<_>>()
     };
-    assert_eq!(told(&trial), Vec::<String>::new());
+    assert_eq!(reported(&trial), Vec::<String>::new());
     trial.writers().transactions = Some(TransactionsPlan { every_ns: 100 * MS, abort_share: 0.1 });
     for second in 0..12 {
         let counts = trial.counts(second);
@@ -102,7 +102,7 @@ fn the_figures_of_transactions() {
 
 /// By their plan values have 128 bytes; what counts is what was sent.
 #[test]
-fn mib_of_values_that_differ_are_of_those_that_were_acknowledged() {
+fn mib_of_varying_values_are_those_of_acknowledged_ones() {
     let mut trial = TrialFixture::clean();
     for second in 0..12 {
         trial.counts(second).acknowledged_bytes = 200_000;
@@ -191,7 +191,7 @@ fn the_system_is_brokers_controllers_and_zookeeper_together() {
 }
 
 #[test]
-fn rates_count_what_was_written_in_the_window_and_latencies_what_was_intended_in_the_phase() {
+fn rates_count_the_window_and_latencies_the_intended_phase() {
     let mut trial = TrialFixture::clean();
     // The last measured second comes home in the drain, and one of the warm-up's inside the window.
     for row in trial.samples.iter_mut().filter(|row| row.grain == Grain::Second) {
@@ -212,7 +212,7 @@ fn rates_count_what_was_written_in_the_window_and_latencies_what_was_intended_in
 }
 
 #[test]
-fn without_phase_rows_latencies_come_from_the_finest_rows_that_are_left() {
+fn without_phase_rows_latencies_come_from_the_finest_rows() {
     let mut trial = TrialFixture::clean();
     trial.samples.retain(|row| row.grain != Grain::Phase);
     trial.is("writers.response.p99", at_digits(4 * MS, 2));
@@ -314,11 +314,11 @@ fn clients_overlap_while_all_of_them_are_at_work() {
     // From second 1 to 7 both, from 0 to 10 any; one that sent nothing is none of them.
     let spans = [at(Some(0), 7 * S), at(Some(S), 9 * S), at(None, 0)];
     let one_by_one = [at(Some(0), 4 * S), at(Some(5 * S), 5 * S)];
-    let untold = [at(Some(0), 7 * S), at(None, 9 * S)];
+    let unreported = [at(Some(0), 7 * S), at(None, 9 * S)];
     for (clients, share) in [
         (&spans[..], Value::Is(0.6)),
         (&one_by_one, Value::Is(0.0)),
-        (&untold, Value::None),
+        (&unreported, Value::None),
         (&spans[2..], Value::None),
     ] {
         let mut trial = TrialFixture::clean();
@@ -419,9 +419,9 @@ fn rates_of_items_that_come_and_go_are_of_their_own_seconds() {
 #[test]
 fn what_connecting_took_is_of_all_phases() {
     let mut trial = TrialFixture::clean();
-    let told =
+    let reported =
         |trial: &TrialFixture| trial.findings().iter().any(|one| one.of.metric.starts_with("connect."));
-    assert!(!told(&trial));
+    assert!(!reported(&trial));
     let row = trial.push(READERS, Grain::Phase, Phase::Startup, 0, 0);
     row.histograms.insert(Timing::Connect, histogram(&[(2 * MS, 3)], 3));
     let row = trial.push(WRITERS, Grain::Phase, Phase::Startup, 0, 0);

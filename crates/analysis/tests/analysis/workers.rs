@@ -115,7 +115,7 @@ fn a_stream_that_was_cut_off_gives_its_finer_rows() {
 }
 
 #[test]
-fn five_second_rows_and_the_seconds_after_them_are_each_record_once() {
+fn five_second_rows_and_later_seconds_count_each_record_once() {
     let mut trial = TrialFixture::clean();
     // Cut off in second 8, three seconds after five-second rows were last written.
     trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 8);
@@ -209,7 +209,7 @@ fn without_the_readings_of_one_worker_nothing_is_said_of_all() {
 }
 
 #[test]
-fn of_less_than_the_ticks_of_the_kernel_no_figure_per_record_is_made() {
+fn below_the_kernels_ticks_there_is_no_cost_per_record() {
     let mut trial = TrialFixture::clean();
     for reading in &mut trial.probes {
         let is_cpu =

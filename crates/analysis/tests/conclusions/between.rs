@@ -85,7 +85,7 @@ fn verdicts(plan: &Plan, run: &RunFixture, is_out_of_time: bool) -> Vec<Verdict>
 }
 
 #[test]
-fn no_verdict_is_inconclusive_next_to_an_interval_that_excludes_1() {
+fn no_inconclusive_verdict_has_an_interval_that_excludes_1() {
     let mut open = 0;
     for (judged, others) in [(&[P99][..], &[RATE, CPU][..]), (&[P99, RATE, CPU], &[])] {
         for (looks, depth) in

@@ -63,7 +63,7 @@ fn overloaded_repeats_can_refute_a_claim_and_never_prove_one() {
 }
 
 #[test]
-fn a_repeat_whose_figure_says_nothing_is_left_out_and_the_choice_is_marked() {
+fn a_repeat_with_an_invalid_figure_is_left_out_and_marked() {
     let mut run = overloaded(1);
     late(&mut run.outcomes[4]);
     let p99 = p99_of_case(&run);
@@ -102,7 +102,7 @@ fn a_ratio_to_an_overloaded_row_has_no_interval_and_the_mark() {
     assert!(
         of_queue.is_invalid() && matches!(of_queue.estimate, Value::Is(ratio) if (ratio - 1.21).abs() < 1e-9)
     );
-    let Some(Conclusion::ToldApart(told)) = judged(&run).conclusions.pop() else { panic!("no column") };
-    let why = told.why_not.unwrap();
+    let Some(Conclusion::ToldApart(reported)) = judged(&run).conclusions.pop() else { panic!("no column") };
+    let why = reported.why_not.unwrap();
     assert!(why.contains("only a lower bound is known (records without an outcome, or a queue)"), "{why}");
 }

@@ -72,7 +72,7 @@ fn sides_are_compared_repeat_by_repeat() {
 }
 
 #[test]
-fn marks_of_every_figure_stand_beside_the_side_that_is_made_of_it() {
+fn marks_of_every_figure_are_kept_with_the_side_made_of_it() {
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 80.0, 60.0], &[120.0, 97.0, 72.0]]);
     run.outcomes[1].findings[0].marks.insert(Mark::Drifting);
@@ -88,7 +88,7 @@ fn marks_of_every_figure_stand_beside_the_side_that_is_made_of_it() {
 }
 
 #[test]
-fn what_cannot_be_told_says_why() {
+fn an_inconclusive_claim_says_why() {
     let reason = |run: &RunFixture| {
         let claim = judged(run, &claiming(metric(RATE, 1), ClaimOp::Less, metric(RATE, 0)));
         assert_eq!(claim.says, ClaimSays::CannotTell);
@@ -190,7 +190,7 @@ fn a_threshold_is_about_this_run_alone() {
 }
 
 #[test]
-fn records_without_an_outcome_can_refute_a_claim_and_never_prove_one() {
+fn records_without_outcome_can_refute_but_never_prove_a_claim() {
     let mut run = RunFixture::default();
     run.repeats(P99, &[&[30.0, 31.0, 32.0]]);
     run.outcomes[1].findings[0].estimate = Value::AtLeast(31.0);
@@ -210,7 +210,7 @@ fn records_without_an_outcome_can_refute_a_claim_and_never_prove_one() {
 }
 
 #[test]
-fn contrasts_are_ratios_from_one_case_to_another_in_the_plans_order() {
+fn contrasts_are_ratios_from_case_to_case_in_the_plans_order() {
     let contrast =
         |from, to| Contrast { name: String::new(), from, to, of: vec![address(RATE), address(P99)] };
     let plan = Plan { contrasts: vec![contrast(0, 1), contrast(1, 0)], ..plan(2, &[]) };

@@ -8,13 +8,13 @@ use kdyno_model::plan::{ParamValue, Published, PublishedRow};
 use kdyno_model::trial::{SearchStage, TrialReason};
 use std::collections::BTreeMap;
 
-fn told_apart(run: &RunFixture, cases: usize) -> Vec<DistinctRows> {
+fn distinguished(run: &RunFixture, cases: usize) -> Vec<DistinctRows> {
     let conclusions = run.judged(&plan(cases, &[RATE])).conclusions.into_iter();
-    let told = |conclusion| match conclusion {
-        Conclusion::ToldApart(told) => Some(told),
+    let reported = |conclusion| match conclusion {
+        Conclusion::ToldApart(reported) => Some(reported),
         _ => None,
     };
-    conclusions.filter_map(told).collect()
+    conclusions.filter_map(reported).collect()
 }
 
 fn ratios(run: &RunFixture, cases: usize) -> Vec<Finding> {
@@ -23,11 +23,11 @@ fn ratios(run: &RunFixture, cases: usize) -> Vec<Finding> {
     found
 }
 
-fn told(differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<DistinctRows> {
-    told_from(0, differ, same, why_not)
+fn reported(differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<DistinctRows> {
+    distinguished_from(0, differ, same, why_not)
 }
 
-fn told_from(base: u32, differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<DistinctRows> {
+fn distinguished_from(base: u32, differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<DistinctRows> {
     let why_not = why_not.map(str::to_owned);
     vec![DistinctRows { of: address(RATE), base, differ: differ.into(), same: same.into(), why_not }]
 }
@@ -45,11 +45,11 @@ fn numbers_of_clients_and_how_far_they_overlap_have_no_ratio() {
 }
 
 #[test]
-fn rows_are_told_apart_by_pairs_of_repeats() {
+fn rows_are_distinguished_by_pairs_of_repeats() {
     let mut run = RunFixture::default();
     // The machine gets slower from repeat to repeat; the second row is always 20 % above, the third is alike.
     run.repeats(RATE, &[&[100.0, 80.0, 60.0, 40.0], &[120.0, 97.0, 72.0, 48.0], &[101.0, 79.0, 61.0, 39.5]]);
-    assert_eq!(told_apart(&run, 3), told(&[1], &[2], None));
+    assert_eq!(distinguished(&run, 3), reported(&[1], &[2], None));
     let ratios = ratios(&run, 3);
     let scopes: Vec<Scope> = ratios.iter().map(|ratio| ratio.scope).collect();
     assert_eq!(scopes, [0, 1, 2].map(Scope::Case));
@@ -65,25 +65,28 @@ fn the_more_rows_the_more_it_takes() {
     let slightly = [104.0, 103.0, 101.0, 101.6];
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 4], &slightly]);
-    assert_eq!(told_apart(&run, 2), told(&[1], &[], None));
+    assert_eq!(distinguished(&run, 2), reported(&[1], &[], None));
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 4], &slightly, &[100.0, 101.0, 99.0, 100.0]]);
-    assert_eq!(told_apart(&run, 3), told(&[], &[1, 2], None));
+    assert_eq!(distinguished(&run, 3), reported(&[], &[1, 2], None));
 }
 
 #[test]
 fn one_trial_or_two_tell_nothing() {
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0], &[200.0]]);
-    assert_eq!(told_apart(&run, 2), told(&[], &[], Some("one trial each says nothing about the next one")));
+    assert_eq!(
+        distinguished(&run, 2),
+        reported(&[], &[], Some("one trial each says nothing about the next one"))
+    );
     assert_eq!(ratios(&run, 2)[1].interval, Interval::NotResolvable(NotResolvable::OneTrial));
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 100.0], &[200.0, 201.0]]);
-    assert_eq!(told_apart(&run, 2), told(&[], &[], Some("2 trials each are too few, 3 are needed")));
+    assert_eq!(distinguished(&run, 2), reported(&[], &[], Some("2 trials each are too few, 3 are needed")));
     // A single row has nothing to differ from.
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0, 100.0]]);
-    assert_eq!((told_apart(&run, 1), ratios(&run, 1)), (vec![], vec![]));
+    assert_eq!((distinguished(&run, 1), ratios(&run, 1)), (vec![], vec![]));
 }
 
 #[test]
@@ -91,13 +94,17 @@ fn figures_that_must_not_be_used_are_not_compared() {
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 4], &[200.0, 201.0, 202.0, 5.0]]);
     invalid(run.outcomes.last_mut().unwrap(), Concern::Everything);
-    assert_eq!(told_apart(&run, 2), told(&[1], &[], None));
+    assert_eq!(distinguished(&run, 2), reported(&[1], &[], None));
     let ratio = ratios(&run, 2).remove(1);
     assert_eq!((ratio.n, ratio.is_invalid()), (3, true), "of the repeats that are left, and marked");
     for outcome in &mut run.outcomes[4..] {
         invalid(outcome, Concern::Everything);
     }
-    assert_eq!((told_apart(&run, 2), ratios(&run, 2)), (vec![], vec![]), "nothing is left of the second row");
+    assert_eq!(
+        (distinguished(&run, 2), ratios(&run, 2)),
+        (vec![], vec![]),
+        "nothing is left of the second row"
+    );
     // What is only known to be "at least" something has no logarithm.
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 3], &[200.0, 201.0, 202.0]]);
@@ -105,18 +112,18 @@ fn figures_that_must_not_be_used_are_not_compared() {
     assert_eq!(ratios(&run, 2)[1].interval, Interval::NotResolvable(NotResolvable::Censored));
     let why =
         "of some figures only a lower bound is known (records without an outcome, or a queue), or they are 0";
-    assert_eq!(told_apart(&run, 2), told(&[], &[], Some(why)));
+    assert_eq!(distinguished(&run, 2), reported(&[], &[], Some(why)));
 }
 
 #[test]
-fn rows_are_told_from_the_row_that_their_ratios_are_to() {
+fn rows_are_compared_with_the_row_that_their_ratios_are_to() {
     // The first row has no figure that may be used.
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0; 3], &[100.0; 3], &[200.0, 201.0, 202.0], &[100.0, 101.0, 99.0]]);
     for outcome in &mut run.outcomes[..3] {
         invalid(outcome, Concern::Everything);
     }
-    assert_eq!(told_apart(&run, 4), told_from(1, &[2], &[3], None));
+    assert_eq!(distinguished(&run, 4), distinguished_from(1, &[2], &[3], None));
     assert_eq!((ratios(&run, 4)[0].scope, ratios(&run, 4)[0].estimate), (Scope::Case(1), Value::Is(1.0)));
     // Next to published figures it is the first one that has both.
     let mut plan = plan(3, &[RATE]);
@@ -141,7 +148,7 @@ fn rows_are_told_from_the_row_that_their_ratios_are_to() {
     let found = run.judged(&plan).conclusions;
     assert_eq!(
         found,
-        told_from(1, &[0], &[2], None).into_iter().map(Conclusion::ToldApart).collect::<Vec<_>>()
+        distinguished_from(1, &[0], &[2], None).into_iter().map(Conclusion::ToldApart).collect::<Vec<_>>()
     );
 }
 
@@ -156,7 +163,7 @@ fn trials_of_a_search_are_no_repeats_of_a_case() {
 }
 
 #[test]
-fn marks_of_either_row_stand_beside_the_ratio() {
+fn marks_of_either_row_are_next_to_the_ratio() {
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[100.0; 3], &[200.0, 201.0, 202.0]]);
     run.outcomes[1].findings[0].marks.insert(Mark::Drifting);

@@ -119,7 +119,7 @@ fn a_pair_is_lost_with_one_of_its_trials() {
 }
 
 #[test]
-fn a_side_that_does_not_carry_the_load_does_not_win_by_the_pairs_that_are_left() {
+fn a_side_that_does_not_sustain_the_load_does_not_win() {
     let plan = comparing(&[P99], &[8], &[]);
     let mut run = RunFixture::default();
     run.pairs(P99, &around(1.0));
@@ -159,7 +159,7 @@ fn a_pair_that_lost_a_broker_or_met_cold_ones_does_not_count() {
 }
 
 #[test]
-fn where_nothing_is_conditioned_pairs_on_cold_brokers_count_and_it_is_told() {
+fn without_conditioning_cold_pairs_count_and_that_is_reported() {
     let plan = comparing(&[P99], &[8], &[]);
     let mut run = RunFixture::default();
     run.pairs(P99, &around(1.2));
@@ -171,9 +171,9 @@ fn where_nothing_is_conditioned_pairs_on_cold_brokers_count_and_it_is_told() {
     let verdict = run.verdicts(&plan).remove(0);
     assert_eq!((verdict.n, verdict.says), (8, Says::Different { material: true, worse: true }));
     let caveats = run.judged(&plan).caveats;
-    let [told] = caveats.as_slice() else { panic!("{caveats:?}") };
-    assert_eq!((told.severity, told.scope), (Severity::Warning, Scope::Comparison { case: 0 }));
-    assert_eq!(told.caveat, Caveat::PairsUnconditioned { pairs: 7 });
+    let [reported] = caveats.as_slice() else { panic!("{caveats:?}") };
+    assert_eq!((reported.severity, reported.scope), (Severity::Warning, Scope::Comparison { case: 0 }));
+    assert_eq!(reported.caveat, Caveat::PairsUnconditioned { pairs: 7 });
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn pairs_of_one_cluster_are_one_unit_whenever_they_ran() {
 }
 
 #[test]
-fn a_cluster_that_lost_a_pair_counts_once_it_is_replaced_or_nothing_more_comes() {
+fn a_cluster_with_a_lost_pair_counts_if_replaced_or_last() {
     let mut plan = comparing(&[P99], &[6], &[]);
     let on = OnClusters { a: plan.cases.clone(), b: settings(&mut plan).b.clone() };
     let of_plan = settings(&mut plan);
@@ -321,7 +321,7 @@ fn pairs_that_each_have_a_start_speak_of_more_than_these() {
 }
 
 #[test]
-fn marks_of_either_side_stand_beside_the_ratio() {
+fn marks_of_either_side_are_next_to_the_ratio() {
     let plan = comparing(&[P99], &[8], &[]);
     let mut run = RunFixture::default();
     run.pairs(P99, &around(1.2));
@@ -355,7 +355,7 @@ fn quantiles_that_are_not_judged_have_a_ratio_and_no_verdict() {
 }
 
 #[test]
-fn processor_time_is_told_first_and_what_was_not_named_is_exploratory() {
+fn cpu_time_comes_first_and_unnamed_metrics_are_exploratory() {
     let plan = comparing(&[P99], &[8], &[RATE, CPU, "writers.failed"]);
     let mut run = RunFixture::default();
     for (pair, ratio) in (1..).zip(around(1.2)) {
@@ -371,9 +371,9 @@ fn processor_time_is_told_first_and_what_was_not_named_is_exploratory() {
         run.pair(pair, pair, [&side(1.0), &side(ratio)]);
     }
     let verdicts = run.verdicts(&plan);
-    let told: Vec<_> = verdicts.iter().map(|verdict| (verdict.of.clone(), verdict.role)).collect();
+    let reported: Vec<_> = verdicts.iter().map(|verdict| (verdict.of.clone(), verdict.role)).collect();
     use MetricRole::{Exploratory, Judged};
-    assert_eq!(told, [(address(CPU), Exploratory), (address(P99), Judged), (address(RATE), Exploratory)]);
+    assert_eq!(reported, [(address(CPU), Exploratory), (address(P99), Judged), (address(RATE), Exploratory)]);
     assert_eq!(verdicts[0].says, Says::Equivalent);
     assert_eq!(
         (verdicts[2].better, &verdicts[2].says),
@@ -420,7 +420,7 @@ fn a_figure_without_a_ratio_is_no_verdict() {
 }
 
 #[test]
-fn pairs_of_several_hosts_or_boots_are_told_apart() {
+fn pairs_of_several_hosts_or_boots_are_kept_apart() {
     let plan = comparing(&[P99], &[8], &[]);
     let mut run = RunFixture::default();
     run.pairs(P99, &around(1.2));
@@ -438,7 +438,7 @@ fn pairs_of_several_hosts_or_boots_are_told_apart() {
         host_facts: BTreeMap::from([("cpu_model".to_owned(), "Xeon".to_owned())]),
     };
     let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
-    let told = |sessions: &[Session]| {
+    let reported = |sessions: &[Session]| {
         let found = judge(&plan, &trials, &[], sessions, false).caveats;
         assert!(found.iter().all(|one| one.scope == Scope::Comparison { case: 0 }), "{found:?}");
         let detail = |one: ScopedCaveat| match one.caveat {
@@ -447,11 +447,11 @@ fn pairs_of_several_hosts_or_boots_are_told_apart() {
         };
         found.into_iter().map(detail).collect::<Vec<_>>()
     };
-    assert!(told(&[session(1, "a", 2), session(2, "a", 2)]).is_empty());
+    assert!(reported(&[session(1, "a", 2), session(2, "a", 2)]).is_empty());
     // A third one ended before it had a pair.
-    let boots = told(&[session(1, "a", 2), session(2, "b", 2), session(3, "c", 64)]);
+    let boots = reported(&[session(1, "a", 2), session(2, "b", 2), session(3, "c", 64)]);
     assert!(boots[0].ends_with("its place: 2 boots"), "{boots:?}");
-    let hosts = told(&[session(1, "a", 2), session(2, "b", 64)]);
+    let hosts = reported(&[session(1, "a", 2), session(2, "b", 64)]);
     let each = "5 on cpu_model Xeon · 2 CPUs, 3 on cpu_model Xeon · 64 CPUs";
     assert_eq!(
         hosts,

@@ -71,7 +71,7 @@ fn times(demand: &Demand) -> f64 {
 }
 
 #[test]
-fn a_constant_demand_is_at_its_limit_where_the_utilisation_law_says() {
+fn a_constant_demand_has_the_limit_of_the_utilisation_law() {
     // 16 µs of all processors a record: 62,500/s at most.
     let law = |per_s: f64| per_s * 16e-6;
     let found = demand(&at(&[40_000.0, 50_000.0], law));
@@ -92,7 +92,7 @@ fn a_constant_demand_is_at_its_limit_where_the_utilisation_law_says() {
 
 /// Batches that are fuller at a higher load make a record cheaper: one load does not show by how much.
 #[test]
-fn one_load_foretells_nothing() {
+fn one_load_predicts_nothing() {
     let mut run = at(&[50_000.0], |per_s| per_s * 16e-6);
     for used in [0.79, 0.80, 0.83, 0.8, 0.8, 0.8] {
         trial(&mut run, 0, 50_000.0, LimitKind::Schedule, &[(BROKERS, used)]);
@@ -147,7 +147,7 @@ fn other_programs_are_no_demand() {
 }
 
 #[test]
-fn a_demand_that_falls_with_the_load_leaves_more_than_one_load_lets_see() {
+fn a_demand_that_falls_with_the_load_needs_more_than_one_load() {
     // Requests cost 0.3 whatever is in them; fuller batches make a record cheaper: 70,000/s at most.
     let law = |per_s: f64| 0.3 + per_s * 10e-6;
     let found = demand(&at(&[30_000.0, 40_000.0, 55_000.0], law));
@@ -187,7 +187,7 @@ fn a_line_is_of_one_of_a_generators_shares() {
 }
 
 #[test]
-fn what_is_farther_than_the_bound_is_told_without_a_figure() {
+fn a_limit_beyond_the_bound_is_reported_without_a_figure() {
     // 1.29 and 1.31 times what was tested.
     let law = |per_s: f64| per_s * 16e-6;
     let swept = |top: f64| demand(&at(&[20_000.0, 30_000.0, top], law));
@@ -231,7 +231,7 @@ fn what_is_at_its_limit_comes_next_where_all_was_carried() {
 }
 
 #[test]
-fn beside_a_limit_that_nobody_knows_none_is_next() {
+fn next_to_an_unknown_limit_none_is_next() {
     let mut run = RunFixture::default();
     for load in [0.5, 1.0] {
         trial(&mut run, 0, 50_000.0 * load, LimitKind::Unknown, &[(BROKERS, 0.85 * load)]);
@@ -299,12 +299,12 @@ fn cases_that_differ_in_the_rate_alone_are_loads_of_one() {
     let apart = swept(|plan| {
         plan.cases[1].load.get_mut("writers").unwrap().clients = 2;
     });
-    let told: Vec<(Scope, u32)> = apart.iter().map(|one| (one.scope, one.resources[0].loads)).collect();
-    assert_eq!(told, [(Scope::Case(2), 2), (Scope::Case(1), 1)]);
+    let reported: Vec<(Scope, u32)> = apart.iter().map(|one| (one.scope, one.resources[0].loads)).collect();
+    assert_eq!(reported, [(Scope::Case(2), 2), (Scope::Case(1), 1)]);
 }
 
 #[test]
-fn the_sides_of_a_comparison_are_told_apart() {
+fn the_sides_of_a_comparison_are_distinguished() {
     let mut plan = comparing(&[], &[8], &[]);
     settings(&mut plan).labels = ["a".into(), "b".into()];
     let mut run = RunFixture::default();
@@ -324,9 +324,9 @@ fn the_sides_of_a_comparison_are_told_apart() {
             }],
         }));
     }
-    let told: Vec<(Scope, f64)> =
+    let reported: Vec<(Scope, f64)> =
         demands(&run, &plan).iter().map(|one| (one.scope, one.resources[0].used)).collect();
-    assert_eq!(told, [(Scope::Case(0), 0.8), (Scope::SideB { case: 0 }, 0.9)]);
+    assert_eq!(reported, [(Scope::Case(0), 0.8), (Scope::SideB { case: 0 }, 0.9)]);
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn of_a_search_the_trials_count_in_which_brokers_have_settled() {
 #[test]
 fn intervals_hold_the_true_limit_as_often_as_they_say() {
     let (truth, tested) = (60_000.0, 50_000.0);
-    let (mut held, mut told) = (0, 0);
+    let (mut held, mut reported) = (0, 0);
     for seed in 0..2_000u64 {
         let normal = |at: u64| {
             let uniform = |of: u64| (mix(mix(seed, 77), of) >> 11) as f64 / (1u64 << 53) as f64;
@@ -383,11 +383,11 @@ fn intervals_hold_the_true_limit_as_often_as_they_say() {
         else {
             continue;
         };
-        assert!(level == 0.95 && times <= Demand::FORETOLD_MAX && high <= Demand::FORETOLD_MAX);
-        told += 1;
+        assert!(level == 0.95 && times <= Demand::PREDICTED_MAX && high <= Demand::PREDICTED_MAX);
+        reported += 1;
         held += u32::from(low <= truth / tested && truth / tested <= high);
     }
-    let share = f64::from(held) / f64::from(told);
+    let share = f64::from(held) / f64::from(reported);
     // 0.95 with a standard error of 0.005.
-    assert!(told > 1_900 && (share - 0.95).abs() < 0.025, "{held} of {told}");
+    assert!(reported > 1_900 && (share - 0.95).abs() < 0.025, "{held} of {reported}");
 }

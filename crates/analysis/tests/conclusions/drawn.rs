@@ -34,7 +34,7 @@ fn compared() -> DrawnRun {
 }
 
 #[test]
-fn what_is_imported_is_drawn_by_itself_and_replaces_what_was_imported_before() {
+fn an_import_has_its_own_chart_and_replaces_an_earlier_one() {
     let subject = Subject::Imported("rds".to_owned());
     let of = address(&format!("{subject}.CPU"));
     let mut run = compared();
@@ -61,14 +61,14 @@ fn what_is_imported_is_drawn_by_itself_and_replaces_what_was_imported_before() {
 }
 
 #[test]
-fn what_is_imported_into_a_run_that_is_not_analysed_is_drawn_when_it_is_read() {
+fn an_import_into_an_unanalysed_run_is_drawn_when_it_is_read() {
     let run = compared();
     let subject = Subject::Imported("rds".to_owned());
     assert_eq!(run.drawn_from_import(&subject, Vec::new()), Judgement::default());
 }
 
 #[test]
-fn side_b_of_a_run_from_before_it_was_stated_is_drawn_from_its_trials() {
+fn an_old_runs_side_b_is_drawn_from_its_trials() {
     let side_b = |run: &DrawnRun| in_scope(&run.judgement, Scope::SideB { case: 0 });
     let once = compared().stated();
     assert_eq!(side_b(&once), [Value::Is(20.0)]);
@@ -76,7 +76,7 @@ fn side_b_of_a_run_from_before_it_was_stated_is_drawn_from_its_trials() {
 }
 
 #[test]
-fn figures_of_a_load_that_queued_are_stated_as_bounds_and_stored_as_measured() {
+fn figures_of_a_load_that_queued_are_shown_as_bounds_stored_raw() {
     let mut run = RunFixture::default();
     let figures: &[(&str, Value)] = &[(RATE, Value::Is(10.0)), (P99, Value::Is(4e6))];
     queued(run.trial(0, 1, figures));

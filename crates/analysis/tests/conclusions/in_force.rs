@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 type ReportedSettings<'a> = &'a [(Subject, &'a str, SettingOrigin, &'a str)];
 
-fn start(outcome: &TrialOutcome, told: ReportedSettings<'_>, java: &str, flags: &str) -> TrialStart {
+fn start(outcome: &TrialOutcome, reported: ReportedSettings<'_>, java: &str, flags: &str) -> TrialStart {
     let mut settings: BTreeMap<Subject, SettingsInForce> = BTreeMap::new();
-    for (subject, name, origin, value) in told {
+    for (subject, name, origin, value) in reported {
         let of = settings.entry(subject.clone()).or_default();
         of.insert((*name).to_owned(), SettingInForce::new(*origin, *value));
     }
@@ -34,20 +34,25 @@ fn start(outcome: &TrialOutcome, told: ReportedSettings<'_>, java: &str, flags: 
 }
 
 /// What is said of sides that reported this, with this Java and these options.
-fn judged(plan: &mut Plan, told: [ReportedSettings<'_>; 2], java: [&str; 2], flags: [&str; 2]) -> Judgement {
+fn judged(
+    plan: &mut Plan,
+    reported: [ReportedSettings<'_>; 2],
+    java: [&str; 2],
+    flags: [&str; 2],
+) -> Judgement {
     let mut run = RunFixture::default();
     run.pairs("writers.acked_per_s", &[1.0]);
-    let starts = [0, 1].map(|side| start(&run.outcomes[side], told[side], java[side], flags[side]));
+    let starts = [0, 1].map(|side| start(&run.outcomes[side], reported[side], java[side], flags[side]));
     let of_plan = compared(plan).clone();
     settings(plan, &of_plan, &starts)
 }
 
 fn said(found: &Judgement) -> Vec<(String, WhyDiffers)> {
-    let told = found.conclusions.iter().map(|one| {
+    let reported = found.conclusions.iter().map(|one| {
         let Conclusion::SettingDiffers(of) = one else { panic!("{one:?}") };
         (format!("{} {}", of.whose, of.setting), of.why.expect("why"))
     });
-    told.collect()
+    reported.collect()
 }
 
 fn is(what: &str, why: WhyDiffers) -> (String, WhyDiffers) {
@@ -96,7 +101,7 @@ fn clients_differ_as_given_or_by_the_default_of_another_version() {
 }
 
 #[test]
-fn topics_differ_as_asked_or_nobody_asked_and_what_comes_from_brokers_is_told_with_these() {
+fn topic_settings_differ_as_requested_or_not_with_their_source() {
     use SettingOrigin::{Default, Static, Topic};
     let of = |name, origin, value| (Subject::Topic("perf".to_owned()), name, origin, value);
     let a = [
@@ -135,7 +140,7 @@ fn topics_differ_as_asked_or_nobody_asked_and_what_comes_from_brokers_is_told_wi
 }
 
 #[test]
-fn a_limit_of_processor_time_on_one_side_is_told_as_asked_for() {
+fn a_cpu_limit_on_one_side_is_reported_as_requested() {
     let mut plan = alike();
     let mut run = RunFixture::default();
     run.pairs("writers.acked_per_s", &[1.0]);
@@ -149,7 +154,7 @@ fn a_limit_of_processor_time_on_one_side_is_told_as_asked_for() {
 }
 
 #[test]
-fn another_java_is_told_and_was_asked_for_only_with_its_options() {
+fn another_java_is_reported_and_requested_only_by_its_options() {
     let why = |plan: &mut Plan| said(&judged(plan, [&[], &[]], ["17.0.9", "21.0.1"], ["-Xmx1g", "-Xmx2g"]));
     assert_eq!(
         why(&mut alike()),

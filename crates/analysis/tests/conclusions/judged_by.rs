@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 proptest! {
     #[test]
-    fn what_is_told_beside_a_verdict_is_what_it_was_judged_by(
+    fn figures_next_to_a_verdict_are_those_that_it_was_judged_by(
         factors in prop::collection::vec(-1.0..1.0_f64, 6..20),
         (centre, spread, margin) in (-0.12..0.12_f64, 0.0..0.12_f64, 0.01..0.15_f64),
     ) {

@@ -22,7 +22,7 @@ fn looked(centre: f64, pairs: usize, is_shared: bool) -> Verdict {
 }
 
 #[test]
-fn a_difference_no_larger_than_what_starts_differ_by_is_told_of_this_start() {
+fn a_difference_as_small_as_between_starts_is_for_this_start() {
     for pairs in [3, 4, 8] {
         // Rates of pairs with a start each typically spread by 6 %: half of that variance lies between starts, 4.2 %.
         let verdict = looked(1.07, pairs, false);
@@ -40,7 +40,7 @@ fn a_difference_no_larger_than_what_starts_differ_by_is_told_of_this_start() {
 }
 
 #[test]
-fn a_larger_one_is_told_as_in_a_verdict_and_more_pairs_are_never_asked_for() {
+fn a_larger_difference_gets_a_verdict_and_no_more_pairs() {
     assert_eq!(looked(1.3, 4, false).says, Says::Different { material: true, worse: true });
     assert_eq!(looked(1.13, 4, false).says, Says::MaybeMaterial { worse: true, more_needed: None });
     assert_eq!(looked(1.0, 4, false).says, Says::Equivalent, "±7.3 % at 90 %, and 10 % matter");

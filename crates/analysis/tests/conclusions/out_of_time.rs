@@ -58,7 +58,7 @@ fn of_two_cases(pairs: [u32; 2]) -> Vec<(Scope, Says)> {
 }
 
 #[test]
-fn no_look_is_spent_early_while_another_case_could_still_have_its_verdict() {
+fn no_look_is_spent_early_while_another_case_may_be_decided() {
     let [first, second] = [0, 1].map(|case| Scope::Comparison { case });
     let more = |units| Says::Inconclusive { more_needed: Some(units) };
     // The second case has not begun, or has fewer units than any verdict needs.

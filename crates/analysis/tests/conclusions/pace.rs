@@ -13,7 +13,7 @@ const S: u64 = 1_000_000_000;
 const T0_S: [(u32, u64); 8] =
     [(1, 50), (1, 150), (1, 350), (1, 450), (2, 10_000), (2, 10_100), (2, 10_200), (2, 10_300)];
 
-fn told(unit: EvidenceUnit, pairs: usize) -> Option<u64> {
+fn reported(unit: EvidenceUnit, pairs: usize) -> Option<u64> {
     let mut plan = comparing(&[P99], &[8], &[]);
     settings(&mut plan).pairs_per_start = 2;
     settings(&mut plan).unit = unit;
@@ -36,14 +36,14 @@ fn told(unit: EvidenceUnit, pairs: usize) -> Option<u64> {
 }
 
 #[test]
-fn a_unit_took_as_long_as_from_its_t0_to_that_of_the_next_one_of_its_session() {
+fn a_unit_lasts_from_its_t0_to_the_next_one_of_its_session() {
     // 300 s in the first session, 200 s in the second one; what lies between them counts nowhere.
-    assert_eq!(told(EvidenceUnit::Start, 8), Some(250 * S));
-    assert_eq!(told(EvidenceUnit::Pair, 8), Some((400 + 300) * S / 6));
+    assert_eq!(reported(EvidenceUnit::Start, 8), Some(250 * S));
+    assert_eq!(reported(EvidenceUnit::Pair, 8), Some((400 + 300) * S / 6));
 }
 
 #[test]
 fn of_a_single_start_and_of_clusters_it_is_not_known() {
-    assert_eq!(told(EvidenceUnit::Start, 2), None);
-    assert_eq!(told(EvidenceUnit::Cluster, 8), None);
+    assert_eq!(reported(EvidenceUnit::Start, 2), None);
+    assert_eq!(reported(EvidenceUnit::Cluster, 8), None);
 }

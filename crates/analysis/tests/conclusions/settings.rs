@@ -48,8 +48,8 @@ fn differences(plan: &mut Plan, a: &[(&str, &str)], b: &[(&str, &str)]) -> Judge
     settings(plan, &of_plan, &starts)
 }
 
-fn told(found: &Judgement) -> Vec<(String, String, bool)> {
-    let told = found.conclusions.iter().map(|conclusion| {
+fn reported(found: &Judgement) -> Vec<(String, String, bool)> {
+    let reported = found.conclusions.iter().map(|conclusion| {
         let Conclusion::SettingDiffers(SettingDiffers { whose, setting, a, b, declared, scope, why }) =
             conclusion
         else {
@@ -59,7 +59,7 @@ fn told(found: &Judgement) -> Vec<(String, String, bool)> {
         assert_eq!(*declared, *why != Some(WhyDiffers::NotAsked));
         (format!("{whose} {setting}"), format!("{a} → {b}"), *declared)
     });
-    told.collect()
+    reported.collect()
 }
 
 fn differs(what: &str, values: &str, declared: bool) -> (String, String, bool) {
@@ -81,15 +81,16 @@ fn config<'a>(plan: &'a mut Plan, name: &str, value: &str) -> &'a mut Plan {
 }
 
 #[test]
-fn a_difference_that_nobody_asked_for_makes_the_comparison_invalid() {
+fn an_unrequested_difference_makes_the_comparison_invalid() {
     let a = [("num.io.threads", "8"), ("node.id", "1"), ("log.dirs", "/a"), ("same", "1")];
     let b = [("num.io.threads", "4"), ("node.id", "11"), ("log.dirs", "/b"), ("same", "1"), ("new", "2")];
     let found = differences(&mut alike(), &a, &b);
     assert_eq!(
-        told(&found),
+        reported(&found),
         [differs("brokers new", "- → 2", false), differs("brokers num.io.threads", "8 → 4", false)]
     );
-    let told: Vec<_> = found.caveats.iter().map(|of| (of.severity, of.scope, of.caveat.clone())).collect();
+    let reported: Vec<_> =
+        found.caveats.iter().map(|of| (of.severity, of.scope, of.caveat.clone())).collect();
     let caveat = |setting: &str, a: &str, b: &str| {
         let [whose, setting, a, b] = ["brokers", setting, a, b].map(str::to_owned);
         (
@@ -98,7 +99,7 @@ fn a_difference_that_nobody_asked_for_makes_the_comparison_invalid() {
             Caveat::UndeclaredDifference { whose, setting, a, b },
         )
     };
-    assert_eq!(told, [caveat("new", "-", "2"), caveat("num.io.threads", "8", "4")]);
+    assert_eq!(reported, [caveat("new", "-", "2"), caveat("num.io.threads", "8", "4")]);
 }
 
 #[test]
@@ -106,9 +107,9 @@ fn what_was_asked_for_or_may_differ_is_declared() {
     let (a, b) = ([("num.io.threads", "8"), ("x", "1")], [("num.io.threads", "4"), ("x", "2")]);
     let declared = |plan: &mut Plan| -> Vec<bool> {
         let found = differences(plan, &a, &b);
-        let told = told(&found);
-        assert_eq!(found.caveats.len(), told.iter().filter(|(.., declared)| !declared).count());
-        told.into_iter().map(|(.., declared)| declared).collect()
+        let reported = reported(&found);
+        assert_eq!(found.caveats.len(), reported.iter().filter(|(.., declared)| !declared).count());
+        reported.into_iter().map(|(.., declared)| declared).collect()
     };
     assert_eq!(declared(config(&mut alike(), "num.io.threads", "4")), [true, false]);
     let may_differ = |entry: &str| {
@@ -135,7 +136,7 @@ fn what_was_asked_for_or_may_differ_is_declared() {
 }
 
 #[test]
-fn brokers_that_told_nothing_are_not_compared() {
+fn brokers_that_reported_nothing_are_not_compared() {
     let found = differences(&mut alike(), &[], &[("num.io.threads", "4")]);
     assert_eq!((found.conclusions.len(), found.caveats.len()), (0, 1));
     assert_eq!(found.caveats[0].severity, Severity::Warning, "it is told, and voids nothing");
@@ -182,13 +183,13 @@ fn target(name: &str, version: Option<&str>) -> SystemPlan {
 }
 
 #[test]
-fn settings_of_targets_may_differ_with_the_versions_that_they_declare() {
+fn target_settings_may_differ_with_their_declared_versions() {
     let found = |a: SystemPlan, b: SystemPlan| {
         let mut plan = alike();
         plan.cases[0].system = a;
         compared(&mut plan).b[0].system = b;
         let found = differences(&mut plan, &[("num.io.threads", "8")], &[("num.io.threads", "4")]);
-        let declared = told(&found).iter().map(|(.., declared)| *declared).collect::<Vec<_>>();
+        let declared = reported(&found).iter().map(|(.., declared)| *declared).collect::<Vec<_>>();
         (declared, found.caveats.iter().map(|caveat| caveat.severity).collect::<Vec<_>>())
     };
     let (old, new) = (Some("3.7.2"), Some("4.1.1"));
@@ -211,18 +212,18 @@ fn of_targets(versions: [&str; 2], a: &[SettingInForce], b: &[SettingInForce]) -
     compared(&mut plan).b[0].system = target("b", Some(versions[1]));
     let mut run = RunFixture::default();
     run.pairs("writers.acked_per_s", &[1.0]);
-    let told = |values: &[SettingInForce]| {
+    let reported = |values: &[SettingInForce]| {
         let of_broker =
             |value: &SettingInForce| BTreeMap::from([("num.io.threads".to_owned(), value.clone())]);
         (1..).map(Subject::Broker).zip(values.iter().map(of_broker)).collect()
     };
-    let starts = [with_brokers(&run.outcomes[0], told(a)), with_brokers(&run.outcomes[1], told(b))];
+    let starts = [with_brokers(&run.outcomes[0], reported(a)), with_brokers(&run.outcomes[1], reported(b))];
     let of_plan = compared(&mut plan).clone();
     settings(&plan, &of_plan, &starts)
 }
 
 #[test]
-fn defaults_of_another_version_are_expected_and_what_somebody_set_is_not() {
+fn other_defaults_of_another_version_are_expected_set_ones_not() {
     use SettingOrigin::{Default, Dynamic, Static, Unknown};
     let eight = |of| SettingInForce::new(of, "8");
     let four = |of| SettingInForce::new(of, "4");
@@ -279,7 +280,7 @@ fn of_several(a: [&str; 3], b: [&str; 3]) -> Judgement {
 #[test]
 fn settings_of_all_clusters_are_compared() {
     let found = of_several(["8"; 3], ["8", "8", "4"]);
-    assert_eq!(told(&found), [differs("brokers of a3 and b3 num.io.threads", "8 → 4", false)]);
+    assert_eq!(reported(&found), [differs("brokers of a3 and b3 num.io.threads", "8 → 4", false)]);
     let first = "num.io.threads is 8 on b1 and 4 on b3".to_owned();
     let differ = Caveat::ClustersDiffer { side: "B".into(), settings: 1, first };
     let caveats: Vec<_> = found.caveats.iter().map(|of| (of.severity, of.caveat.clone())).collect();
@@ -287,7 +288,7 @@ fn settings_of_all_clusters_are_compared() {
     assert_eq!(caveats[1..], [(Severity::Warning, differ)]);
     // What differs everywhere is reported once.
     let found = of_several(["8"; 3], ["4"; 3]);
-    assert_eq!(told(&found), [differs("brokers num.io.threads", "8 → 4", false)]);
+    assert_eq!(reported(&found), [differs("brokers num.io.threads", "8 → 4", false)]);
     assert_eq!(found.caveats.len(), 1, "{:?}", found.caveats);
     // Alike in each pair, and not from pair to pair.
     let found = of_several(["8", "4", "8"], ["8", "4", "8"]);
@@ -300,7 +301,7 @@ fn settings_of_all_clusters_are_compared() {
 }
 
 #[test]
-fn a_difference_that_nobody_asked_for_leaves_no_verdict() {
+fn an_unrequested_difference_leaves_no_verdict() {
     let mut plan = alike();
     plan.strategy = comparing(&["writers.acked_per_s"], &[8], &[]).strategy;
     let system = plan.cases[0].system.clone();
@@ -363,7 +364,7 @@ pub fn producing() -> ProducePlan {
 }
 
 #[test]
-fn client_settings_are_told_in_kafkas_names() {
+fn client_settings_have_kafkas_names() {
     let produce = producing();
     let item = |produce: &ProducePlan| LoadPlan {
         topic: "t".into(),
@@ -387,7 +388,7 @@ fn client_settings_are_told_in_kafkas_names() {
     compared(&mut plan).b[0].load.insert("writers".into(), item(&other));
     let found = differences(&mut plan, &[], &[]);
     assert_eq!(
-        told(&found),
+        reported(&found),
         [
             differs("writers compression.lz4.level", "- → 9", true),
             differs("writers compression.type", "none → lz4", true),

@@ -13,7 +13,7 @@ fn of_scope(found: &[Finding], scope: Scope) -> &Finding {
 }
 
 #[test]
-fn side_b_of_a_case_is_stated_beside_its_side_a() {
+fn side_b_of_a_case_is_stated_next_to_its_side_a() {
     let plan = comparing(&[P99], &[8], &[]);
     let mut run = RunFixture::default();
     run.pairs(P99, &[1.5; 8]);

@@ -58,12 +58,12 @@ fn compared(before: &[Stored], after: &[Stored]) -> (Vec<Verdict>, Vec<(Severity
         Conclusion::Verdict(verdict) => verdict,
         other => panic!("{other:?}"),
     });
-    let told = caveats.into_iter().map(|of| match of.caveat {
+    let reported = caveats.into_iter().map(|of| match of.caveat {
         Caveat::EvidenceOfRuns { detail } => (of.severity, detail),
         Caveat::RunsUnpaired => (of.severity, UNPAIRED.to_owned()),
         other => panic!("{other:?}"),
     });
-    (verdicts.collect(), told.collect())
+    (verdicts.collect(), reported.collect())
 }
 
 fn seen<'a>(name: &'a str, run: &'a Stored) -> StoredRun<'a> {
@@ -173,7 +173,7 @@ fn of_two_sides(ratio: f64, b: &str) -> Stored {
 }
 
 #[test]
-fn of_runs_that_compare_two_sides_each_side_is_set_against_its_like() {
+fn each_side_of_two_comparisons_is_compared_with_its_like() {
     let (before, after) = ([of_two_sides(0.5, "new")], [of_two_sides(0.25, "new")]);
     let (verdicts, caveats) = compared(&before, &after);
     let of_scope = |scope| {
@@ -187,10 +187,10 @@ fn of_runs_that_compare_two_sides_each_side_is_set_against_its_like() {
     assert_eq!((verdicts.len(), caveats.len()), (2, 2), "{caveats:?}");
     // What the sides are is reported where it is not the same, and where one has none.
     let (_, caveats) = compared(&before, &[of_two_sides(0.25, "newer")]);
-    let told = "not all of the runs have the same sides, and sides A are set against each other, and sides B: before \
+    let reported = "not all of the runs have the same sides, and sides A are set against each other, and sides B: before \
                 compares kafka=3.7.2 (its side A) with new (its side B); after compares kafka=3.7.2 (its side A) with newer \
                 (its side B)";
-    assert_eq!(caveats[2], (Severity::Warning, told.to_owned()));
+    assert_eq!(caveats[2], (Severity::Warning, reported.to_owned()));
     let (verdicts, caveats) = compared(&before, &all(&[100.0]));
     assert_eq!((verdicts.len(), verdicts[0].a, verdicts[0].b), (1, Value::Is(450.0), Value::Is(100.0)));
     assert!(caveats[2].1.contains("of those that have sides A is taken: "), "{caveats:?}");
@@ -198,7 +198,7 @@ fn of_runs_that_compare_two_sides_each_side_is_set_against_its_like() {
 }
 
 #[test]
-fn a_run_that_lost_records_is_told_first_and_not_compared() {
+fn a_run_that_lost_records_is_reported_first_and_not_compared() {
     let mut after = all(&[80.0, 81.0, 79.0]);
     let lost = Caveat::Lost { topic: "t".into(), acknowledged: 100_000, growth: 99_500 };
     let of_trial = Scope::Trial(TrialId(2));
@@ -231,9 +231,9 @@ fn what_else_differs_is_named() {
     after[0].sessions[0].processors = 64;
     after[0].sessions[0].kdyno_version = "0.2.0".into();
     let (_, caveats) = compared(&all(&[100.0]), &after);
-    let told: Vec<&str> = caveats.iter().map(|(_, detail)| detail.as_str()).collect();
+    let reported: Vec<&str> = caveats.iter().map(|(_, detail)| detail.as_str()).collect();
     assert_eq!(
-        told[2..],
+        reported[2..],
         [
             "the profiles differ: p, published",
             "parameters set by hand differ: (), (size=1KiB)",
@@ -245,7 +245,7 @@ fn what_else_differs_is_named() {
 }
 
 #[test]
-fn another_content_of_a_file_of_values_is_named_and_another_folder_is_not() {
+fn changed_content_of_a_value_file_is_named_not_its_folder() {
     let stored = |path: &str, crc: u32| {
         let delimiter = "\n".to_owned();
         let file = GivenFile { path: path.to_owned(), delimiter, crc, pieces: 2, piece_bytes_max: 3 };
@@ -263,19 +263,19 @@ fn another_content_of_a_file_of_values_is_named_and_another_folder_is_not() {
         run[0].header.plan.cases[0].load.insert("writers".into(), item);
         run
     };
-    let told = |before: &[Stored], after: &[Stored]| {
-        let told = compared(before, after).1.into_iter().map(|(_, detail)| detail);
-        told.filter(|detail| detail.starts_with("files")).collect::<Vec<_>>()
+    let reported = |before: &[Stored], after: &[Stored]| {
+        let reported = compared(before, after).1.into_iter().map(|(_, detail)| detail);
+        reported.filter(|detail| detail.starts_with("files")).collect::<Vec<_>>()
     };
     let before = stored("/here/orders.txt", 0x1a2b);
-    assert_eq!(told(&before, &stored("/there/orders.txt", 0x1a2b)), [""; 0]);
+    assert_eq!(reported(&before, &stored("/there/orders.txt", 0x1a2b)), [""; 0]);
     let differ =
         "files of keys and values differ: (orders.txt, CRC-32C 00001a2b), (orders.txt, CRC-32C 00001a2c)";
-    assert_eq!(told(&before, &stored("/here/orders.txt", 0x1a2c)), [differ]);
+    assert_eq!(reported(&before, &stored("/here/orders.txt", 0x1a2c)), [differ]);
 }
 
 #[test]
-fn a_case_or_figure_that_a_run_lacks_is_told() {
+fn a_case_or_figure_that_a_run_lacks_is_reported() {
     let mut after = all(&[80.0]);
     after[0].header.plan.cases[0].label = "brokers=3".into();
     let (verdicts, caveats) = compared(&all(&[100.0]), &after);

@@ -6,7 +6,7 @@ use kdyno_model::conclusion::Says;
 use kdyno_model::finding::Value;
 
 #[test]
-fn a_pair_whose_judged_figure_must_not_be_used_is_a_tie_and_not_left_out() {
+fn a_pair_with_an_invalid_judged_figure_is_a_tie() {
     let plan = comparing(&[P99], &[8], &[]);
     let mut run = RunFixture::default();
     // Seven of one sign. What made the eighth late depends on how long its responses took.

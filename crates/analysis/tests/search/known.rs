@@ -101,7 +101,7 @@ fn a_steep_curve_is_found_within_its_bounds() {
 /// As they are planned, with a first load that lies far below the answer too: a search that ends without a confirmed
 /// load has not helped its user much.
 #[test]
-fn searches_end_with_a_confirmed_load_that_hardly_ever_lies_above_the_truth() {
+fn confirmed_loads_of_searches_rarely_exceed_the_truth() {
     for (depth, up_to) in
         [(Depth::Verdict, 10.0), (Depth::Quick, 10.0), (Depth::Verdict, 100.0), (Depth::Quick, 100.0)]
     {

@@ -32,7 +32,7 @@ fn stages(points: &[PointSoFar], stage: SearchStage) -> Vec<f64> {
 }
 
 #[test]
-fn without_noise_the_load_is_confirmed_two_percent_below_the_crossing() {
+fn without_noise_the_load_is_2_percent_below_the_crossing() {
     let (points, found) = search(&SETTINGS, exact(Curve::Straight(6.0)));
     let crossing = found.line.as_ref().unwrap().crossing.exp();
     assert!((crossing / TRUTH - 1.0).abs() < 1e-3, "{crossing}");
@@ -73,7 +73,7 @@ fn a_first_trial_that_was_disturbed_does_not_end_the_search() {
 /// Latency hardly rises until the load is near what the cluster carries. The two trials that settle a first load say nothing
 /// of where that is.
 #[test]
-fn whole_trials_where_the_curve_is_flat_do_not_draw_the_search_to_them() {
+fn whole_trials_on_a_flat_curve_do_not_attract_the_search() {
     let curve = |load: f64| (0.55 + 0.45 * (load / TRUTH).powi(3)).ln();
     let mut first = true;
     let (points, found) = search(&SETTINGS, |_, load| {
@@ -98,7 +98,7 @@ fn when_every_load_passes_the_end_of_the_range_is_confirmed() {
 }
 
 #[test]
-fn without_trials_that_confirm_the_highest_load_that_held_stands_unconfirmed() {
+fn without_confirmation_the_highest_passed_load_is_unconfirmed() {
     let settings = SearchSettings { confirm_trials: 0, trials_max: 15, ..SETTINGS };
     let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
     assert!(stages(&points, SearchStage::Confirm).is_empty());
@@ -244,7 +244,7 @@ fn trials_that_are_repeated_use_up_none_of_those_that_confirm() {
 }
 
 #[test]
-fn a_search_that_is_cut_off_is_unfinished_and_tells_what_is_known() {
+fn a_cut_off_search_is_unfinished_and_keeps_its_findings() {
     let (points, _) = search(&SETTINGS, exact(Curve::Straight(6.0)));
     let found = found_so_far(&SETTINGS, &points[..points.len() - 1]);
     assert_eq!(found.outcome, SearchOutcome::Unfinished);
@@ -252,7 +252,7 @@ fn a_search_that_is_cut_off_is_unfinished_and_tells_what_is_known() {
 }
 
 #[test]
-fn a_generator_that_cannot_offer_what_is_to_be_confirmed_has_lower_loads_confirmed() {
+fn a_generator_at_its_limit_has_lower_loads_confirmed() {
     let curve = exact(Curve::Straight(6.0));
     let (_, found) = search(&SETTINGS, |stage, load| match stage {
         SearchStage::Confirm if load > 0.9 * TRUTH => TrialAnswer::GeneratorLimit,
@@ -263,7 +263,7 @@ fn a_generator_that_cannot_offer_what_is_to_be_confirmed_has_lower_loads_confirm
 }
 
 #[test]
-fn when_trials_run_out_the_generators_limit_is_not_the_end_of_the_range() {
+fn out_of_trials_the_generators_limit_is_not_the_range_end() {
     // Five of the ramp and one whole trial: the rest is kept for confirming.
     let settings = SearchSettings { confirm_trials: 2, trials_max: 10, ..SETTINGS };
     let (points, found) =
@@ -289,7 +289,7 @@ fn trials_that_were_cut_short_fail_and_are_left_out_of_the_line() {
 }
 
 #[test]
-fn conditions_without_a_measure_of_how_badly_they_fail_end_with_a_bracket() {
+fn conditions_without_a_measure_of_failure_end_with_a_bracket() {
     let (_, found) = search(&SETTINGS, |_, load| TrialAnswer::Complete {
         passed: load <= TRUTH,
         excess: if load <= TRUTH { f64::NEG_INFINITY } else { f64::INFINITY },
@@ -314,7 +314,7 @@ fn a_curve_that_comes_down_again_is_flagged() {
 }
 
 #[test]
-fn a_range_that_is_empty_and_numbers_that_are_no_loads_are_refused() {
+fn an_empty_range_and_numbers_that_are_no_loads_are_refused() {
     let above = SearchSettings { from_per_s: 2e6, ..SETTINGS };
     assert_eq!(
         above.check().unwrap_err().to_string(),
@@ -352,7 +352,7 @@ fn whole_clients_are_added() {
 }
 
 #[test]
-fn a_confirmation_by_whole_clients_does_not_repeat_a_load_that_failed() {
+fn confirming_by_whole_clients_does_not_repeat_a_failed_load() {
     // The crossing lies at 100,000/s, between seven clients and eight, and nearer to eight.
     let settings = SearchSettings { from_per_s: 13_000.0, step_per_s: Some(13_000.0), ..SETTINGS };
     let (points, found) = search(&settings, exact(Curve::Straight(6.0)));

@@ -29,7 +29,7 @@ fn decided(margin: f64) -> [f64; 3] {
 }
 
 #[test]
-fn sides_that_are_alike_are_found_different_as_rarely_as_promised() {
+fn alike_sides_are_found_different_as_rarely_as_promised() {
     // Without a margin nothing ends as equivalent, and every look has its chance to err.
     let [different, ..] = decided(0.0);
     assert!(different <= 5.4, "{different}");
@@ -80,7 +80,7 @@ fn intervals_hold_the_true_ratio_as_often_as_they_say() {
 }
 
 #[test]
-fn one_of_three_metrics_judged_together_is_found_different_as_rarely_as_one_alone() {
+fn three_judged_metrics_err_together_as_rarely_as_one_alone() {
     let units = 10;
     let mut world = FigureModel::new(0.01, 0.0, 3);
     let (mut together, mut each) = (0, 0);

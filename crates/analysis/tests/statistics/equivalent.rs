@@ -27,7 +27,7 @@ fn equivalent(
 }
 
 #[test]
-fn sides_a_margin_apart_are_called_equivalent_as_rarely_as_promised() {
+fn sides_a_margin_apart_are_equivalent_as_rarely_as_promised() {
     for (run_sd, margin) in [(0.01, 0.03), (0.002, 0.03), (0.03, 0.1)] {
         for (side, effect) in [("above", f64::ln_1p(margin)), ("below", f64::ln_1p(-margin))] {
             let (either, _) = equivalent(COMPARISONS / 4, run_sd, [effect, margin], None);
@@ -43,7 +43,7 @@ fn sides_a_margin_apart_are_called_equivalent_as_rarely_as_promised() {
 }
 
 #[test]
-fn sides_that_are_alike_are_called_equivalent_where_the_noise_allows_it() {
+fn alike_sides_are_called_equivalent_where_the_noise_allows_it() {
     println!("spread of runs | margin | equivalent | pairs, mean");
     let mut shares = Vec::new();
     for (run_sd, margin) in [(0.01, 0.03), (0.02, 0.03), (0.03, 0.1), (0.05, 0.1), (0.1, 0.1), (0.1, 0.05)] {

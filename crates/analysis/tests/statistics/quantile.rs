@@ -82,7 +82,7 @@ fn coverage(runs: u64, bursts: f64, truth: f64) -> Coverage {
 }
 
 #[test]
-fn the_interval_of_a_pooled_p99_holds_it_at_least_as_often_as_it_says() {
+fn the_interval_of_a_pooled_p99_covers_it_as_often_as_it_says() {
     let (mut low, mut high) = (KEPT_ABOVE, 1000.0);
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);

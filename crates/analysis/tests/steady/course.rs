@@ -75,7 +75,7 @@ fn a_step_of_the_size_that_is_stated_is_seen() {
 }
 
 #[test]
-fn steps_and_drifts_are_marked_where_the_method_says_they_are_visible() {
+fn steps_and_drifts_are_marked_where_the_method_says_so() {
     let steps = [(20, 0.02, WHITE), (20, 0.02, CORRELATED), (60, 0.03, WHITE), (60, 0.03, CORRELATED)];
     for (n, sd, correlation) in [&steps[..], &[(120, 0.05, WHITE), (120, 0.03, CORRELATED)]].concat() {
         let up = shares(1000, n, Chance::of(correlation, sd), step_at(n as f64 / 2.0, 0.1)).marked();
@@ -136,7 +136,7 @@ fn levels_lie_where_they_were_planted_and_a_drift_has_its_slope() {
 }
 
 #[test]
-fn a_long_series_is_looked_at_in_means_and_told_in_points() {
+fn a_long_series_is_analysed_in_means_and_reported_in_points() {
     let mut maker = Maker::new();
     let points = maker.series(1000, Chance::of(0.3, 0.05), step_at(600.0, 0.2));
     let SeriesShape::SeveralLevels(levels) =

@@ -14,12 +14,12 @@ fn watched(points: &[f64]) -> WarmupSeries {
     }
 }
 
-fn stands(watched: Vec<WarmupSeries>, seconds: u32) -> WarmupProgress {
+fn progress(watched: Vec<WarmupSeries>, seconds: u32) -> WarmupProgress {
     has_ended(&SoFar { seconds, records: 0, watched }, &BOUNDS)
 }
 
 fn ended(series: &[Vec<f64>], seconds: u32) -> WarmupProgress {
-    stands(series.iter().map(|points| watched(&points[..seconds as usize])).collect(), seconds)
+    progress(series.iter().map(|points| watched(&points[..seconds as usize])).collect(), seconds)
 }
 
 /// The seconds at which warm-ups ended, in order, and how many had not settled; four series each.
@@ -50,7 +50,7 @@ fn bias(ends: &[u32], shape: impl Fn(f64) -> f64) -> f64 {
 }
 
 #[test]
-fn what_is_settled_from_the_start_ends_soon_also_on_a_noisy_host() {
+fn a_load_settled_from_the_start_ends_warm_up_soon_with_noise() {
     for (chance, median, ninth) in [
         (Chance::of(0.3, 0.02), 15, 20),
         (Chance::of(0.3, 0.05), 20, 30),
@@ -100,7 +100,7 @@ fn what_falls_alone_goes_on_too() {
 }
 
 #[test]
-fn bounds_hold_and_the_reason_is_told() {
+fn bounds_hold_and_the_reason_is_reported() {
     let mut maker = Maker::new();
     let flat = maker.series(120, Chance::of(0.0, 0.01), |_| 1.0);
     let so_far =
@@ -125,8 +125,8 @@ fn bounds_hold_and_the_reason_is_told() {
 }
 
 #[test]
-fn too_few_points_nothing_and_another_level_are_told() {
-    let why = |points: &[f64]| match stands(vec![watched(points)], 40) {
+fn too_few_points_and_another_level_are_reported() {
+    let why = |points: &[f64]| match progress(vec![watched(points)], 40) {
         WarmupProgress::NotYet { why } => why,
         other => panic!("{other:?}"),
     };
@@ -144,7 +144,7 @@ fn too_few_points_nothing_and_another_level_are_told() {
 fn a_queue_must_be_gone_and_stand_still() {
     let queue = |points: &[f64]| {
         let what = "the open records of writers".to_owned();
-        stands(vec![WarmupSeries { what, by: SeriesKind::Queue, points: points.to_vec() }], 40)
+        progress(vec![WarmupSeries { what, by: SeriesKind::Queue, points: points.to_vec() }], 40)
     };
     let settled = |points: &[f64]| queue(points) == WarmupProgress::Settled;
     // In flight anyway, with a stall of a second.

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_brokers_have_in_common_is_told_once() {
+    fn advice_that_brokers_have_in_common_is_given_once() {
         let all = examine(&[planned(0, Some(4)), planned(1, Some(4)), planned(2, Some(8))], None, None);
         let of_fetchers: Vec<_> =
             all.iter().filter(|advice| advice.setting == "num.replica.fetchers").collect();
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn brokers_of_which_different_values_are_recommended_are_told_apart() {
+    fn brokers_with_different_recommended_values_are_listed_apart() {
         let all = examine(&[planned(0, Some(4)), planned(1, Some(8))], None, None);
         let recommended = |of: &str| {
             let advice = all.iter().find(|advice| advice.of == of && advice.setting == "num.network.threads");

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_heap_is_enough_and_few_processors_need_few_collectors() {
+    fn a_larger_heap_is_enough_and_few_cpus_need_few_collectors() {
         assert_eq!(verdicts(&["-Xmx1g"], 2), [Followed, Followed]);
         assert_eq!(verdicts(&["-Xmx4096M", "-XX:ParallelGCThreads=5"], 16), [Followed, Followed]);
         assert_eq!(verdicts(&["-Xmx512m", "-XX:ParallelGCThreads=5"], 2), [NotFollowed, NotFollowed]);

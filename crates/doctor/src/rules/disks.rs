@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn brokers_that_share_a_drive_are_told_and_memory_has_no_mount_advice() {
+    fn brokers_that_share_a_drive_are_named_tmpfs_has_no_advice() {
         let all = examine(&[Disk { brokers: 3, ..disk() }]);
         assert_eq!(of(&all, "number of brokers").verdict, AdviceStatus::NotFollowed);
         let memory = Disk { filesystem: "tmpfs".to_owned(), device: None, ..disk() };

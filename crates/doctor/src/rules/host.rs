@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_a_small_memory_is_less_than_the_bytes_that_are_recommended() {
+    fn a_share_of_a_small_memory_is_below_the_recommended_bytes() {
         let with = |memory_bytes| {
             let settings = host(&[(DIRTY_BYTES, "0"), (DIRTY_RATIO, "10")]);
             of(&examine(&ObservedHost { memory_bytes, ..settings }), DIRTY_BYTES).verdict
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_harm_the_host_is_left_to_hands_and_what_sets_others_comes_first() {
+    fn risky_settings_are_manual_and_resetting_ones_come_first() {
         let all = examine(&host(&[("swap", "1024"), ("tuned profile", "balanced"), ("vm.swappiness", "60")]));
         assert!(of(&all, "swap").change.is_some_and(|change| change.by_hand));
         let changed: Vec<_> =
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn several_numa_nodes_are_told() {
+    fn several_numa_nodes_are_reported() {
         let all = examine(&ObservedHost { numa_nodes: Some(2), ..host(&[]) });
         assert_eq!(of(&all, "NUMA nodes").verdict, AdviceStatus::NotFollowed);
     }

@@ -121,7 +121,10 @@ mod tests {
         ObservedBroker { id, jvm, is_planned: true, ..ObservedBroker::default() }
     }
 
-    fn told(heaps_gib: &[Option<u64>], memory_gib: u64) -> Option<(AdviceStatus, AdviceSeverity, String)> {
+    fn reported(
+        heaps_gib: &[Option<u64>],
+        memory_gib: u64,
+    ) -> Option<(AdviceStatus, AdviceSeverity, String)> {
         let brokers: Vec<ObservedBroker> =
             (0..).zip(heaps_gib).map(|(id, gib)| broker(id, gib.map(|gib| gib * GIB))).collect();
         let advice = heaps(&brokers, memory_gib * GIB)?;
@@ -130,18 +133,18 @@ mod tests {
 
     #[test]
     fn heaps_leave_half_of_the_memory_to_the_page_cache() {
-        let one = told(&[Some(30)], 24).expect("a rule");
+        let one = reported(&[Some(30)], 24).expect("a rule");
         assert_eq!(one, (NotFollowed, High, "30.0 GiB, of 24.0 GiB".to_owned()), "it does not fit at all");
-        let three = told(&[Some(5); 3], 24).expect("a rule");
+        let three = reported(&[Some(5); 3], 24).expect("a rule");
         assert_eq!(three, (NotFollowed, Medium, "15.0 GiB of 3 brokers, of 24.0 GiB".to_owned()));
-        assert_eq!(told(&[Some(4); 3], 24).expect("a rule").0, Followed);
+        assert_eq!(reported(&[Some(4); 3], 24).expect("a rule").0, Followed);
         assert_eq!(
-            told(&[Some(4), None, Some(4)], 24).expect("a rule").0,
+            reported(&[Some(4), None, Some(4)], 24).expect("a rule").0,
             Unknown,
             "another one has a heap too"
         );
-        assert_eq!(told(&[Some(13), None], 24).expect("a rule").0, NotFollowed);
-        assert_eq!(told(&[None, None], 24), None);
+        assert_eq!(reported(&[Some(13), None], 24).expect("a rule").0, NotFollowed);
+        assert_eq!(reported(&[None, None], 24), None);
     }
 
     #[test]
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_running_broker_tells_its_heap_by_its_command_line() {
+    fn a_running_brokers_heap_is_read_from_its_command_line() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let line = "java -Xmx1g -Xms6g -Xmx6G -XX:+AlwaysPreTouch kafka.Kafka server.properties";
         let jvm = Jvm::of_command_line(&words(line)).expect("a heap");

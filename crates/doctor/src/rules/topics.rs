@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_topic_has_from_its_brokers_comes_back_when_its_own_is_gone() {
+    fn a_topic_falls_back_to_its_brokers_value_without_its_own() {
         let mut topic = topic(Some("1"));
         for level in [SettingLevel::Start, SettingLevel::AllBrokers, SettingLevel::Broker] {
             topic.settings.values_mut().for_each(|setting| setting.level = level);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_lose_records_or_flush_often_are_told_where_they_are_set() {
+    fn settings_that_lose_records_or_flush_often_name_their_source() {
         let with = |name: &str, value: &str| {
             let set = ObservedSetting { value: value.to_owned(), level: SettingLevel::Topic };
             let settings = [(name.to_owned(), set)].into();

@@ -9,7 +9,7 @@ use std::time::Duration;
 const A_WHILE: Duration = Duration::from_secs(2);
 
 /// Asks an application for a job that answers each question with this, until so many were asked; whether that is the last one.
-fn told(poll: &'static str, questions: usize, is_last: bool) -> LoadReport {
+fn reported(poll: &'static str, questions: usize, is_last: bool) -> LoadReport {
     let (asks, asked) = channel();
     let port = each_connection(move |mut stream| {
         serve(&mut stream, |path| {
@@ -40,20 +40,25 @@ fn told(poll: &'static str, questions: usize, is_last: bool) -> LoadReport {
 /// A path that is not there would be polled until the timeout, an hour by default.
 #[test]
 fn a_job_whose_questions_are_refused_again_and_again_has_failed() {
-    let told = told("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone", 20, true);
-    let ended = told.ended.clone().unwrap_or_default();
+    let reported = reported("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone", 20, true);
+    let ended = reported.ended.clone().unwrap_or_default();
     assert_eq!(ended, "job: 20 questions in a row were refused: status 404, not 200 to 399: none");
-    assert_eq!((told.count("start", true), told.count("poll", false)), (1, 20), "{:?}", told.requests);
-    assert!(told.words.contains("poll: status 404"), "{}", told.words);
+    assert_eq!(
+        (reported.count("start", true), reported.count("poll", false)),
+        (1, 20),
+        "{:?}",
+        reported.requests
+    );
+    assert!(reported.words.contains("poll: status 404"), "{}", reported.words);
 }
 
 /// A service that is not there for a while is asked again.
 #[test]
-fn a_job_that_is_not_done_tells_what_it_answered_last() {
-    let unavailable = told("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", 60, false);
+fn an_unfinished_job_reports_its_last_answer() {
+    let unavailable = reported("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", 60, false);
     let ended = unavailable.ended.unwrap_or_default();
     assert_eq!(ended, "job: it was not done when the load ended: it never answered as it should");
-    let running = told("HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n{\"state\":\"GOING\"}", 60, false);
+    let running = reported("HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n{\"state\":\"GOING\"}", 60, false);
     let ended = running.ended.unwrap_or_default();
     assert_eq!(ended, "job: it was not done when the load ended: its last answer: {\"state\":\"GOING\"}");
 }

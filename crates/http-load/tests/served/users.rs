@@ -26,15 +26,15 @@ fn users(address: String, trust: Option<&Path>, steps: &[(&str, &str)]) -> Users
 }
 
 /// Lets users go on until this comes back.
-fn told(users: UsersPlan, is_enough: impl FnOnce()) -> LoadReport {
-    let told = run(&HttpLoad::Users(Box::new(users)), is_enough);
-    assert_eq!(told.ended, None, "users end well");
-    told
+fn reported(users: UsersPlan, is_enough: impl FnOnce()) -> LoadReport {
+    let reported = run(&HttpLoad::Users(Box::new(users)), is_enough);
+    assert_eq!(reported.ended, None, "users end well");
+    reported
 }
 
 /// Left out they would make an application that hangs look fast in the figures of that step.
 #[test]
-fn requests_without_an_answer_when_the_load_ends_are_told_as_failed() {
+fn requests_without_an_answer_at_the_end_are_reported_as_failed() {
     let (tell, stuck) = channel();
     let port = each_connection(move |mut stream| {
         serve(&mut stream, |path| {
@@ -47,15 +47,15 @@ fn requests_without_an_answer_when_the_load_ends_are_told_as_failed() {
         });
     });
     let plan = users(format!("http://127.0.0.1:{port}"), None, &[("find", "/find"), ("hang", "/hang")]);
-    let told = told(plan, || {
+    let reported = reported(plan, || {
         for _ in 0..2 {
             stuck.recv_timeout(GENEROUS).expect("each of two users asks");
         }
     });
-    assert_eq!((told.count("find", true), told.count("hang", true)), (2, 0));
-    assert_eq!(told.count("hang", false), 2, "{:?}", told.requests);
-    assert_eq!((told.count("turn", false), told.count("turn", true)), (2, 0));
-    assert!(told.words.contains("turn: 2 turns were not done when the load ended"), "{}", told.words);
+    assert_eq!((reported.count("find", true), reported.count("hang", true)), (2, 0));
+    assert_eq!(reported.count("hang", false), 2, "{:?}", reported.requests);
+    assert_eq!((reported.count("turn", false), reported.count("turn", true)), (2, 0));
+    assert!(reported.words.contains("turn: 2 turns were not done when the load ended"), "{}", reported.words);
 }
 
 /// An authority: what it signs with, and its certificate as PEM.
@@ -109,7 +109,7 @@ impl TlsServerLog {
 }
 
 #[test]
-fn over_tls_each_user_has_a_session_and_a_connection_of_its_own_which_stays() {
+fn over_tls_each_user_keeps_its_own_session_and_connection() {
     let dir = tempfile::tempdir().expect("a folder");
     let (issuer, pem) = authority("own");
     let trust = dir.path().join("own.pem");
@@ -117,7 +117,7 @@ fn over_tls_each_user_has_a_session_and_a_connection_of_its_own_which_stays() {
     let server = TlsServerLog::start(&issuer);
     let mut kinds = Vec::new();
     let plan = users(server.address.clone(), Some(&trust), &[("find", "/find"), ("look", "/look")]);
-    let told = told(plan, || {
+    let reported = reported(plan, || {
         for _ in 0..2 {
             kinds.push(server.agreed.recv_timeout(GENEROUS).expect("each of two users connects"));
         }
@@ -125,27 +125,31 @@ fn over_tls_each_user_has_a_session_and_a_connection_of_its_own_which_stays() {
             server.asked.recv_timeout(GENEROUS).expect("they ask again and again");
         }
     });
-    assert!(told.count("find", true) > 2 && told.count("look", true) > 2, "{:?}", told.requests);
-    assert!(told.requests.iter().all(|(_, is_good)| *is_good), "{}", told.words);
+    assert!(reported.count("find", true) > 2 && reported.count("look", true) > 2, "{:?}", reported.requests);
+    assert!(reported.requests.iter().all(|(_, is_good)| *is_good), "{}", reported.words);
     assert!(!kinds.contains(&Some(HandshakeKind::Resumed)), "a new user is one that nobody knows: {kinds:?}");
     assert!(server.agreed.try_recv().is_err(), "no connection is made twice");
 }
 
 #[test]
-fn a_server_of_another_authority_is_told_in_one_sentence() {
+fn a_server_of_another_authority_is_reported_in_one_sentence() {
     let dir = tempfile::tempdir().expect("a folder");
     let ((issuer, _), (_, other)) = (authority("own"), authority("other"));
     let trust = dir.path().join("other.pem");
     std::fs::write(&trust, other).expect("written");
     let server = TlsServerLog::start(&issuer);
     let plan = users(server.address.clone(), Some(&trust), &[("find", "/find")]);
-    let told = told(plan, || {
+    let reported = reported(plan, || {
         for _ in 0..6 {
             server.connected.recv_timeout(GENEROUS).expect("they try again and again");
         }
     });
-    assert!(told.count("find", false) >= 4 && told.count("find", true) == 0, "{:?}", told.requests);
-    let words: Vec<&str> = told.words.lines().collect();
+    assert!(
+        reported.count("find", false) >= 4 && reported.count("find", true) == 0,
+        "{:?}",
+        reported.requests
+    );
+    let words: Vec<&str> = reported.words.lines().collect();
     let sentence =
         format!("find: the server's certificate is of no authority in {} (`trust`)", trust.display());
     assert_eq!(words[0], sentence);
@@ -153,7 +157,7 @@ fn a_server_of_another_authority_is_told_in_one_sentence() {
 }
 
 #[test]
-fn what_is_of_no_use_is_told_before_anything_is_sent() {
+fn unusable_settings_are_reported_before_anything_is_sent() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = |name: &str, text: &str| {
         let path = dir.path().join(name);
@@ -169,17 +173,17 @@ fn what_is_of_no_use_is_told_before_anything_is_sent() {
         load.data = Some(rows.to_string_lossy().into_owned());
         load
     };
-    let told = why(with(&file("rows.csv", "card,item\n1,2\n")));
+    let reported = why(with(&file("rows.csv", "card,item\n1,2\n")));
     let words = "it has no column `crad`, which the step `find` asks for (its columns are card, item)";
-    assert!(told.ends_with(words), "{told}");
-    let told = why(with(&file("broken.csv", "crad,item\n1\n")));
-    assert!(told.contains("broken.csv") && told.contains("1 fields"), "{told}");
+    assert!(reported.ends_with(words), "{reported}");
+    let reported = why(with(&file("broken.csv", "crad,item\n1\n")));
+    assert!(reported.contains("broken.csv") && reported.contains("1 fields"), "{reported}");
     let trust = file("broken.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
-    let told = why(users("https://127.0.0.1:1".to_owned(), Some(&trust), &[("find", "/")]));
-    assert!(told.starts_with("certificates: ") && told.contains("broken.pem"), "{told}");
+    let reported = why(users("https://127.0.0.1:1".to_owned(), Some(&trust), &[("find", "/")]));
+    assert!(reported.starts_with("certificates: ") && reported.contains("broken.pem"), "{reported}");
     let trust = file("empty.pem", "");
-    let told = why(users("https://127.0.0.1:1".to_owned(), Some(&trust), &[("find", "/")]));
-    assert!(told.ends_with("empty.pem has none of an authority"), "{told}");
+    let reported = why(users("https://127.0.0.1:1".to_owned(), Some(&trust), &[("find", "/")]));
+    assert!(reported.ends_with("empty.pem has none of an authority"), "{reported}");
     let good = HttpLoad::Users(Box::new(with(&file("good.csv", "crad\n1\n"))));
     assert!(kdyno_http_load::check(&good).is_ok());
 }

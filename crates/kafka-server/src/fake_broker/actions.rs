@@ -95,12 +95,12 @@ impl FakeCluster {
 
     fn recreate_topic(&mut self, topic: &str) {
         let Some(logs) = self.topics.get(topic) else { return };
-        let anew = |log: &PartitionLog| {
-            let mut anew = PartitionLog::new(log.leader.unwrap_or(-1), log.replicas.clone());
-            anew.leader = log.leader;
-            anew
+        let recreated = |log: &PartitionLog| {
+            let mut recreated = PartitionLog::new(log.leader.unwrap_or(-1), log.replicas.clone());
+            recreated.leader = log.leader;
+            recreated
         };
-        let logs = logs.iter().map(anew).collect();
+        let logs = logs.iter().map(recreated).collect();
         self.delete_topic(topic);
         self.topics.insert(topic.to_owned(), logs);
         self.wake_all_fetches();

@@ -47,7 +47,7 @@ struct ClassicMember {
 }
 
 /// An answer to who waits for it.
-pub(super) fn told((conn, slot, head): WaitingRequest, response: &impl Message) -> AddressedResponse {
+pub(super) fn answered((conn, slot, head): WaitingRequest, response: &impl Message) -> AddressedResponse {
     let mut bytes = Vec::new();
     respond(&mut bytes, &head, response);
     (conn, slot, bytes)
@@ -77,7 +77,7 @@ impl ClassicGroup {
     /// A member joins, or joins again.
     pub(super) fn join(&mut self, asker: WaitingRequest, request: join::Request) -> Vec<AddressedResponse> {
         let refused = |error_code, member_id| {
-            vec![told(asker, &join::Response { error_code, member_id, ..Default::default() })]
+            vec![answered(asker, &join::Response { error_code, member_id, ..Default::default() })]
         };
         if request.member_id.is_empty() {
             self.ids_given += 1;
@@ -98,7 +98,7 @@ impl ClassicGroup {
         self.stage = GroupState::Joining;
         let again = sync::Response { error_code: ErrorCode::REBALANCE_IN_PROGRESS, ..Default::default() };
         let waiting = self.members.values_mut().filter_map(|member| member.syncing.take());
-        let mut all: Vec<AddressedResponse> = waiting.map(|asker| told(asker, &again)).collect();
+        let mut all: Vec<AddressedResponse> = waiting.map(|asker| answered(asker, &again)).collect();
         all.extend(self.complete());
         all
     }
@@ -134,7 +134,7 @@ impl ClassicGroup {
                 members: if *id == leader { of_all.clone() } else { Vec::new() },
                 ..Default::default()
             };
-            Some(told(member.joining.take()?, &response))
+            Some(answered(member.joining.take()?, &response))
         });
         answered.collect()
     }
@@ -143,7 +143,7 @@ impl ClassicGroup {
     pub(super) fn sync(&mut self, asker: WaitingRequest, request: sync::Request) -> Vec<AddressedResponse> {
         let error_code = self.wrong(&request.member_id, request.generation_id);
         if error_code.is_error() {
-            return vec![told(asker, &sync::Response { error_code, ..Default::default() })];
+            return vec![answered(asker, &sync::Response { error_code, ..Default::default() })];
         }
         if request.member_id == self.leader && self.stage == GroupState::Assigning {
             for one in request.assignments {
@@ -161,7 +161,7 @@ impl ClassicGroup {
         }
         let answered = self.members.values_mut().filter_map(|member| {
             let assignment = member.assignment.clone();
-            Some(told(member.syncing.take()?, &sync::Response { assignment, ..Default::default() }))
+            Some(answered(member.syncing.take()?, &sync::Response { assignment, ..Default::default() }))
         });
         answered.collect()
     }
@@ -181,7 +181,7 @@ impl ClassicGroup {
             let member_id = one.member_id.clone();
             members.push(leave::MemberResponse { member_id, error_code, ..Default::default() });
         }
-        let mut all = vec![told(asker, &leave::Response { members, ..Default::default() })];
+        let mut all = vec![answered(asker, &leave::Response { members, ..Default::default() })];
         if self.members.len() < before {
             all.extend(self.rebalance());
         }

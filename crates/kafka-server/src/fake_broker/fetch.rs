@@ -75,7 +75,7 @@ impl FakeCluster {
                 topic: topic.name.to_owned(),
                 topic_id: topic.id,
                 asked: *asked,
-                told: -1,
+                reported: -1,
             })
         });
         let step = request.session;
@@ -176,7 +176,7 @@ impl FakeCluster {
             left = left.saturating_sub(outcome.records_bytes);
             let is_news = outcome.error != code::NONE
                 || outcome.preferred >= 0
-                || outcome.high_watermark != partition.told
+                || outcome.high_watermark != partition.reported
                 || !batches.is_empty();
             if waiting.is_full || is_news {
                 pieces.push((partition, outcome, batches));
@@ -210,24 +210,24 @@ impl FakeCluster {
             let place = (partition.topic.clone(), partition.asked.index);
             (place, outcome.high_watermark, !batches.is_empty())
         };
-        let told: Vec<_> = pieces.iter().map(said).collect();
+        let reported: Vec<_> = pieces.iter().map(said).collect();
         let leads = |of: &FetchedPartition| {
             self.partition(&of.topic, of.asked.index).is_some_and(|log| log.leader == Some(broker))
         };
         let followed = pieces.iter().filter(|(partition, ..)| !leads(partition));
         let follower_batches: usize = followed.map(|(_, _, batches)| batches.len()).sum();
         self.counts.follower_batches += follower_batches as u64;
-        self.remember(waiting.session, told);
+        self.remember(waiting.session, reported);
         self.answer(waiting.conn, waiting.slot, bytes);
     }
 
     /// What a session has reported: partitions with records come last the next time.
-    fn remember(&mut self, session: i32, told: Vec<((String, i32), i64, bool)>) {
+    fn remember(&mut self, session: i32, reported: Vec<((String, i32), i64, bool)>) {
         let Some(session) = self.fetch_sessions.get_mut(&session) else { return };
-        for (place, high_watermark, has_records) in told {
+        for (place, high_watermark, has_records) in reported {
             let same = |known: &FetchedPartition| (&known.topic, known.asked.index) == (&place.0, place.1);
             let Some(at) = session.partitions.iter().position(same) else { continue };
-            session.partitions[at].told = high_watermark;
+            session.partitions[at].reported = high_watermark;
             if has_records {
                 let last = session.partitions.remove(at);
                 session.partitions.push(last);

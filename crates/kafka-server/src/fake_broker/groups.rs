@@ -1,7 +1,7 @@
 //! Consumer groups in the fake cluster: the broker that coordinates transactions coordinates groups too. What a group knows is
 //! in a log, so that it moves with its coordinator.
 
-use super::classic::{WaitingRequest, told};
+use super::classic::{WaitingRequest, answered};
 use super::cluster::FakeCluster;
 use crate::codec::{ApiKind, code};
 use kdyno_kafka::errors::ErrorCode;
@@ -101,12 +101,12 @@ impl FakeCluster {
         let (.., head) = asker;
         let refused = self.not_coordinating(broker).err().map(ErrorCode);
         let groups = &mut self.coordinator.groups;
-        let told = match head.api {
+        let answered = match head.api {
             ApiKind::JoinGroup => {
                 let request = join_group::Request::decode(body, head.version)?;
                 match refused {
                     Some(error_code) => {
-                        vec![told(asker, &join_group::Response { error_code, ..Default::default() })]
+                        vec![answered(asker, &join_group::Response { error_code, ..Default::default() })]
                     }
                     None => groups.entry(request.group_id.clone()).or_default().classic.join(asker, request),
                 }
@@ -115,7 +115,7 @@ impl FakeCluster {
                 let request = sync_group::Request::decode(body, head.version)?;
                 match refused {
                     Some(error_code) => {
-                        vec![told(asker, &sync_group::Response { error_code, ..Default::default() })]
+                        vec![answered(asker, &sync_group::Response { error_code, ..Default::default() })]
                     }
                     None => groups.entry(request.group_id.clone()).or_default().classic.sync(asker, request),
                 }
@@ -125,13 +125,13 @@ impl FakeCluster {
                 let group = &groups.entry(request.group_id).or_default().classic;
                 let known = || group.wrong(&request.member_id, request.generation_id);
                 let error_code = refused.unwrap_or_else(known);
-                vec![told(asker, &classic_heartbeat::Response { error_code, ..Default::default() })]
+                vec![answered(asker, &classic_heartbeat::Response { error_code, ..Default::default() })]
             }
             ApiKind::LeaveGroup => {
                 let request = leave_group::Request::decode(body, head.version)?;
                 match refused {
                     Some(error_code) => {
-                        vec![told(asker, &leave_group::Response { error_code, ..Default::default() })]
+                        vec![answered(asker, &leave_group::Response { error_code, ..Default::default() })]
                     }
                     None => {
                         groups.entry(request.group_id.clone()).or_default().classic.leave(asker, &request)
@@ -140,7 +140,7 @@ impl FakeCluster {
             }
             _ => return Err(WireError::Invalid("such requests are served elsewhere")),
         };
-        for (conn, slot, bytes) in told {
+        for (conn, slot, bytes) in answered {
             self.answer(conn, slot, bytes);
         }
         Ok(())

@@ -351,7 +351,7 @@ mod tests {
 
     /// Without transactions a partition goes on with whatever comes from a producer that it does not know.
     #[test]
-    fn a_producer_that_is_not_known_begins_anywhere_without_transactions() {
+    fn an_unknown_producer_starts_anywhere_without_transactions() {
         assert_eq!(ProducerEntry::default().judge(&head(0, 5, false)), AppendDecision::New);
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct GroupMember {
     /// What it says that it has.
     owned: BTreeSet<i32>,
     /// What the latest answer gave it.
-    told: BTreeSet<i32>,
+    reported: BTreeSet<i32>,
 }
 
 impl ConsumerGroup {
@@ -66,7 +66,7 @@ impl ConsumerGroup {
         let target = self.target(&request.member_id, partitions);
         let others = self.members.iter().filter(|(id, _)| **id != request.member_id);
         let taken: BTreeSet<i32> =
-            others.flat_map(|(_, other)| other.owned.union(&other.told)).copied().collect();
+            others.flat_map(|(_, other)| other.owned.union(&other.reported)).copied().collect();
         // One that leaves is no member any more.
         let Some(member) = self.members.get_mut(&request.member_id) else { return response };
         if member.owned.is_subset(&target) {
@@ -74,12 +74,12 @@ impl ConsumerGroup {
         }
         response.member_epoch = member.epoch;
         let now: BTreeSet<i32> = target.difference(&taken).copied().collect();
-        if member.told != now || request.member_epoch == 0 {
+        if member.reported != now || request.member_epoch == 0 {
             let partitions: Vec<i32> = now.iter().copied().collect();
             let of_topic = heartbeat::ResponseTopicPartitions { topic_id, partitions };
             let topic_partitions = if now.is_empty() { Vec::new() } else { vec![of_topic] };
             response.assignment = Some(heartbeat::Assignment { topic_partitions });
-            member.told = now;
+            member.reported = now;
         }
         response
     }
@@ -105,10 +105,10 @@ mod tests {
         };
         group.hear(&request).expect("a member");
         let response = group.answer(&request, 4, [1; 16]);
-        let told = response.assignment.map(|all| {
+        let reported = response.assignment.map(|all| {
             all.topic_partitions.into_iter().flat_map(|topic| topic.partitions).collect::<Vec<i32>>()
         });
-        (response.member_epoch, told)
+        (response.member_epoch, reported)
     }
 
     /// A member is given what is another's only once that one has said that it gave it up.

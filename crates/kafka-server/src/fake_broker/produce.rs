@@ -194,8 +194,8 @@ impl FakeCluster {
 
     /// Who leads a partition, and since which election, where an error says that it is not the broker asked.
     pub(super) fn leader_instead(&self, topic: &str, partition: i32, error: i16) -> Option<(i32, i32)> {
-        let is_told = matches!(error, code::NOT_LEADER_OR_FOLLOWER | code::FENCED_LEADER_EPOCH);
-        let log = self.partition(topic, partition).filter(|_| is_told)?;
+        let is_reported = matches!(error, code::NOT_LEADER_OR_FOLLOWER | code::FENCED_LEADER_EPOCH);
+        let log = self.partition(topic, partition).filter(|_| is_reported)?;
         Some((log.leader?, log.leader_epoch))
     }
 

@@ -50,7 +50,7 @@ pub(super) struct FetchedPartition {
     pub topic_id: [u8; 16],
     pub asked: FetchPartition,
     /// High watermark that the session has reported last.
-    pub told: i64,
+    pub reported: i64,
 }
 
 /// What a broker remembers of a client's fetches.

@@ -26,7 +26,7 @@ fn times(outputs: &[(u64, ClusterOutput)]) -> Vec<u64> {
 }
 
 #[test]
-fn a_stall_holds_everything_and_then_catches_up_at_the_service_rate() {
+fn a_stall_delays_everything_and_catches_up_at_the_service_rate() {
     let mut cluster = cluster();
     cluster.script().at(100).stall(0, 1000);
     let (stalled, other) = (cluster.open(0, 0), cluster.open(1, 0));
@@ -43,7 +43,7 @@ fn a_stall_holds_everything_and_then_catches_up_at_the_service_rate() {
 }
 
 #[test]
-fn stalls_that_overlap_end_with_the_last_and_control_requests_wait_too() {
+fn overlapping_stalls_end_together_and_delay_control_requests() {
     let mut cluster = cluster();
     cluster.script().at(100).stall(0, 50).at(120).stall(0, 100).at(130).stall(0, 10);
     let conn = cluster.open(0, 0);
@@ -142,7 +142,7 @@ fn a_dropped_request_is_never_answered_nor_is_what_follows_it() {
 }
 
 #[test]
-fn a_connection_closes_before_or_after_storing_and_its_queue_is_still_served() {
+fn a_connection_closes_around_storing_and_its_queue_is_served() {
     for (kept, records) in [(StoredAnyway::Yes, 3), (StoredAnyway::No, 2)] {
         let mut cluster = cluster();
         cluster.script().request(2).close(kept);
@@ -186,7 +186,7 @@ fn a_moved_leader_is_refused_by_the_old_and_named_by_metadata() {
 }
 
 #[test]
-fn a_removed_broker_loses_its_queue_and_its_leads_and_can_come_back() {
+fn a_removed_broker_loses_queue_and_leadership_and_can_return() {
     let mut cluster = cluster();
     cluster.script().at(15).remove_broker(0).at(1000).add_broker(0);
     let conn = cluster.open(0, 0);
@@ -221,7 +221,7 @@ fn the_last_broker_gone_leaves_no_leader_until_one_comes() {
 }
 
 #[test]
-fn connections_close_together_and_an_instant_chooses_the_next_request() {
+fn connections_close_together_and_an_instant_picks_the_request() {
     let mut cluster = cluster();
     cluster.script().at(10).close_connections(0).at(20).fail(-1, StoredAnyway::No);
     let (a, b, c) = (cluster.open(0, 0), cluster.open(0, 0), cluster.open(1, 0));
@@ -291,7 +291,7 @@ fn hostile_answers_are_what_they_are_called() {
 }
 
 #[test]
-fn bytes_that_nobody_asked_for() {
+fn unrequested_bytes() {
     let mut cluster = cluster();
     cluster
         .script()

@@ -333,8 +333,8 @@ impl RunningBroker {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
         let address = listener.local_addr().expect("address");
         let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || serve(listener, told).expect("serve"));
+        let reported = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || serve(listener, reported).expect("serve"));
         Self { address, stop, thread: Some(thread) }
     }
 

@@ -200,7 +200,7 @@ fn fetch(wire: &mut Wire, between: Between) -> u64 {
 }
 
 #[test]
-fn a_session_that_is_refused_is_told_and_not_tried_again() {
+fn a_refused_session_is_reported_and_not_tried_again() {
     let cluster = cluster();
     let brokers = cluster.broker_ids().len();
     let mut client = producer(&cluster, Between::RefusingSession);
@@ -294,15 +294,16 @@ fn the_admin_client_does_not_insist_where_it_is_refused() {
 }
 
 #[test]
-fn the_admin_client_believes_neither_another_cluster_nor_an_address_that_is_none() {
+fn the_admin_client_rejects_other_clusters_and_bad_addresses() {
     let server = tcp::spawn(FakeCluster::new(FakeConfig::new(2))).expect("a server");
     let address = server.addresses()[&0].to_string();
     let mut admin = Admin::connect(std::slice::from_ref(&address), "me", Duration::from_secs(60)).unwrap();
     server.with(|cluster| cluster.set_address(1, "host", 0));
     assert_eq!(admin.cluster().unwrap().brokers.len(), 2, "who does not need the broker does not mind");
     let error = admin.describe_configs(ConfigOf::Broker(1)).unwrap_err().to_string();
-    let told = "broker 1 advertises the address \"host:0\": that needs a host, and a port from 1 to 65535";
-    assert_eq!(error, told);
+    let reported =
+        "broker 1 advertises the address \"host:0\": that needs a host, and a port from 1 to 65535";
+    assert_eq!(error, reported);
     server.with(|cluster| {
         cluster.script().at(0).set_cluster_id("another");
     });

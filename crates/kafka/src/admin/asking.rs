@@ -23,7 +23,7 @@ impl Admin {
     pub fn topic_by_asking(&mut self, name: &str, waiting: &dyn Fn()) -> Result<TopicInfo> {
         checked_text("topic name", name)?;
         let (started, deadline) = (Instant::now(), Deadline::after(self.timeout));
-        let mut is_told = false;
+        let mut is_reported = false;
         loop {
             let asked = self.retry_until(deadline, |admin, deadline| admin.ask_for_topic(name, deadline));
             let error = match asked {
@@ -39,7 +39,7 @@ impl Admin {
                 if !is_unknown(&error) || started.elapsed() > MAKING_TIME_MAX || deadline.left() <= BACKOFF {
                     return Err(error);
                 }
-                if !std::mem::replace(&mut is_told, true) {
+                if !std::mem::replace(&mut is_reported, true) {
                     waiting();
                 }
             }

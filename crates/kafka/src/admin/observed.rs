@@ -86,7 +86,7 @@ impl Admin {
             let mut found = Vec::new();
             for groups in groups.chunks(at_once) {
                 let reply = broker.call(&offsets_of(groups, topics), deadline)?;
-                found.extend(told(groups, reply));
+                found.extend(reported(groups, reply));
             }
             Ok(found)
         })
@@ -121,11 +121,11 @@ impl Admin {
             let reply =
                 self.retry(|admin, deadline| admin.broker(Some(leader), deadline)?.call(&request, deadline))?;
             for topic in reply.topics {
-                let is_told = |one: &&m02_list_offsets::ListOffsetsPartitionResponse| {
+                let is_reported = |one: &&m02_list_offsets::ListOffsetsPartitionResponse| {
                     one.error_code == ErrorCode::NONE && one.offset >= 0
                 };
-                let told = topic.partitions.iter().filter(is_told);
-                ends.extend(told.map(|one| ((topic.name.clone(), one.partition_index), one.offset)));
+                let reported = topic.partitions.iter().filter(is_reported);
+                ends.extend(reported.map(|one| ((topic.name.clone(), one.partition_index), one.offset)));
             }
         }
         Ok(ends)
@@ -169,14 +169,18 @@ fn offsets_of(groups: &[String], topics: &[TopicInfo]) -> m09_offset_fetch::Requ
 }
 
 /// The answer in either form.
-fn told(asked: &[String], reply: m09_offset_fetch::Response) -> Vec<Committed> {
+fn reported(asked: &[String], reply: m09_offset_fetch::Response) -> Vec<Committed> {
     let mut found: Vec<Committed> = Vec::new();
     for group in reply.groups {
         let mut one = Committed { group: group.group_id, error: group.error_code, offsets: BTreeMap::new() };
         for topic in &group.topics {
             let partitions = topic.partitions.iter();
-            partitions.for_each(|told| {
-                one.take((&topic.name, told.partition_index), told.committed_offset, told.error_code);
+            partitions.for_each(|reported| {
+                one.take(
+                    (&topic.name, reported.partition_index),
+                    reported.committed_offset,
+                    reported.error_code,
+                );
             });
         }
         found.push(one);
@@ -185,8 +189,12 @@ fn told(asked: &[String], reply: m09_offset_fetch::Response) -> Vec<Committed> {
         let mut one = Committed { group: only.clone(), error: reply.error_code, offsets: BTreeMap::new() };
         for topic in &reply.topics {
             let partitions = topic.partitions.iter();
-            partitions.for_each(|told| {
-                one.take((&topic.name, told.partition_index), told.committed_offset, told.error_code);
+            partitions.for_each(|reported| {
+                one.take(
+                    (&topic.name, reported.partition_index),
+                    reported.committed_offset,
+                    reported.error_code,
+                );
             });
         }
         found.push(one);
@@ -223,7 +231,7 @@ mod tests {
     const DENIED: ErrorCode = ErrorCode::GROUP_AUTHORIZATION_FAILED;
 
     #[test]
-    fn offsets_are_told_in_either_form_and_what_is_not_committed_is_left_out() {
+    fn offsets_are_read_in_either_form_without_uncommitted_ones() {
         let new = |partition_index, committed_offset, error_code| OffsetFetchResponsePartitions {
             partition_index,
             committed_offset,
@@ -248,12 +256,12 @@ mod tests {
             error,
             offsets: offsets.iter().map(|(id, offset)| (("t".to_owned(), *id), *offset)).collect(),
         };
-        assert_eq!(told(&asked, reply), [one("a", DENIED, &[(0, 5)]), one("b", DENIED, &[])]);
+        assert_eq!(reported(&asked, reply), [one("a", DENIED, &[(0, 5)]), one("b", DENIED, &[])]);
         let old =
             OffsetFetchResponsePartition { partition_index: 3, committed_offset: 7, ..Default::default() };
         let topics = vec![OffsetFetchResponseTopic { name: "t".to_owned(), partitions: vec![old] }];
         let reply = m09_offset_fetch::Response { topics, ..Default::default() };
-        assert_eq!(told(&asked[..1], reply), [one("a", ErrorCode::NONE, &[(3, 7)])]);
-        assert_eq!(told(&asked, m09_offset_fetch::Response::default()), [], "of which group?");
+        assert_eq!(reported(&asked[..1], reply), [one("a", ErrorCode::NONE, &[(3, 7)])]);
+        assert_eq!(reported(&asked, m09_offset_fetch::Response::default()), [], "of which group?");
     }
 }

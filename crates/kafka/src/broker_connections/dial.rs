@@ -59,7 +59,7 @@ impl<T> BrokerConnections<T> {
         let was_open = closed.state == ConnectionState::Open;
         let was_up = closed.connection.is_up();
         closed.left_why = None;
-        closed.has_told_session = false;
+        closed.has_reported_session = false;
         if was_up {
             closed.failures = 0;
         }
@@ -94,10 +94,10 @@ impl<T> BrokerConnections<T> {
             }
             ConnectionError::Refused(refusal) => {
                 let why = refusal.to_string();
-                let was_told = closed.unreachable.replace(why.clone()).is_some();
+                let was_reported = closed.unreachable.replace(why.clone()).is_some();
                 match was_up {
                     true => Some(ConnectionEvent::Disconnected { key, why }),
-                    false => (!was_told).then_some(ConnectionEvent::Unreachable { key, why }),
+                    false => (!was_reported).then_some(ConnectionEvent::Unreachable { key, why }),
                 }
             }
             ConnectionError::Left(_) if !was_open => None,
@@ -107,8 +107,8 @@ impl<T> BrokerConnections<T> {
             }
             error => {
                 let why = error.to_string();
-                let was_told = closed.unreachable.replace(why.clone()).is_some();
-                (!was_told).then_some(ConnectionEvent::Unreachable { key, why })
+                let was_reported = closed.unreachable.replace(why.clone()).is_some();
+                (!was_reported).then_some(ConnectionEvent::Unreachable { key, why })
             }
         };
         self.events.extend(event.map(|event| (now_ns, event)));

@@ -12,9 +12,9 @@ impl<T> BrokerConnections<T> {
     pub fn take_hints(&mut self, topic: usize, hints: LeaderHints, now_ns: u64) -> Vec<usize> {
         let (mut moved, mut is_any_new) = (Vec::new(), false);
         // If a broker is reported twice the later report counts.
-        let told = hints.endpoints.into_iter().take(BROKERS_MAX);
+        let reported = hints.endpoints.into_iter().take(BROKERS_MAX);
         let endpoints: BTreeMap<i32, (String, i32)> =
-            told.map(|endpoint| (endpoint.broker, (endpoint.host, endpoint.port))).collect();
+            reported.map(|endpoint| (endpoint.broker, (endpoint.host, endpoint.port))).collect();
         for hint in hints.leaders {
             let Some(noted) = self.metadata.topics.get_mut(topic) else { break };
             let slot = usize::try_from(hint.partition).unwrap_or(usize::MAX);

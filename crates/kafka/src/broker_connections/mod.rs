@@ -339,7 +339,7 @@ impl<T> BrokerConnections<T> {
         let is_up = self.is_up(connection);
         self.connections[connection].has_been_up |= is_up;
         self.has_been_up |= is_up;
-        if is_up && !std::mem::replace(&mut self.connections[connection].has_told_session, true) {
+        if is_up && !std::mem::replace(&mut self.connections[connection].has_reported_session, true) {
             let agreed = self.connections[connection].connection.agreed();
             let key = self.connections[connection].key;
             self.events.extend(agreed.map(|agreed| (now_ns, ConnectionEvent::Secured { key, agreed })));

@@ -124,11 +124,12 @@ impl<T> BrokerConnections<T> {
 
     /// Replaces what is known of the brokers. One that has not heard of the latest election may not have heard of
     /// all brokers either.
-    fn on_brokers(&mut self, told: &[m03_metadata::MetadataResponseBroker], is_stale: bool, now_ns: u64) {
+    fn on_brokers(&mut self, reported: &[m03_metadata::MetadataResponseBroker], is_stale: bool, now_ns: u64) {
         let address = |broker: &m03_metadata::MetadataResponseBroker| {
             (broker.node_id, (broker.host.clone(), broker.port))
         };
-        let mut brokers: BTreeMap<i32, (String, i32)> = told.iter().take(BROKERS_MAX).map(address).collect();
+        let mut brokers: BTreeMap<i32, (String, i32)> =
+            reported.iter().take(BROKERS_MAX).map(address).collect();
         if is_stale {
             for (id, address) in &self.metadata.brokers {
                 brokers.entry(*id).or_insert_with(|| address.clone());
@@ -179,9 +180,9 @@ impl<T> BrokerConnections<T> {
     ) {
         let noted = &mut self.metadata.topics[topic];
         // Brokers that do not know ids report 0, and mean the same topic.
-        let [is_told, was_told] = [found.topic_id, noted.id].map(|id| id != [0; 16]);
-        let is_another = is_told && was_told && found.topic_id != noted.id;
-        if is_told {
+        let [is_reported, was_reported] = [found.topic_id, noted.id].map(|id| id != [0; 16]);
+        let is_another = is_reported && was_reported && found.topic_id != noted.id;
+        if is_reported {
             noted.id = found.topic_id;
         }
         let known = noted.leaders.len();

@@ -150,7 +150,7 @@ fn the_leaders_of_several_topics_share_connections() {
 }
 
 #[test]
-fn a_topic_that_lags_behind_does_not_hold_up_the_other_and_is_asked_for_again() {
+fn a_lagging_topic_does_not_delay_the_other_and_is_asked_again() {
     let mut connections = connections(&["a", "b"]);
     come_up(&mut connections);
     connections.poll(0);
@@ -159,8 +159,8 @@ fn a_topic_that_lags_behind_does_not_hold_up_the_other_and_is_asked_for_again() 
     answer(&mut connections, 0, 1, &half, METADATA_VERSION).unwrap();
     come_up(&mut connections);
     assert!(connections.leader(0, 0).is_some() && !connections.is_ready());
-    let told = ConnectionEvent::MetadataError { topic: "b".to_owned(), error };
-    assert_eq!(connections.take_events(), [(1, told)]);
+    let reported = ConnectionEvent::MetadataError { topic: "b".to_owned(), error };
+    assert_eq!(connections.take_events(), [(1, reported)]);
     assert_eq!((connections.refusal(), connections.next_deadline()), (None, Some(11)));
 }
 
@@ -242,7 +242,7 @@ fn log_in(
 }
 
 #[test]
-fn a_login_that_was_good_once_is_tried_again_when_it_fails_and_that_is_told_once() {
+fn a_login_that_worked_once_is_retried_and_reported_once() {
     let login = Arc::new(Login::plain("me", Hidden::new(b"hunter2".to_vec())).unwrap());
     let security = ConnectionSecurity { login: Some(login), ..ConnectionSecurity::default() };
     let fresh =
@@ -300,7 +300,7 @@ fn expire(
 }
 
 #[test]
-fn a_certificate_that_was_good_once_is_looked_at_again_and_any_once_the_load_has_begun() {
+fn a_certificate_that_was_valid_once_is_retried_during_the_load() {
     for has_begun in [false, true] {
         let mut connections = connections(&["a"]);
         come_up(&mut connections);
@@ -314,17 +314,21 @@ fn a_certificate_that_was_good_once_is_looked_at_again_and_any_once_the_load_has
 
         let (key, why) =
             (connections.key(known), "TLS handshake failed: its certificate has expired".to_owned());
-        let told = ConnectionEvent::Unreachable { key, why };
-        assert_eq!(expire(&mut connections, known, 1_000), (true, vec![told]));
+        let reported = ConnectionEvent::Unreachable { key, why };
+        assert_eq!(expire(&mut connections, known, 1_000), (true, vec![reported]));
         assert_eq!(expire(&mut connections, known, 2_000), (true, vec![]), "told once");
 
         if has_begun {
             connections.begin(3_000);
             connections.take_events();
         }
-        let (is_tried_again, told) = expire(&mut connections, new, 4_000);
-        let is_final = matches!(told[..], [ConnectionEvent::Refused { .. }]);
-        assert_eq!((is_tried_again, is_final), (has_begun, !has_begun), "one that never was good: {told:?}");
+        let (is_tried_again, reported) = expire(&mut connections, new, 4_000);
+        let is_final = matches!(reported[..], [ConnectionEvent::Refused { .. }]);
+        assert_eq!(
+            (is_tried_again, is_final),
+            (has_begun, !has_begun),
+            "one that never was good: {reported:?}"
+        );
     }
 }
 
@@ -335,8 +339,8 @@ fn a_topic_that_is_not_ours_to_see_is_a_refusal_until_it_is() {
     connections.poll(0);
     let denied = metadata(&[("a", Err(ErrorCode::TOPIC_AUTHORIZATION_FAILED))]);
     answer(&mut connections, 0, 1, &denied, METADATA_VERSION).unwrap();
-    let told = "the broker answered Metadata of topic \"a\" with an error TOPIC_AUTHORIZATION_FAILED";
-    assert_eq!(connections.refusal().map(ToString::to_string).as_deref(), Some(told));
+    let reported = "the broker answered Metadata of topic \"a\" with an error TOPIC_AUTHORIZATION_FAILED";
+    assert_eq!(connections.refusal().map(ToString::to_string).as_deref(), Some(reported));
     connections.poll(501);
     assert_eq!(connections.next_deadline(), Some(1_000_001), "not asked again before its age");
     connections.poll(1_000_001);
@@ -345,7 +349,7 @@ fn a_topic_that_is_not_ours_to_see_is_a_refusal_until_it_is() {
 }
 
 #[test]
-fn a_lost_connection_gives_back_what_was_asked_and_asks_for_the_leaders() {
+fn a_lost_connection_returns_its_requests_and_asks_for_leaders() {
     let mut connections = connections(&["a"]);
     come_up(&mut connections);
     connections.poll(0);
@@ -367,7 +371,7 @@ fn a_lost_connection_gives_back_what_was_asked_and_asks_for_the_leaders() {
 /// With `acks=0` a request is over when it is written, and that is reported also where its connection ends and the
 /// broker has left before the caller asks.
 #[test]
-fn a_place_is_kept_until_what_was_written_there_is_told() {
+fn a_place_is_kept_until_its_write_is_reported() {
     let mut connections = connections(&["a"]);
     come_up(&mut connections);
     let hear = |connections: &mut BrokerConnections<u32>, broker: i32| {

@@ -139,7 +139,7 @@ pub(super) struct BrokerConnection<T> {
     /// It was up before, so that each end has taken what the other shows.
     pub(super) has_been_up: bool,
     /// What the session agreed upon was reported, if there is one.
-    pub(super) has_told_session: bool,
+    pub(super) has_reported_session: bool,
     /// How often in a row it ended since it was up.
     pub(super) failures: u32,
     /// Attempts in a row whose socket was not connected.
@@ -169,7 +169,7 @@ impl<T> BrokerConnection<T> {
             is_idle: false,
             left_why: None,
             has_been_up: false,
-            has_told_session: false,
+            has_reported_session: false,
             failures: 0,
             setup_failures: 0,
             muted_until_ns: None,

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_frame_takes_no_more_than_twice_its_size_while_it_comes() {
+    fn a_large_frame_takes_at_most_twice_its_size_while_it_arrives() {
         let part = vec![7; 64 << 10];
         for bytes in [30_000_000, (16 << 20) + 50, (32 << 20) - 4, (32 << 20) + 5_000] {
             let peak = peak_bytes(|| {

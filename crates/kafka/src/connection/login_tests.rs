@@ -134,8 +134,8 @@ fn a_login_that_fails_is_a_refusal_in_the_brokers_words() {
 }
 
 #[test]
-fn a_listener_with_other_mechanisms_or_none_is_told_apart() {
-    for (code, told) in [
+fn a_listener_with_other_mechanisms_or_none_is_distinguished() {
+    for (code, reported) in [
         (
             ErrorCode::UNSUPPORTED_SASL_MECHANISM,
             "the broker's listener takes no login by PLAIN, only by SCRAM-SHA-512",
@@ -148,7 +148,7 @@ fn a_listener_with_other_mechanisms_or_none_is_told_apart() {
     ] {
         let error = answer(&mut up_to_mechanism(), 1, 1, &mechanism(code), 4).unwrap_err();
         assert!(matches!(error, ConnectionError::Refused(PermanentError::Login(_))), "{error:?}");
-        assert_eq!(error.to_string(), told);
+        assert_eq!(error.to_string(), reported);
     }
     let mut without = opened(login());
     written(&mut without, 1);
@@ -159,7 +159,7 @@ fn a_listener_with_other_mechanisms_or_none_is_told_apart() {
 }
 
 #[test]
-fn before_a_session_ends_the_broker_is_told_again_who_we_are_and_requests_wait() {
+fn reauthentication_precedes_the_session_end_and_requests_wait() {
     for _ in 0..50 {
         let mut connection = logged_in(100_000);
         let send = |connection: &mut Connection<u32>, token, now_ns| {
@@ -200,7 +200,7 @@ fn before_a_session_ends_the_broker_is_told_again_who_we_are_and_requests_wait()
 }
 
 #[test]
-fn the_time_of_what_waits_for_a_login_begins_later_too_when_the_broker_throttles() {
+fn timeouts_behind_a_login_start_later_also_when_throttled() {
     let mut connection = logged_in(1_000);
     ask(&mut connection, 1, 2 * SECOND);
     connection.hold_back(5 * SECOND);
@@ -212,7 +212,7 @@ fn the_time_of_what_waits_for_a_login_begins_later_too_when_the_broker_throttles
 }
 
 #[test]
-fn a_second_login_comes_a_second_after_the_first_at_least_and_its_refusal_is_told_as_it_is() {
+fn a_second_login_waits_a_second_and_its_refusal_is_passed_on() {
     let mut connection = logged_in(200);
     ask(&mut connection, 7, 6 + SECOND - 1);
     assert_eq!(written(&mut connection, SECOND), [(3, 3)]);
@@ -245,20 +245,20 @@ fn what_waits_for_a_login_comes_back_when_the_connection_ends() {
 }
 
 #[test]
-fn the_end_of_a_connection_is_told_by_what_it_interrupted() {
-    let told = |connection: &Connection<u32>| connection.closed_by_peer().to_string();
+fn the_end_of_a_connection_is_reported_by_what_it_interrupted() {
+    let reported = |connection: &Connection<u32>| connection.closed_by_peer().to_string();
     let mut plain = opened(None);
     written(&mut plain, 1);
-    assert!(told(&plain).contains("its listener is probably SSL or SASL_SSL"), "{}", told(&plain));
+    assert!(reported(&plain).contains("its listener is probably SSL or SASL_SSL"), "{}", reported(&plain));
     answer(&mut plain, 0, m18_api_versions::API.version_max, &versions(), 2).unwrap();
-    assert_eq!(told(&plain), "the broker closed the connection");
+    assert_eq!(reported(&plain), "the broker closed the connection");
     ask(&mut plain, 1, 3);
-    assert!(told(&plain).contains("its listener may ask for a login"), "{}", told(&plain));
+    assert!(reported(&plain).contains("its listener may ask for a login"), "{}", reported(&plain));
     written(&mut plain, 4);
     answer(&mut plain, 1, m03_metadata::API.version_max, &m03_metadata::Response::default(), 5).unwrap();
     ask(&mut plain, 2, 6);
-    assert_eq!(told(&plain), "the broker closed the connection", "it was of use");
-    assert!(told(&up_to_mechanism()).contains("during the login (SASL)"));
+    assert_eq!(reported(&plain), "the broker closed the connection", "it was of use");
+    assert!(reported(&up_to_mechanism()).contains("during the login (SASL)"));
     let reset = up_to_mechanism().socket_failed(io::ErrorKind::ConnectionReset.into());
     assert!(reset.to_string().contains("during the login (SASL)"), "{reset}");
     let other = up_to_mechanism().socket_failed(io::ErrorKind::HostUnreachable.into());

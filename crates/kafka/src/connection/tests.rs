@@ -85,7 +85,7 @@ fn unanswered_requests_are_over_when_written() {
 
 /// What is written is over also where the next write fails: it is not to be sent a second time.
 #[test]
-fn what_was_written_and_is_not_answered_is_over_although_the_connection_ended() {
+fn unanswered_requests_are_over_although_the_connection_ended() {
     let mut connection = connection();
     send(&mut connection, 1, false, b"abc");
     send(&mut connection, 2, true, b"abc");
@@ -102,7 +102,7 @@ fn what_was_written_and_is_not_answered_is_over_although_the_connection_ended() 
 
 /// A header that says it has a field more than there is.
 #[test]
-fn a_request_whose_response_has_no_header_comes_back_when_the_connection_ends() {
+fn a_request_without_response_header_returns_on_close() {
     let mut connection = connection();
     let version = m00_produce::API.flexible_from;
     connection.send(1, (m00_produce::API, version), true, 10, |id, out| {
@@ -189,7 +189,7 @@ fn to_write(connection: &mut Connection<u32>) -> usize {
 }
 
 #[test]
-fn in_a_session_a_request_is_written_with_the_last_byte_of_its_ciphertext() {
+fn a_request_is_written_with_the_last_byte_of_its_ciphertext() {
     let mut connection = connection();
     let session = Doubling { is_agreed: false, outgoing: b"hello".to_vec() };
     connection.session = Some(SessionBytes::new(Box::new(session)));

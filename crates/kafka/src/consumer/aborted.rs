@@ -19,10 +19,10 @@ pub(super) struct Aborted {
 
 impl Aborted {
     /// As an answer names them.
-    pub(super) fn of(told: &AbortedTransactions<'_>) -> Self {
+    pub(super) fn of(reported: &AbortedTransactions<'_>) -> Self {
         // They were read once, so that there are as many as it says.
-        let mut transactions = Vec::with_capacity(told.count());
-        transactions.extend(told.iter());
+        let mut transactions = Vec::with_capacity(reported.count());
+        transactions.extend(reported.iter());
         transactions.sort_unstable();
         Self { transactions }
     }

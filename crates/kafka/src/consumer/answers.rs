@@ -185,7 +185,7 @@ fn fetched<S: RecordSink>(
         FetchIsolation::ReadCommitted => (reply.last_stable_offset, Aborted::of(&reply.aborted)),
     };
     if end >= 0 {
-        (position.end, position.end_told_ns) = (end, now_ns);
+        (position.end, position.end_reported_ns) = (end, now_ns);
     }
     let Some(mut next) = position.next else { return };
     let set = (position.partition, reply.records);

@@ -91,8 +91,8 @@ impl<S: RecordSink> Consumer<S> {
     /// Partitions come and go as the group has said.
     pub(super) fn take_events_of_member(&mut self) {
         let Some(membership) = &mut self.membership else { return };
-        let told = membership.member.take_events();
-        for (at_ns, event) in told {
+        let reported = membership.member.take_events();
+        for (at_ns, event) in reported {
             match &event {
                 GroupEvent::Assigned(_) => self.positions.iter_mut().for_each(|one| one.is_stopped = false),
                 GroupEvent::Start(starts) => {

@@ -272,7 +272,7 @@ impl<S: RecordSink> Consumer<S> {
         } else if !held.is_empty() {
             // Requested again only then, whatever the answer is.
             held.iter()
-                .for_each(|(partition, _)| self.positions.at(*partition, |at| at.end_told_ns = now_ns));
+                .for_each(|(partition, _)| self.positions.at(*partition, |at| at.end_reported_ns = now_ns));
             self.ask_offsets(connection, now_ns, &held, (FetchToken::LogEnds, LATEST_TIMESTAMP))
         } else if is_fetching && !known.is_empty() {
             self.ask_records(connection, now_ns, &known)
@@ -398,7 +398,7 @@ impl<S: RecordSink> Client for Consumer<S> {
         self.look_at_connections();
         let Self { config, connections, positions, brokers, fetched, events, sink, membership, .. } = self;
         let (mut is_metadata_old, mut held_back_ns) = (false, 0);
-        let (mut hints, mut is_told_offsets) = (LeaderHints::default(), false);
+        let (mut hints, mut has_offsets) = (LeaderHints::default(), false);
         let broker = &mut brokers[connection];
         let result = connections.receive(connection, now_ns, |request, body| {
             if let FetchToken::Group(group) = request.token {
@@ -429,7 +429,7 @@ impl<S: RecordSink> Client for Consumer<S> {
             }
             events.extend(effects.events.drain(..).map(|event| (now_ns, event)));
             hints.extend(std::mem::take(&mut effects.hints));
-            is_told_offsets |= request.token == FetchToken::ListOffsets;
+            has_offsets |= request.token == FetchToken::ListOffsets;
             if is_fetch {
                 if request.version >= m01_fetch::THROTTLED_BY_CLIENT_FROM {
                     held_back_ns = held_back_ns.max(effects.throttled_ns);
@@ -439,7 +439,7 @@ impl<S: RecordSink> Client for Consumer<S> {
             }
             taken
         });
-        if is_told_offsets {
+        if has_offsets {
             let retry_ns = now_ns.saturating_add(config.retry_backoff_ns);
             let is_left_out = |one: &&mut PartitionPosition| {
                 one.is_listing && connections.leader(TOPIC, one.partition as usize) == Some(connection)

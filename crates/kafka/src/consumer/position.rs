@@ -38,7 +38,7 @@ pub(super) struct PartitionPosition {
     /// The offset after the last record that can be fetched, as the latest answer says; −1 before one.
     pub end: i64,
     /// When that was reported, ns.
-    pub end_told_ns: u64,
+    pub end_reported_ns: u64,
     /// The offset after the last record that all in-sync replicas have, likewise.
     pub high_watermark: i64,
     /// After an error: not before this instant; 0: at once.
@@ -72,7 +72,7 @@ impl PartitionPosition {
     /// else reports it.
     pub(super) fn end_due_ns(&self) -> Option<u64> {
         let is_waiting = self.is_held && !self.is_stopped && self.next.is_some();
-        is_waiting.then(|| self.end_told_ns.saturating_add(END_EVERY_NS))
+        is_waiting.then(|| self.end_reported_ns.saturating_add(END_EVERY_NS))
     }
 
     pub(super) fn new(partition: i32) -> Self {
@@ -80,7 +80,7 @@ impl PartitionPosition {
             partition,
             next: None,
             end: -1,
-            end_told_ns: 0,
+            end_reported_ns: 0,
             high_watermark: -1,
             not_before_ns: 0,
             empty_ns: 0,

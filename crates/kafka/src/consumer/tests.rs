@@ -170,12 +170,12 @@ fn unknown() -> FetchFixture {
 }
 
 #[test]
-fn an_error_is_told_once_until_the_partition_answers_something_else() {
+fn an_error_is_reported_once_until_the_answer_changes() {
     let mut world = unknown();
     let denied = ErrorCode::TOPIC_AUTHORIZATION_FAILED;
-    let told = world.list(denied, -1).events;
+    let reported = world.list(denied, -1).events;
     let detail = "partition 0: asking for its offsets failed: TOPIC_AUTHORIZATION_FAILED".to_owned();
-    assert_eq!(told, [ConsumerEvent::FetchError(detail)]);
+    assert_eq!(reported, [ConsumerEvent::FetchError(detail)]);
     assert_eq!((world.position(0).next, world.position(0).not_before_ns), (None, RETRY_NS));
     assert!(world.list(denied, -1).events.is_empty(), "a retry is no news");
     assert!(world.list(ErrorCode::NONE, 5).events.is_empty());
@@ -190,8 +190,8 @@ fn an_error_is_told_once_until_the_partition_answers_something_else() {
 }
 
 #[test]
-fn records_that_were_gone_before_they_were_fetched_are_told_with_their_number() {
-    for (offset, told) in [
+fn records_gone_before_the_fetch_are_reported_with_their_number() {
+    for (offset, reported) in [
         (250, "partition 0: offset 100 is gone: 150 records before offset 250 were not fetched"),
         (40, "partition 0: offset 100 does not exist: fetching went back to offset 40"),
     ] {
@@ -199,13 +199,13 @@ fn records_that_were_gone_before_they_were_fetched_are_told_with_their_number() 
         let lost = world.fetch(ErrorCode::OFFSET_OUT_OF_RANGE, &[], &[]);
         assert!(lost.events.is_empty() && world.position(0).next.is_none());
         let events = world.list(ErrorCode::NONE, offset).events;
-        assert_eq!(events, [ConsumerEvent::RecordsSkipped(told.to_owned())]);
+        assert_eq!(events, [ConsumerEvent::RecordsSkipped(reported.to_owned())]);
         assert_eq!(world.position(0).next, Some(offset));
     }
 }
 
 #[test]
-fn the_lag_is_unknown_until_a_leader_told_its_end_and_then_stays_as_it_was() {
+fn the_lag_is_unknown_before_the_first_log_end_and_then_kept() {
     let mut world = unknown();
     assert_eq!(world.position(0).lag_records(), None);
     world.list(ErrorCode::NONE, 12);
@@ -269,7 +269,7 @@ fn batches_count_and_one_with_a_wrong_checksum_does_not() {
 
 /// Requested at once, the same bytes would come again and again.
 #[test]
-fn what_brings_a_partition_no_further_is_asked_for_again_after_a_pause() {
+fn a_partition_without_progress_is_asked_again_after_a_pause() {
     let cut = batch(12, 5);
     for (set, bytes) in [(cut[..cut.len() - 1].to_vec(), cut.len() - 1), (batch(3, 4), batch(3, 4).len())] {
         let mut world = plain(12);

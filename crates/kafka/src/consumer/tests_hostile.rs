@@ -39,7 +39,7 @@ fn millions_of_topics_without_a_partition_take_nothing() {
 }
 
 #[test]
-fn a_million_partitions_of_which_one_was_asked_for_take_nothing() {
+fn a_million_unrequested_partitions_take_no_memory() {
     let one = |index| partition(index, ErrorCode::NONE, &[], &[]);
     let count = (REPLY_BYTES / one(0).len()) as i32 + 1;
     let partitions: Vec<_> = (0..count).map(one).collect();

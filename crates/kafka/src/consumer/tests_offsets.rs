@@ -77,7 +77,7 @@ fn come_up(consumer: &mut Consumer) -> usize {
 }
 
 #[test]
-fn offsets_that_an_answer_leaves_out_are_asked_for_again_after_a_pause() {
+fn offsets_missing_from_an_answer_are_asked_again_after_a_pause() {
     let mut consumer = consumer();
     let bootstrap = come_up(&mut consumer);
     consumer.connections.poll(0);
@@ -108,11 +108,11 @@ fn offsets_that_an_answer_leaves_out_are_asked_for_again_after_a_pause() {
         ..Default::default()
     };
     let mut now_ns = 0;
-    for (correlation_id, told) in [(1, vec![]), (2, vec![offset(0)])] {
+    for (correlation_id, reported) in [(1, vec![]), (2, vec![offset(0)])] {
         consumer.poll(now_ns, false);
         assert_eq!(consumer.connections.in_flight(leader), 1);
         let topics =
-            vec![m02_list_offsets::ListOffsetsTopicResponse { name: "t".to_owned(), partitions: told }];
+            vec![m02_list_offsets::ListOffsetsTopicResponse { name: "t".to_owned(), partitions: reported }];
         let offsets = m02_list_offsets::Response { topics, ..Default::default() };
         answer(&mut consumer, leader, correlation_id, (&offsets, LIST_OFFSETS_VERSION), now_ns);
         for early_ns in [now_ns, now_ns + PAUSE_NS - 1] {

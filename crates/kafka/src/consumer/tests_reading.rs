@@ -84,8 +84,8 @@ fn committed_records_alone_are_read_where_that_is_asked_for() {
         assert_eq!(read(all, 0, &[(1, 0)], &set), ([9, 0, 3, 0], Some(12)), "{reading:?}");
         // Two transactions of one producer, both aborted; the second began in this answer.
         let twice = [batch_of(&[0], transactional(1)), marker(1, 1, ABORT), batch_of(&[2], transactional(1))];
-        let told = [(1, 2), (1, 0), (7, 0)];
-        assert_eq!(read(committed, 0, &told, &twice.concat()), ([0, 2, 1, 0], Some(3)), "{reading:?}");
+        let reported = [(1, 2), (1, 0), (7, 0)];
+        assert_eq!(read(committed, 0, &reported, &twice.concat()), ([0, 2, 1, 0], Some(3)), "{reading:?}");
         // It began before what is fetched.
         let later =
             [batch_of(&[5, 6], transactional(1)), marker(7, 1, ABORT), batch_of(&[8], transactional(1))];

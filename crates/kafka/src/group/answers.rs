@@ -165,15 +165,15 @@ impl Member {
         }
         let mut starts = Vec::new();
         if !error.is_error() {
-            for told in told_offsets(response) {
-                if told.error.is_error() {
-                    if !told.error.is_retriable() {
-                        self.shared.refused("OffsetFetch", told.error);
+            for reported in reported_offsets(response) {
+                if reported.error.is_error() {
+                    if !reported.error.is_retriable() {
+                        self.shared.refused("OffsetFetch", reported.error);
                     }
                     continue;
                 }
-                let taken = self.shared.offsets.take_start(told.topic, told.partition);
-                let position = Some(told.position).filter(|position| position.offset >= 0);
+                let taken = self.shared.offsets.take_start(reported.topic, reported.partition);
+                let position = Some(reported.position).filter(|position| position.offset >= 0);
                 starts.extend(taken.map(|partition: TopicPartition| (partition, position)));
             }
         }
@@ -185,7 +185,7 @@ impl Member {
 }
 
 /// The offsets of a response, whatever its version.
-fn told_offsets(response: &m09_offset_fetch::Response) -> Vec<CommittedOffset<'_>> {
+fn reported_offsets(response: &m09_offset_fetch::Response) -> Vec<CommittedOffset<'_>> {
     let old = response.topics.iter().flat_map(|topic| {
         topic.partitions.iter().map(|one| CommittedOffset {
             topic: &topic.name,

@@ -71,7 +71,7 @@ pub(super) struct Kip848 {
     reconciliation: Option<Reconciliation>,
     wants_metadata: bool,
     /// What the last heartbeat said, so that the next one says only what changed; `None`: it says everything.
-    told: Option<Option<Assignment>>,
+    reported: Option<Option<Assignment>>,
     interval_ns: u64,
     due_ns: u64,
     /// After an error: not before, ns.
@@ -98,7 +98,7 @@ impl Kip848 {
             names: BTreeMap::new(),
             reconciliation: None,
             wants_metadata: false,
-            told: None,
+            reported: None,
             interval_ns: 0,
             due_ns: 0,
             not_before_ns: 0,
@@ -136,7 +136,7 @@ impl Kip848 {
         self.epoch = JOIN_EPOCH;
         self.stamp = self.stamp.wrapping_add(1);
         self.state = Kip848State::Joining;
-        (self.target, self.current, self.told) = (None, None, None);
+        (self.target, self.current, self.reported) = (None, None, None);
         self.names.clear();
         self.abort(shared);
         (self.not_before_ns, self.failures) = (0, 0);
@@ -294,9 +294,9 @@ impl Kip848 {
     /// A heartbeat, which then counts as sent.
     pub(super) fn request(&mut self, shared: &MemberCore, now_ns: u64) -> heartbeat::Request {
         let is_joining = self.state == Kip848State::Joining;
-        let says_all = is_joining || self.told.is_none();
+        let says_all = is_joining || self.reported.is_none();
         let is_leaving = matches!(self.state, Kip848State::Leaving { .. });
-        let has_news = self.told.as_ref().is_none_or(|told| *told != self.current);
+        let has_news = self.reported.as_ref().is_none_or(|reported| *reported != self.current);
         let owned = || {
             let current = self.current.iter().flat_map(|current| &current.partitions);
             let of_topic = |(id, partitions): (&[u8; 16], &BTreeSet<i32>)| TopicPartitions {
@@ -320,7 +320,7 @@ impl Kip848 {
             server_assignor: self.assignor.clone().filter(|_| says_all),
             topic_partitions: (says_all || has_news && !is_leaving).then(owned),
         };
-        self.told = Some(self.current.clone());
+        self.reported = Some(self.current.clone());
         self.due_ns = now_ns + self.interval_ns;
         self.state = match self.state {
             Kip848State::Acknowledging if self.current == self.target => Kip848State::Stable,
@@ -348,11 +348,11 @@ impl Kip848 {
             return;
         }
         self.epoch = response.member_epoch;
-        if let Some(told) = response.assignment {
+        if let Some(reported) = response.assignment {
             let of_topic = |one: heartbeat::ResponseTopicPartitions| {
                 (one.topic_id, one.partitions.into_iter().collect::<BTreeSet<i32>>())
             };
-            self.on_target(shared, told.topic_partitions.into_iter().map(of_topic).collect(), now_ns);
+            self.on_target(shared, reported.topic_partitions.into_iter().map(of_topic).collect(), now_ns);
         }
     }
 
@@ -375,7 +375,7 @@ impl Kip848 {
     }
 
     fn on_error(&mut self, shared: &mut MemberCore, error: ErrorCode, now_ns: u64) {
-        self.told = None;
+        self.reported = None;
         match error {
             ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE => {
                 self.lose_coordinator(shared, error.name(), now_ns);
@@ -404,7 +404,7 @@ impl Kip848 {
         if matches!(self.state, Kip848State::Leaving { comes_back: false }) {
             self.state = Kip848State::Left;
         }
-        self.told = None;
+        self.reported = None;
         self.due_ns = now_ns;
         self.not_before_ns = 0;
     }

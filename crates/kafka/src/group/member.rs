@@ -192,13 +192,13 @@ impl Member {
             self.release(now_ns);
         }
         if let Leaving::Telling(until_ns) = self.leaving {
-            let is_told = match &self.membership {
+            let is_reported = match &self.membership {
                 MemberProtocol::Classic(classic) => {
                     classic.has_left() && !self.shared.is_asked(GroupRequestKind::Leave)
                 }
                 MemberProtocol::Consumer(member) => member.has_left(&self.shared),
             };
-            if is_told || now_ns >= until_ns || self.shared.failure.is_some() {
+            if is_reported || now_ns >= until_ns || self.shared.failure.is_some() {
                 self.leaving = Leaving::Done;
                 self.shared.tell(now_ns, GroupEvent::Left);
             }

@@ -191,11 +191,11 @@ mod tests {
             let topics = topics.iter().map(|topic| Arc::from(topic.as_str())).collect();
             let all = Subscription { topics, user_data, owned, generation_id, rack };
             for version in 0..=VERSION {
-                let mut told = all.clone();
-                if version < OWNED_FROM { told.owned.clear() }
-                if version < GENERATION_FROM { told.generation_id = -1 }
-                if version < RACK_FROM { told.rack = None }
-                prop_assert_eq!(Subscription::decode(&all.encode_as(version)).unwrap(), told);
+                let mut reported = all.clone();
+                if version < OWNED_FROM { reported.owned.clear() }
+                if version < GENERATION_FROM { reported.generation_id = -1 }
+                if version < RACK_FROM { reported.rack = None }
+                prop_assert_eq!(Subscription::decode(&all.encode_as(version)).unwrap(), reported);
             }
             prop_assert_eq!(decode_assignment(&encode_assignment(&all.owned)).unwrap(), all.owned.clone());
             let sticky = StickyData::read(Some(&StickyData::encode(&all.owned, generation_id)));

@@ -123,7 +123,7 @@ fn what_follows_a_response_is_passed_over_in_every_version() {
 }
 
 #[test]
-fn eight_bytes_that_claim_two_thousand_million_topics_cost_nothing() {
+fn eight_bytes_that_claim_two_billion_topics_cost_nothing() {
     // Throttle time, then a count of brokers: classic and compact.
     let classic = [0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff];
     let compact = [0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f];

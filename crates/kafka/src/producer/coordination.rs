@@ -266,8 +266,8 @@ impl<M: RecordData> Producer<M> {
             }
             TransactionRequest::EndTxn => {
                 let response = m26_end_txn::Request::decode_response(body, version)?;
-                let is_told = response.producer_id >= 0;
-                identity = is_told.then_some((response.producer_id, response.producer_epoch));
+                let is_reported = response.producer_id >= 0;
+                identity = is_reported.then_some((response.producer_id, response.producer_epoch));
                 response.error_code
             }
         };

@@ -140,7 +140,7 @@ mod tests {
 
     /// Both ways of choosing have the same law; the second one is what is left when luck fails.
     #[test]
-    fn chance_follows_the_weights_also_where_nearly_all_are_left_out() {
+    fn weights_are_followed_also_with_most_partitions_left_out() {
         let mut rng = Pcg64::seed_from_u64(20_261_122);
         let weights = |partition: usize| match partition {
             7 => 30u64,

@@ -342,7 +342,7 @@ fn a_batch_is_full_when_a_record_found_no_room() {
 /// Records of 110 bytes that compress to half: a batch of 16 KiB takes 282 of them once that is expected, where it would
 /// take 149 uncompressed. Each partition has a leader of its own, so that none is sent half full along with another.
 #[test]
-fn compressed_batches_are_filled_by_what_they_are_expected_to_take() {
+fn compressed_batches_are_filled_by_their_expected_size() {
     let config = ProducerConfig {
         compression: Compression::Gzip,
         batch_bytes: 16_384,

@@ -157,7 +157,7 @@ fn where_one_request_goes_at_a_time_each_broker_has_its_turn() {
 /// A coordinator that gave its place to another one and has it back: its connection was closed as it was not needed,
 /// and the pause before it is asked is waited for all the same.
 #[test]
-fn a_coordinator_that_coordinates_again_is_asked_after_the_pause() {
+fn a_coordinator_that_is_back_is_asked_after_the_pause() {
     let transactions = TransactionsConfig { transactional_id: "mine".to_owned(), timeout_ms: 60_000 };
     let mut world =
         ClientFixture::new(ProducerConfig { transactions: Some(transactions), ..config() }, &BROKERS[..1]);

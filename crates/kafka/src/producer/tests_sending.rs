@@ -26,7 +26,7 @@ fn sent(world: &mut ProducerFixture, connection: usize) -> Vec<i32> {
 
 /// As in the Java client, where a leader is ready and not a partition: what lingers travels with what is ready.
 #[test]
-fn with_a_batch_that_is_ready_goes_what_lingers_for_the_same_leader() {
+fn a_ready_batch_takes_along_lingering_ones_of_the_same_leader() {
     let mut world = world(config());
     world.leaders = [0, 0, 1, 0].map(Some).to_vec();
     for partition in [1, 2, 3] {
@@ -77,7 +77,7 @@ fn what_is_not_compressed_is_not_held_up_for_it() {
 
 /// Two pieces of 16 KiB are compressed when the sender comes to it, the rest is its own.
 #[test]
-fn of_a_large_batch_the_sender_compresses_what_is_left_behind_whole_pieces() {
+fn the_sender_compresses_what_a_large_batch_left_behind_pieces() {
     let config = ProducerConfig { compression: Compression::Gzip, batch_bytes: 40_000, ..config() };
     let mut world = ProducerFixture::new(ProducerConfig { buffer_bytes: 1 << 20, ..config }, 1_000, 1.0);
     world.leaders = vec![Some(0); PARTITIONS];
@@ -111,7 +111,7 @@ fn what_pauses_does_not_travel_along() {
 
 /// Two leaders of two partitions each, requests of one batch, and the second one takes two while the first takes one.
 #[test]
-fn each_leader_goes_on_with_its_own_partition_that_found_no_room() {
+fn each_leader_resumes_with_its_partition_that_found_no_room() {
     let mut world = world(ProducerConfig { request_bytes_max: 1_500, ..config() });
     for partition in 0..PARTITIONS {
         (0..12).for_each(|_| admitted_to(&mut world, partition, 0));

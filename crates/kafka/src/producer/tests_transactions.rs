@@ -60,7 +60,7 @@ fn before_kip_890_partitions_are_added_and_sequences_go_on() {
 }
 
 #[test]
-fn since_kip_890_each_transaction_has_an_epoch_and_leaders_add_partitions() {
+fn with_kip_890_each_transaction_has_an_epoch() {
     let mut world = TransactionFixture::new(2);
     for epoch in [1, 2] {
         world.admit();
@@ -76,14 +76,14 @@ fn since_kip_890_each_transaction_has_an_epoch_and_leaders_add_partitions() {
 }
 
 #[test]
-fn a_partition_that_the_coordinator_says_nothing_of_is_asked_for_again_after_a_pause() {
+fn a_partition_missing_in_the_answer_is_added_after_a_pause() {
     let mut world = TransactionFixture::new(0);
     world.admit();
-    for told in [vec![], vec![0, 2, 9]] {
+    for reported in [vec![], vec![0, 2, 9]] {
         assert_eq!(world.asks(), Some(AddPartitions));
         world.note_asked(AddPartitions);
         let mut body = Vec::new();
-        added(told.into_iter(), ErrorCode::NONE).encode(3, &mut body);
+        added(reported.into_iter(), ErrorCode::NONE).encode(3, &mut body);
         world.take(AddPartitions, 3, &body);
         assert_eq!(world.asks(), None, "not at once");
         world.now_ns += PAUSE_NS;
@@ -243,7 +243,7 @@ fn what_was_not_answered_is_asked_again() {
 /// Somebody else has the transactional id, or we may not use it: that is the end of this producer, whatever it waits for.
 #[test]
 fn a_fenced_producer_sends_nothing_any_more() {
-    for (error, told) in [
+    for (error, reported) in [
         (ErrorCode::PRODUCER_FENCED, "PRODUCER_FENCED"),
         (ErrorCode::INVALID_PRODUCER_EPOCH, "PRODUCER_FENCED"),
         (ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
@@ -253,9 +253,9 @@ fn a_fenced_producer_sends_nothing_any_more() {
         let mut world = TransactionFixture::new(0);
         world.admit();
         world.answer(AddPartitions, error);
-        assert_eq!(world.producer.ended_by().map(ErrorCode::name), Some(told));
+        assert_eq!(world.producer.ended_by().map(ErrorCode::name), Some(reported));
         assert!(world.producer.expire(world.now_ns));
-        assert_eq!(world.reasons(), [told; 3]);
+        assert_eq!(world.reasons(), [reported; 3]);
         world.admit();
         assert_eq!((world.admitted, world.asks()), (3, None));
         assert!(world.producer.is_idle());

@@ -262,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_record_has_the_size_foretold_and_reads_back(
+        fn a_record_has_the_predicted_size_and_reads_back(
             offset_delta in 0..=i32::MAX,
             timestamp_delta_ms: i32,
             key in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..300)),
@@ -271,9 +271,9 @@ mod tests {
             let timestamp_delta_ms = i64::from(timestamp_delta_ms) << 20;
             let mut out = Vec::new();
             encode_record(&mut out, offset_delta, timestamp_delta_ms, key.as_deref(), &value);
-            let foretold =
+            let predicted =
                 record_bytes(offset_delta, timestamp_delta_ms, key.as_ref().map(Vec::len), value.len());
-            prop_assert_eq!(out.len(), foretold);
+            prop_assert_eq!(out.len(), predicted);
             let records: Vec<_> = BodyRecords::new(&out, 1, 100, 1000, None).collect();
             let expected = Record {
                 offset: 100 + i64::from(offset_delta),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_or_more_records_than_claimed_are_errors_and_end_the_reading() {
+    fn a_wrong_record_count_is_an_error_and_ends_the_reading() {
         let mut out = Vec::new();
         encode_record(&mut out, 0, 0, None, b"v");
         let read = |count| BodyRecords::new(&out, count, 0, 0, None).collect::<Vec<_>>();

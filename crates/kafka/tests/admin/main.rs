@@ -275,7 +275,7 @@ fn a_silent_first_address_leaves_time_for_the_second() {
 }
 
 #[test]
-fn a_broker_that_hangs_up_or_talks_nonsense_is_told_apart() {
+fn a_broker_that_hangs_up_differs_from_one_that_sends_nonsense() {
     let (closing, _) = broker(|_, _| BrokerReply::Close);
     let error = connect(&[&closing], PATIENCE).unwrap_err().to_string();
     assert!(error.starts_with(&format!("broker {closing} closed the connection instead of")), "{error}");
@@ -286,7 +286,7 @@ fn a_broker_that_hangs_up_or_talks_nonsense_is_told_apart() {
 }
 
 #[test]
-fn a_broker_that_refuses_our_api_versions_is_asked_in_the_oldest() {
+fn a_broker_that_refuses_api_versions_is_asked_in_the_oldest() {
     let versions = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&versions);
     let (old, port) = {
@@ -362,7 +362,7 @@ fn a_refusal_is_final_and_keeps_the_brokers_code() {
 }
 
 #[test]
-fn words_of_a_broker_are_told_in_one_short_line() {
+fn a_brokers_message_is_reported_in_one_short_line() {
     let broker = single(
         |_| (0, vec![0]),
         |_, version| {
@@ -382,7 +382,7 @@ fn words_of_a_broker_are_told_in_one_short_line() {
 }
 
 #[test]
-fn a_creation_that_was_not_answered_counts_when_the_topic_is_there() {
+fn an_unanswered_creation_counts_when_the_topic_exists() {
     let mut tries = 0;
     let broker = single(
         |_| (0, vec![0]),
@@ -464,7 +464,7 @@ fn an_offset_left_out_is_an_error() {
 }
 
 #[test]
-fn names_that_the_protocol_cannot_carry_are_refused_before_they_are_sent() {
+fn names_too_long_for_the_protocol_are_refused_before_sending() {
     let broker = single(|_| (0, vec![0]), |_, _| BrokerReply::Close);
     let mut admin = connect(&[&broker], PATIENCE).unwrap();
     let long = "x".repeat(40_000);

@@ -44,7 +44,7 @@ fn log_dirs(version: i16, error: ErrorCode, of_dir: ErrorCode, sizes: &[&[i64]])
 }
 
 #[test]
-fn bytes_of_logs_add_up_over_directories_and_who_may_not_ask_is_told() {
+fn log_sizes_add_up_over_directories_and_denial_is_reported() {
     let mut asked = 0;
     let broker = observed(8, move |api_key, version| {
         assert_eq!(api_key, LOG_DIRS);
@@ -66,7 +66,7 @@ fn bytes_of_logs_add_up_over_directories_and_who_may_not_ask_is_told() {
 }
 
 #[test]
-fn ends_of_logs_are_asked_at_once_and_those_that_are_not_told_are_left_out() {
+fn ends_of_logs_are_asked_at_once_and_missing_ones_are_left_out() {
     let broker = observed(8, |api_key, version| {
         assert_eq!(api_key, m02_list_offsets::API_KEY);
         let gone = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
@@ -99,7 +99,7 @@ fn committed(version: i16, groups: &[&str]) -> BrokerReply {
 }
 
 #[test]
-fn groups_are_listed_and_their_offsets_come_in_one_answer_or_one_by_one() {
+fn groups_are_listed_with_offsets_in_one_answer_or_one_by_one() {
     for (version_max, requests) in [(8, 1), (7, 2)] {
         let asked = Arc::new(Mutex::new(0));
         let counted = Arc::clone(&asked);
@@ -123,14 +123,14 @@ fn groups_are_listed_and_their_offsets_come_in_one_answer_or_one_by_one() {
         let topics = admin.topics(Some(&["t"])).unwrap();
         let groups = admin.groups(0).unwrap();
         assert_eq!(groups, ["open", "secret"]);
-        let told = admin.committed(0, &groups, &topics).unwrap();
+        let reported = admin.committed(0, &groups, &topics).unwrap();
         assert_eq!(*asked.lock().unwrap(), requests, "up to version {version_max}");
-        let names: Vec<&str> = told.iter().map(|one| one.group.as_str()).collect();
+        let names: Vec<&str> = reported.iter().map(|one| one.group.as_str()).collect();
         assert_eq!(names, groups);
-        assert_eq!(told[0].offsets, BTreeMap::from([(("t".to_owned(), 0), 5)]));
+        assert_eq!(reported[0].offsets, BTreeMap::from([(("t".to_owned(), 0), 5)]));
         if version_max == 8 {
-            assert_eq!(told[1].error, ErrorCode::GROUP_AUTHORIZATION_FAILED);
-            assert!(told[1].offsets.is_empty());
+            assert_eq!(reported[1].error, ErrorCode::GROUP_AUTHORIZATION_FAILED);
+            assert!(reported[1].offsets.is_empty());
         }
     }
 }

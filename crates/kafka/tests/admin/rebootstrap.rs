@@ -3,7 +3,7 @@
 use crate::*;
 
 #[test]
-fn a_broker_that_asks_for_it_is_left_for_the_addresses_that_were_given() {
+fn a_broker_that_asks_for_it_is_left_for_the_given_addresses() {
     let mut asked = 0;
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address");

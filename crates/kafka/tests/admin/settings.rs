@@ -3,7 +3,7 @@
 use crate::*;
 
 #[test]
-fn a_brokers_settings_are_asked_of_that_broker_which_tells_those_it_does_not_know() {
+fn a_brokers_settings_come_from_it_with_unknown_ones_named() {
     let listeners = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port"));
     let addresses = [0, 1].map(|i: usize| listeners[i].local_addr().expect("its address"));
     let ports = addresses.map(|address| i32::from(address.port()));
@@ -20,18 +20,18 @@ fn a_brokers_settings_are_asked_of_that_broker_which_tells_those_it_does_not_kno
     }
     let mut admin = connect(&[&addresses[0].to_string()], PATIENCE).unwrap();
     let settings = admin.describe_configs(ConfigOf::Broker(1)).unwrap();
-    let told: Vec<_> =
+    let reported: Vec<_> =
         settings.iter().map(|(name, s)| (name.as_str(), s.value.as_deref(), s.known)).collect();
     let expected = [
         ("num.io.thread", None, false),
         ("num.io.threads", Some("8"), true),
         ("ssl.key.password", None, true),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
-fn where_a_setting_comes_from_is_told() {
+fn the_source_of_a_setting_is_reported() {
     use theirs::describe_configs_response as reply;
     let broker = single(
         |_| (0, vec![0]),
@@ -47,10 +47,10 @@ fn where_a_setting_comes_from_is_told() {
     );
     let settings = connect(&[&broker], PATIENCE).unwrap().describe_configs(ConfigOf::Topic("t")).unwrap();
     use SettingSource::{Default, DynamicBroker, DynamicDefaultBroker, DynamicTopic, Static, Unknown};
-    let told: Vec<SettingSource> = settings.values().map(|setting| setting.source).collect();
+    let reported: Vec<SettingSource> = settings.values().map(|setting| setting.source).collect();
     let dynamic = [DynamicTopic, DynamicBroker, DynamicDefaultBroker];
-    assert_eq!(told[1..4], dynamic);
-    assert_eq!([&told[..1], &told[4..]].concat(), [Unknown, Static, Default, Unknown, Unknown]);
+    assert_eq!(reported[1..4], dynamic);
+    assert_eq!([&reported[..1], &reported[4..]].concat(), [Unknown, Static, Default, Unknown, Unknown]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_broker_too_old_to_tell_is_not_taken_to_know_nothing() {
 }
 
 #[test]
-fn the_default_is_told_where_a_setting_has_another_value() {
+fn the_default_is_reported_where_a_setting_has_another_value() {
     use theirs::describe_configs_response as reply;
     let broker = single(
         |_| (0, vec![0]),
@@ -87,12 +87,12 @@ fn the_default_is_told_where_a_setting_has_another_value() {
         },
     );
     let settings = connect(&[&broker], PATIENCE).unwrap().describe_configs(ConfigOf::Broker(0)).unwrap();
-    let told = |name: &str| (settings[name].value.as_deref(), settings[name].default.as_deref());
-    assert_eq!((told("num.io.threads"), told("log.dir")), ((Some("4"), Some("8")), (None, None)));
+    let reported = |name: &str| (settings[name].value.as_deref(), settings[name].default.as_deref());
+    assert_eq!((reported("num.io.threads"), reported("log.dir")), ((Some("4"), Some("8")), (None, None)));
 }
 
 #[test]
-fn features_are_told_with_what_a_broker_supports_and_what_its_cluster_works_with() {
+fn features_have_the_supported_and_the_finalized_levels() {
     use theirs::api_versions_response as reply;
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address");
@@ -117,7 +117,8 @@ fn features_are_told_with_what_a_broker_supports_and_what_its_cluster_works_with
         _ => metadata(version, &[i32::from(address.port())], 0, 0, &[0]),
     });
     let mut admin = connect(&[&address.to_string()], PATIENCE).unwrap();
-    let told = admin.features(0).unwrap();
-    let told: Vec<_> = told.iter().map(|of| (of.name.as_str(), of.supported_max, of.finalized)).collect();
-    assert_eq!(told, [("kraft.version", Some(1), None), ("metadata.version", Some(27), Some(25))]);
+    let reported = admin.features(0).unwrap();
+    let reported: Vec<_> =
+        reported.iter().map(|of| (of.name.as_str(), of.supported_max, of.finalized)).collect();
+    assert_eq!(reported, [("kraft.version", Some(1), None), ("metadata.version", Some(27), Some(25))]);
 }

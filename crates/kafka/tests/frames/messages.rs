@@ -123,7 +123,7 @@ fn the_requests_of_this_client_say_what_they_should() {
 }
 
 #[test]
-fn a_setting_without_a_type_is_told_from_one_that_the_broker_does_not_know() {
+fn a_setting_without_type_differs_from_an_unknown_one() {
     for (version, config_type) in [(2, -1), (3, 0)] {
         let mut bytes = Vec::new();
         let setting =

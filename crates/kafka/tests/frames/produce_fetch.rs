@@ -40,7 +40,7 @@ fn named_or_by_id(version: i16, by_name_max: i16) -> (&'static str, [u8; 16]) {
 
 /// What a response made of this material says of leaders. A leader and epoch of −1 are the field's default, which
 /// is not sent.
-fn told_leaders(material: &Material, has_leaders: bool, has_endpoints: bool) -> LeaderHints {
+fn reported_leaders(material: &Material, has_leaders: bool, has_endpoints: bool) -> LeaderHints {
     let (number, names) = (material.number, &material.names);
     let leader = |id: &i32| LeaderHint { partition: *id, leader: number, epoch: number };
     let endpoint = |host: &String| BrokerEndpoint { broker: number, host: host.clone(), port: number };
@@ -150,7 +150,7 @@ proptest! {
             let expected: Vec<_> = material.names.iter().flat_map(|_| material.ids.iter().map(reply)).collect();
             prop_assert_eq!(&replies, &expected);
             let hints = leader_hints(&material.produce(version), version).unwrap();
-            prop_assert_eq!(hints, told_leaders(&material, version >= 10, version >= 10));
+            prop_assert_eq!(hints, reported_leaders(&material, version >= 10, version >= 10));
 
             // What other makers' brokers put behind a response is nothing to us, as to the Java client.
             let longer = [material.produce(version), vec![0x7f; 9]].concat();
@@ -245,12 +245,12 @@ proptest! {
                     prop_assert_eq!(answer.last_stable_offset, long);
                     prop_assert_eq!(answer.preferred_replica, if version >= RACKS_FROM { number } else { -1 });
                     prop_assert_eq!(answer.records, material.text.as_deref().unwrap_or_default().as_bytes());
-                    let told: Vec<_> = answer.aborted.iter().collect();
-                    prop_assert_eq!(answer.aborted.count(), told.len());
-                    prop_assert_eq!(told.as_slice(), if material.flag { aborted.as_slice() } else { &[] });
+                    let reported: Vec<_> = answer.aborted.iter().collect();
+                    prop_assert_eq!(answer.aborted.count(), reported.len());
+                    prop_assert_eq!(reported.as_slice(), if material.flag { aborted.as_slice() } else { &[] });
                 }
                 hints.leaders.extend(answers.iter().filter_map(|answer| answer.leader));
-                prop_assert_eq!(hints, told_leaders(&material, version >= 12, version >= 16));
+                prop_assert_eq!(hints, reported_leaders(&material, version >= 12, version >= 16));
             }
         }
     }

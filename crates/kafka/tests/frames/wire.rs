@@ -60,7 +60,7 @@ fn integers_that_do_not_end_are_errors() {
 }
 
 #[test]
-fn a_count_that_cannot_fit_is_refused_before_anything_is_reserved() {
+fn an_impossible_count_is_refused_before_memory_is_reserved() {
     let claim = WireError::Length { what: "array", length: 3 };
     assert_eq!(Reader::new(&[0, 0, 0, 3, 1, 2, 3, 4, 5]).array_length(false, 2), Err(claim.clone()));
     assert_eq!(Reader::new(&[4, 1, 2, 3, 4, 5]).array_length(true, 2), Err(claim));

@@ -129,7 +129,7 @@ fn what_is_sent_arrives_in_both_versions() {
 }
 
 #[test]
-fn after_the_end_of_a_session_nothing_is_taken_and_nothing_hangs() {
+fn after_the_end_of_a_session_nothing_is_read_and_nothing_hangs() {
     let authority = Authority::new("authority");
     let leaf = authority.leaf(&["localhost"], |_| {});
     for version in BOTH {
@@ -169,28 +169,28 @@ fn a_client_shows_its_certificate_where_it_is_asked_for() {
 }
 
 #[test]
-fn each_wrong_certificate_is_told_in_a_sentence_of_its_own() {
+fn each_wrong_certificate_has_a_sentence_of_its_own() {
     let authority = Authority::new("authority");
-    let told = |leaf: Leaf| refused(config(&authority), "localhost", server(&leaf, &BOTH, None));
-    let expired = told(authority.leaf(&["localhost"], certificates::expired));
+    let reported = |leaf: Leaf| refused(config(&authority), "localhost", server(&leaf, &BOTH, None));
+    let expired = reported(authority.leaf(&["localhost"], certificates::expired));
     assert!(expired.starts_with("the broker's certificate, or one it rests on, expired 2"), "{expired}");
-    let untrusted = told(Authority::new("stranger").leaf(&["localhost"], |_| {}));
+    let untrusted = reported(Authority::new("stranger").leaf(&["localhost"], |_| {}));
     assert!(untrusted.starts_with("no trusted authority signed the broker's certificate"), "{untrusted}");
-    let other = told(authority.leaf(&["broker-1", "10.0.0.1"], |_| {}));
+    let other = reported(authority.leaf(&["broker-1", "10.0.0.1"], |_| {}));
     assert!(
         other.starts_with(
             "the broker's certificate is for broker-1, 10.0.0.1, and not for the host \"localhost\" that was dialled"
         ),
         "{other}"
     );
-    let unnamed = told(authority.leaf(&[], |_| {}));
+    let unnamed = reported(authority.leaf(&[], |_| {}));
     assert!(
         unnamed.starts_with("the broker's certificate has no subject alternative name (SAN)"),
         "{unnamed}"
     );
-    let of_authority = told(authority.leaf(&["localhost"], certificates::authority));
+    let of_authority = reported(authority.leaf(&["localhost"], certificates::authority));
     assert!(of_authority.contains("one of an authority (basic constraints CA:TRUE)"), "{of_authority}");
-    let of_client = told(authority.leaf(&["localhost"], certificates::client_only));
+    let of_client = reported(authority.leaf(&["localhost"], certificates::client_only));
     assert!(of_client.contains("not one for servers"), "{of_client}");
 }
 
@@ -224,7 +224,7 @@ impl ResolvesServerCert for Impostor {
 }
 
 #[test]
-fn who_shows_a_certificate_must_have_its_key_whether_names_are_checked_or_not() {
+fn a_client_certificate_needs_its_key_also_without_name_checks() {
     let authority = Authority::new("authority");
     let (shown, own) = (authority.leaf(&["localhost"], |_| {}), authority.leaf(&["localhost"], |_| {}));
     for version in BOTH {
@@ -248,8 +248,11 @@ fn ends_without_anything_in_common_say_so() {
     let authority = Authority::new("authority");
     let leaf = authority.leaf(&["localhost"], |_| {});
     let old = TlsConfig { versions: vec![TlsVersion::Tls12], ..config(&authority) };
-    let told = refused(old, "localhost", server(&leaf, &[TlsVersion::Tls13], None));
-    assert!(told.contains("none of the versions of TLS that we may speak (ssl.enabled.protocols)"), "{told}");
+    let reported = refused(old, "localhost", server(&leaf, &[TlsVersion::Tls13], None));
+    assert!(
+        reported.contains("none of the versions of TLS that we may speak (ssl.enabled.protocols)"),
+        "{reported}"
+    );
 
     let suite = "TLS_AES_128_GCM_SHA256".to_owned();
     let chosen = TlsConfig { ciphers: vec![suite], versions: vec![TlsVersion::Tls13], ..config(&authority) };
@@ -259,23 +262,29 @@ fn ends_without_anything_in_common_say_so() {
     assert_eq!(agreed, "TLS13_AES_128_GCM_SHA256");
 
     let unknown = TlsConfig { ciphers: vec!["TLS_RSA_WITH_RC4_128_MD5".to_owned()], ..config(&authority) };
-    let told = TlsSessions::new(unknown).unwrap_err().to_string();
+    let reported = TlsSessions::new(unknown).unwrap_err().to_string();
     assert!(
-        told.starts_with("ssl.cipher.suites: \"TLS_RSA_WITH_RC4_128_MD5\" is not supported, only TLS_"),
-        "{told}"
+        reported.starts_with("ssl.cipher.suites: \"TLS_RSA_WITH_RC4_128_MD5\" is not supported, only TLS_"),
+        "{reported}"
     );
     let suite = "TLS_AES_128_GCM_SHA256".to_owned();
     let apart = TlsConfig { ciphers: vec![suite], versions: vec![TlsVersion::Tls12], ..config(&authority) };
-    let told = TlsSessions::new(apart).unwrap_err().to_string();
-    assert!(told.contains("ssl.cipher.suites") && told.contains("ssl.enabled.protocols"), "{told}");
+    let reported = TlsSessions::new(apart).unwrap_err().to_string();
+    assert!(
+        reported.contains("ssl.cipher.suites") && reported.contains("ssl.enabled.protocols"),
+        "{reported}"
+    );
 }
 
 #[test]
 fn what_is_no_tls_is_recognised_by_its_first_byte() {
     let authority = Authority::new("authority");
     let mut client = TlsSessions::new(config(&authority)).unwrap().open("localhost").unwrap();
-    let told = client.receive(&[0, 0, 0, 10, 0, 0], &mut Vec::new()).unwrap_err().to_string();
-    assert!(told.contains("does not speak TLS: its listener is PLAINTEXT or SASL_PLAINTEXT"), "{told}");
+    let reported = client.receive(&[0, 0, 0, 10, 0, 0], &mut Vec::new()).unwrap_err().to_string();
+    assert!(
+        reported.contains("does not speak TLS: its listener is PLAINTEXT or SASL_PLAINTEXT"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -325,12 +334,12 @@ fn no_line_of_a_text_that_cannot_be_read_is_repeated() {
     let no_base64 = "-----BEGIN CERTIFICATE-----\nhunter2!\n-----END CERTIFICATE-----";
     for wrong in [unended, no_base64] {
         let text = format!("{}{wrong}\n", authority.pem);
-        let told = stores::trusted(StoreKind::Pem, text.as_bytes(), None).unwrap_err().to_string();
-        assert_eq!(told, "its certificates cannot be read as PEM");
+        let reported = stores::trusted(StoreKind::Pem, text.as_bytes(), None).unwrap_err().to_string();
+        assert_eq!(reported, "its certificates cannot be read as PEM");
     }
     let no_certificate = "-----BEGIN CERTIFICATE-----\naHVudGVyMg==\n-----END CERTIFICATE-----";
-    let told = stores::trusted(StoreKind::Pem, no_certificate.as_bytes(), None).unwrap_err().to_string();
-    assert_eq!(told, "none of its certificates (1) can be read as X.509");
+    let reported = stores::trusted(StoreKind::Pem, no_certificate.as_bytes(), None).unwrap_err().to_string();
+    assert_eq!(reported, "none of its certificates (1) can be read as X.509");
     let own = authority.leaf(&["me"], |_| {});
     let identity = |key: &str, certificate: &str| {
         let both = format!("{key}{certificate}");
@@ -358,26 +367,29 @@ fn a_truststore_is_read_as_java_reads_it() {
     let open = open.writer("").write().expect("a store");
     let trusted = stores::trusted(StoreKind::Pkcs12, &open, None).unwrap();
     assert_eq!(trusted, std::slice::from_ref(&authority.certificate));
-    let told = stores::trusted(StoreKind::Pkcs12, &truststore(&authority), None).unwrap_err().to_string();
-    assert!(told.contains("a password opens, and none is given"), "{told}");
+    let reported = stores::trusted(StoreKind::Pkcs12, &truststore(&authority), None).unwrap_err().to_string();
+    assert!(reported.contains("a password opens, and none is given"), "{reported}");
 }
 
 /// By PBES1 (PKCS #5), as old versions of OpenSSL and Java wrote it.
 #[test]
-fn a_key_that_is_encrypted_in_an_old_way_is_told_apart_from_a_wrong_password() {
+fn an_outdated_key_encryption_is_not_called_a_wrong_password() {
     let own = Authority::new("authority").leaf(&["me"], |_| {});
     let mut der = vec![0x30, 39, 0x30, 27, 0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 5, 3];
     der.extend([0x30, 14, 0x04, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0x02, 2, 8, 0]);
     der.extend([0x04, 8, 1, 2, 3, 4, 5, 6, 7, 8]);
     let (begin, end) = ("-----BEGIN ENCRYPTED PRIVATE KEY-----", "-----END ENCRYPTED PRIVATE KEY-----");
     let both = format!("{begin}\n{}\n{end}\n{}", STANDARD.encode(der), own.certificate_pem);
-    let told = stores::identity(StoreKind::Pem, both.as_bytes(), None, None, Some(&hidden("hunter2")));
-    let told = told.unwrap_err().to_string();
-    assert!(told.starts_with("its private key is encrypted in a way that is not read here"), "{told}");
+    let reported = stores::identity(StoreKind::Pem, both.as_bytes(), None, None, Some(&hidden("hunter2")));
+    let reported = reported.unwrap_err().to_string();
+    assert!(
+        reported.starts_with("its private key is encrypted in a way that is not read here"),
+        "{reported}"
+    );
 }
 
 #[test]
-fn what_openssl_writes_with_a_password_is_read_with_that_password() {
+fn keys_that_openssl_encrypts_are_read_with_their_password() {
     let both = format!("{}{}", openssl::ENCRYPTED_KEY, openssl::CERTIFICATE);
     let store = STANDARD.decode(openssl::PKCS12).unwrap();
     let of_pem = |password: Option<&str>| {
@@ -394,8 +406,8 @@ fn what_openssl_writes_with_a_password_is_read_with_that_password() {
     let both =
         TlsConfig { trusted, identity, checks_hostname: true, versions: BOTH.to_vec(), ciphers: Vec::new() };
     TlsSessions::new(both).unwrap();
-    let told = of_pem(Some("hunter2")).unwrap_err().to_string();
-    assert_eq!(told, "its private key cannot be opened with the password given");
+    let reported = of_pem(Some("hunter2")).unwrap_err().to_string();
+    assert_eq!(reported, "its private key cannot be opened with the password given");
     assert_eq!(
         of_pem(None).unwrap_err().to_string(),
         "its private key is encrypted, and no password is given"

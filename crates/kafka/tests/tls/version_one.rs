@@ -134,12 +134,12 @@ fn a_clients_own_certificate_may_be_of_version_1() {
     }
     // A key that belongs to another certificate is refused in this form too.
     let wrong = format!("{}{CERTIFICATE}", leaf.key_pem);
-    let told = stores::identity(StoreKind::Pem, wrong.as_bytes(), None, None, None).expect_err("no pair");
-    assert_eq!(told.to_string(), "its private key is not the key of its certificate");
+    let reported = stores::identity(StoreKind::Pem, wrong.as_bytes(), None, None, None).expect_err("no pair");
+    assert_eq!(reported.to_string(), "its private key is not the key of its certificate");
 }
 
 #[test]
-fn a_brokers_certificate_of_version_1_is_refused_with_what_to_do() {
+fn a_broker_certificate_of_version_1_is_refused_with_a_hint() {
     for checks_hostname in [true, false] {
         let certified = of_pem().certified().expect("key and certificate");
         let shown = CertifiedKey::new(certified.cert, certified.key);
@@ -147,10 +147,10 @@ fn a_brokers_certificate_of_version_1_is_refused_with_what_to_do() {
         let server = server.with_safe_default_protocol_versions().expect("versions").with_no_client_auth();
         let server = server.with_cert_resolver(Arc::new(Impostor(Arc::new(shown))));
         let server = ServerConnection::new(Arc::new(server)).expect("a server");
-        let told = refused(config(checks_hostname, None), "localhost", server);
+        let reported = refused(config(checks_hostname, None), "localhost", server);
         for part in ["an old version of X.509", "-extfile FILE", "subjectAltName", "ssl.keystore.location"] {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(reported.contains(part), "{part}: {reported}");
         }
-        assert!(!told.contains("Unsupported"), "{told}");
+        assert!(!reported.contains("Unsupported"), "{reported}");
     }
 }

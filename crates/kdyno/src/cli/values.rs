@@ -117,16 +117,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_told_what_is_expected() {
+    fn an_invalid_number_is_refused_with_what_is_expected() {
         for typed in ["x", "0", "65", "-1", "1.5"] {
             let words = ["kdyno", "cluster", "up", &format!("--brokers={typed}")].map(str::to_owned);
-            let told = Cli::try_parse_from(words).expect_err(typed).to_string();
+            let reported = Cli::try_parse_from(words).expect_err(typed).to_string();
             let expected = "for '--brokers <BROKERS>': expected a whole number from 1 to 64";
-            assert!(told.contains(expected), "{told}");
+            assert!(reported.contains(expected), "{reported}");
         }
         assert!(Cli::try_parse_from(["kdyno", "cluster", "up", "--brokers", "64"]).is_ok());
         let words = ["kdyno", "quick", "--bootstrap-server", "host:9092", "--partitions", "x"];
-        let told = Cli::try_parse_from(words).expect_err("no number");
-        assert!(told.to_string().contains("expected a whole number, 1 or more"), "{told}");
+        let reported = Cli::try_parse_from(words).expect_err("no number");
+        assert!(reported.to_string().contains("expected a whole number, 1 or more"), "{reported}");
     }
 }

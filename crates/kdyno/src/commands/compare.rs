@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_told_from_other_changes() {
+    fn targets_differ_from_other_changes() {
         assert_eq!(target_files("target=a,b.yaml"), Some(vec!["a", "b.yaml"]));
         assert_eq!(target_files("a.yaml,dir/b.yml"), Some(vec!["a.yaml", "dir/b.yml"]));
         for other in ["kafka=3.7.2", "home=a.yaml", "@a.yaml", "a.yaml,b", "mode"] {

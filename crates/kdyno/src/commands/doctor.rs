@@ -110,14 +110,14 @@ fn look(args: &DoctorArgs) -> Result<Vec<Advice>, Failure> {
     if let Some(file) = &args.target {
         let target = read_target(file)?;
         let access = kdyno_lab::access(&target.attached, &target.secrets, &|name| std::env::var_os(name))?;
-        let told = inspect(&target.attached, &access)?;
-        told.notes.iter().for_each(|note| out::note(&format!("note: {note}")));
-        if !told.is_on_this_host {
+        let reported = inspect(&target.attached, &access)?;
+        reported.notes.iter().for_each(|note| out::note(&format!("note: {note}")));
+        if !reported.is_on_this_host {
             out::note(
                 "note: advice on `host` is on this host, not on those of the brokers; run it there too",
             );
         }
-        advice.extend(examine(&of_target(&target.attached, told)));
+        advice.extend(examine(&of_target(&target.attached, reported)));
     }
     if let Some(scenario) = &args.scenario {
         let choices = Choices { profile: args.profile.clone(), set: args.set.clone(), ..Choices::default() };

@@ -70,16 +70,16 @@ pub(super) mod on_this_host {
 const PROCESSOR_FACTS: [&str; 4] = ["vcpus", "cpus", "cores", "processors"];
 
 /// What a cluster reported.
-pub(super) fn of_target(target: &AttachedPlan, told: Inspected) -> Observed {
+pub(super) fn of_target(target: &AttachedPlan, reported: Inspected) -> Observed {
     let declared =
         PROCESSOR_FACTS.iter().find_map(|name| target.facts.get(*name)?.trim().parse::<u32>().ok());
-    let processors = declared.or_else(|| told.is_on_this_host.then(|| shared(told.brokers.len())));
-    let jvms: BTreeMap<i32, Jvm> = told
+    let processors = declared.or_else(|| reported.is_on_this_host.then(|| shared(reported.brokers.len())));
+    let jvms: BTreeMap<i32, Jvm> = reported
         .command_lines
         .iter()
         .filter_map(|(id, words)| Some((*id, Jvm::of_command_line(words)?)))
         .collect();
-    let broker_memory_bytes = host::memory_bytes().filter(|_| told.is_on_this_host);
+    let broker_memory_bytes = host::memory_bytes().filter(|_| reported.is_on_this_host);
     let broker = |(id, settings)| {
         let settings = settings_of(settings);
         // With ZooKeeper there are no roles.
@@ -90,12 +90,12 @@ pub(super) fn of_target(target: &AttachedPlan, told: Inspected) -> Observed {
     };
     Observed {
         broker_memory_bytes,
-        brokers: told.brokers.into_iter().map(broker).collect(),
+        brokers: reported.brokers.into_iter().map(broker).collect(),
         cluster: target.bootstrap.first().map(|bootstrap| Cluster {
             bootstrap: bootstrap.clone(),
             is_secured: !target.security.is_plaintext(),
         }),
-        topics: told.topics.into_iter().map(|(topic, settings)| topic_of(topic, settings)).collect(),
+        topics: reported.topics.into_iter().map(|(topic, settings)| topic_of(topic, settings)).collect(),
         ..Observed::default()
     }
 }
@@ -105,7 +105,7 @@ fn shared(brokers: usize) -> u32 {
     (host::processors() / u32::try_from(brokers.max(1)).unwrap_or(u32::MAX)).max(1)
 }
 
-fn settings_of(told: BTreeMap<String, SettingInfo>) -> BTreeMap<String, ObservedSetting> {
+fn settings_of(reported: BTreeMap<String, SettingInfo>) -> BTreeMap<String, ObservedSetting> {
     let level = |source: SettingSource| match source {
         SettingSource::DynamicTopic => SettingLevel::Topic,
         SettingSource::DynamicBroker => SettingLevel::Broker,
@@ -113,7 +113,7 @@ fn settings_of(told: BTreeMap<String, SettingInfo>) -> BTreeMap<String, Observed
         SettingSource::Static | SettingSource::Default | SettingSource::Unknown => SettingLevel::Start,
     };
     let setting = |info: SettingInfo| Some(ObservedSetting { level: level(info.source), value: info.value? });
-    told.into_iter().filter_map(|(name, info)| Some((name, setting(info)?))).collect()
+    reported.into_iter().filter_map(|(name, info)| Some((name, setting(info)?))).collect()
 }
 
 fn topic_of(topic: TopicInfo, settings: BTreeMap<String, SettingInfo>) -> ObservedTopic {

@@ -60,7 +60,7 @@ pub(crate) fn import(args: &ImportArgs) -> CommandResult {
     // What only conditions a cluster has no window.
     let is_counted = |trial: &&ImportedTrial| !conditioning.contains(&trial.trial);
     let counted: Vec<&ImportedTrial> = trials.iter().filter(is_counted).collect();
-    told(&subject, &counted, &columns, replaced);
+    report(&subject, &counted, &columns, replaced);
     if repeated > 0 {
         let stand = if repeated == 1 { "stands" } else { "stand" };
         out::note(&format!(
@@ -77,7 +77,7 @@ pub(crate) fn import(args: &ImportArgs) -> CommandResult {
 }
 
 /// How much was taken.
-fn told(subject: &Subject, trials: &[&ImportedTrial], columns: &[ImportedColumn], replaced: bool) {
+fn report(subject: &Subject, trials: &[&ImportedTrial], columns: &[ImportedColumn], replaced: bool) {
     let taken: usize = trials.iter().map(|trial| trial.readings.len()).sum();
     let all: usize = columns.iter().map(|column| column.points.len()).sum();
     let again = if replaced { "; what was imported under this name before is replaced" } else { "" };

@@ -6,9 +6,9 @@
 
 mod payloads;
 mod properties;
+mod reported;
 mod scenario;
 mod target;
-mod told;
 
 use crate::commands::drop_in_driver::{Carrier, tell_client};
 use crate::execution::{Way, failed_or, measure};
@@ -20,7 +20,7 @@ use kdyno_model::trial::TrialId;
 use kdyno_perf_test::producer::{self, ProducerOptions, StartRefusal};
 use kdyno_store::RunFile;
 use kdyno_testbed::probe::named::NamedProcesses;
-use told::ProducerOutput;
+use reported::ProducerOutput;
 
 /// Reads, runs and prints as the tool does. It ends with 1 whatever was wrong, and with 0 also where records failed.
 pub(crate) fn producer_perf_test(args: &[String]) -> CommandResult {
@@ -55,11 +55,11 @@ fn run(options: &ProducerOptions) -> CommandResult {
     carrier.make_ready()?;
     let (target, topic) = target::look(options, &properties, target)?;
     let planned = scenario::planned(options, (&properties, &carrier), (target, topic), payloads)?;
-    told::remarks(options, &planned, &carrier);
+    reported::remarks(options, &planned, &carrier);
     if options.warmup_records > 0 {
         out::line(&producer::warmup(options.warmup_records))?;
     }
-    let mut told = ProducerOutput::new(options, &carrier);
+    let mut reported = ProducerOutput::new(options, &carrier);
     let way = Way {
         named: NamedProcesses::default(),
         out: None,
@@ -71,19 +71,23 @@ fn run(options: &ProducerOptions) -> CommandResult {
             .chain(options.command_line())
             .collect(),
         variables: &|name| properties.variable(name),
-        progress: &mut |progress| told.tell(progress),
+        progress: &mut |progress| reported.tell(progress),
     };
     let outcome = measure(planned, way)?;
-    finish(&outcome, told, options)
+    finish(&outcome, reported, options)
 }
 
 /// The totals, and what is ours; a run that was interrupted has what is ours alone.
-fn finish(outcome: &RunOutcome, mut told: ProducerOutput<'_>, options: &ProducerOptions) -> CommandResult {
+fn finish(
+    outcome: &RunOutcome,
+    mut reported: ProducerOutput<'_>,
+    options: &ProducerOptions,
+) -> CommandResult {
     if let Some(LabError::Interrupted) = &outcome.failure {
         // Before its trial began there is nothing to print.
         let found = RunFile::open(&outcome.path).and_then(|file| file.evidence(TrialId(1)));
         if let Ok(evidence) = found
-            && let Err(failure) = told.interrupted(&evidence)
+            && let Err(failure) = reported.interrupted(&evidence)
         {
             // That it was interrupted, and where its evidence is, is printed all the same.
             out::note(&failure.message);
@@ -91,8 +95,8 @@ fn finish(outcome: &RunOutcome, mut told: ProducerOutput<'_>, options: &Producer
     }
     failed_or(outcome, None, || {
         let evidence = RunFile::open(&outcome.path)?.evidence(TrialId(1))?;
-        told.totals(&evidence)?;
-        told.corrected(&evidence)?;
+        reported.totals(&evidence)?;
+        reported.corrected(&evidence)?;
         tell_client(&evidence);
         out::note(&format!("run     {}", outcome.path.display()));
         by_thresholds(outcome, &options.fail_if)

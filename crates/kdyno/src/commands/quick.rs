@@ -7,7 +7,7 @@
 use super::drop_in_driver::in_kafkas_unit;
 use super::typed_cluster::{TopicShape, ask_cluster_id, attached, bootstrap, failed};
 use super::written_scenario::{
-    SET_BY_PRODUCERS, WrittenSetting, lines, literal, planned, setting_meant, told_of_properties,
+    SET_BY_PRODUCERS, WrittenSetting, lines, literal, planned, property_notes, setting_meant,
 };
 use crate::cli::QuickArgs;
 use crate::execution::{PlannedExecution, TargetFiles};
@@ -70,7 +70,7 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<PlannedExecution, Failure> {
         scenario_text: text,
         scenario_path: SCENARIO.to_owned(),
         target_files: TargetFiles::new(),
-        remarks: told_of_properties(facts, warnings).chain(remarks).collect(),
+        remarks: property_notes(facts, warnings).chain(remarks).collect(),
         resumed: None,
     })
 }

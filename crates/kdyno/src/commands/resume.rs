@@ -89,11 +89,11 @@ fn time_left(
     chosen: &ChoiceArgs,
     is_out_of_time: bool,
 ) -> Result<Option<u64>, Failure> {
-    let anew = chosen.budget;
-    let Some(budget_ns) = anew.or(plan.budget_ns) else { return Ok(None) };
+    let new_budget = chosen.budget;
+    let Some(budget_ns) = new_budget.or(plan.budget_ns) else { return Ok(None) };
     let spent_ns = kdyno_lab::spent_ns(&file.sessions()?, &file.trials()?);
     // What ended it would end it at once.
-    let is_as_before = is_out_of_time && anew.is_none();
+    let is_as_before = is_out_of_time && new_budget.is_none();
     if budget_ns > spent_ns && !is_as_before {
         return Ok(Some(budget_ns));
     }

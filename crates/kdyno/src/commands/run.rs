@@ -77,7 +77,7 @@ pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<PlannedExec
 fn plan_with(named: &str, mut choices: Choices, params: &ParamArgs) -> Result<PlannedExecution, Failure> {
     let source = scenario_source::find(named)?;
     choices.seed = Some(choices.seed.unwrap_or_else(random_u64));
-    (choices.files, choices.schemas) = (FileReader(given_files::beside), Schemas(given_files::by_schema));
+    (choices.files, choices.schemas) = (FileReader(given_files::next_to), Schemas(given_files::by_schema));
     choices.paths = PathCheck(Path::exists);
     let scenario = Scenario::parse_bytes(&source.bytes, &source.name);
     let scenario = scenario.map_err(|first| all_mistakes(first, &source, &choices))?;

@@ -93,7 +93,7 @@ fn asked(command_line: &[String]) -> Option<String> {
         return None;
     }
     let mut words = command_line.iter().skip(2).peekable();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while let Some(word) = words.next() {
         // Kafka's consumer tool takes its flags with one dash, too.
         let Some(flag) = word.strip_prefix('-') else { continue };
@@ -104,9 +104,9 @@ fn asked(command_line: &[String]) -> Option<String> {
         }
         // A value may begin with a dash, but only with one.
         let next = words.peek().filter(|next| !next.starts_with("--")).map(|next| next.as_str());
-        told.push(value.or(next).map_or_else(|| name.to_owned(), |value| format!("{name}={value}")));
+        reported.push(value.or(next).map_or_else(|| name.to_owned(), |value| format!("{name}={value}")));
     }
-    Some(told.join(", ")).filter(|told| !told.is_empty())
+    Some(reported.join(", ")).filter(|reported| !reported.is_empty())
 }
 
 /// What the stored answer of a run comes to that went to its end; `None`: it did not, nothing was measured, or it cannot be read.
@@ -196,7 +196,7 @@ mod tests {
     use kdyno_model::run::SessionEnd;
 
     #[test]
-    fn what_came_of_a_run_is_told_beside_how_it_ended() {
+    fn the_outcome_of_a_run_is_listed_with_how_it_ended() {
         let end = SessionEnd { status: RunStatus::Completed, detail: String::new(), ended_unix_ns: 2 };
         let mut run = RunSummary {
             path: "x.kdyno".into(),
@@ -223,14 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_a_drop_in_command_are_told_apart_by_what_was_asked() {
-        let told = |line: &str| asked(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+    fn runs_of_a_drop_in_command_are_listed_by_their_question() {
+        let reported = |line: &str| asked(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
         let line = "kdyno producer-perf-test --topic redacted --num-records 6000 --payload-monotonic --throughput -1 --driver java";
         let expected = "num-records=6000, payload-monotonic, throughput=-1, driver=java";
-        assert_eq!(told(line).as_deref(), Some(expected));
+        assert_eq!(reported(line).as_deref(), Some(expected));
         let line = "/bin/kdyno consumer-perf-test --topic=redacted --num-records=10 --timeout 5";
-        assert_eq!(told(line).as_deref(), Some("num-records=10"));
-        assert_eq!(told("kdyno run upgrade-check --num-records 5"), None);
-        assert_eq!(told("kdyno"), None);
+        assert_eq!(reported(line).as_deref(), Some("num-records=10"));
+        assert_eq!(reported("kdyno run upgrade-check --num-records 5"), None);
+        assert_eq!(reported("kdyno"), None);
     }
 }

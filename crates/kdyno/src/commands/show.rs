@@ -10,13 +10,13 @@ use kdyno_store::RunFile;
 use std::path::Path;
 
 /// Most runs next to each other.
-const BESIDE_MAX: usize = 20;
+const RUNS_MAX: usize = 20;
 
 /// Prints the result, or the JSON document, or what was requested, or what was in force.
 pub(crate) fn show(args: &ShowArgs) -> CommandResult {
     let path = match args.runs.as_slice() {
         [run] => find_run(run, args.dir.as_deref())?,
-        runs => return beside(runs, args),
+        runs => return side_by_side(runs, args),
     };
     if args.logs {
         return logs(&path);
@@ -43,7 +43,7 @@ pub(crate) fn show(args: &ShowArgs) -> CommandResult {
 }
 
 /// Several runs next to each other.
-fn beside(runs: &[String], args: &ShowArgs) -> CommandResult {
+fn side_by_side(runs: &[String], args: &ShowArgs) -> CommandResult {
     let of_one = [
         ("--details", args.details),
         ("--plan", args.plan),
@@ -54,9 +54,9 @@ fn beside(runs: &[String], args: &ShowArgs) -> CommandResult {
         return Err(Failure::usage(format!("{option} is printed of one run, and {} are named", runs.len()))
             .hint("`kdyno compare RUN RUN` says in which settings two runs differ"));
     }
-    if runs.len() > BESIDE_MAX {
+    if runs.len() > RUNS_MAX {
         return Err(Failure::usage(format!(
-            "{} runs are more than the {BESIDE_MAX} that fit next to each other",
+            "{} runs are more than the {RUNS_MAX} that fit next to each other",
             runs.len()
         ))
         .hint("`kdyno compare --course METRIC RUN…` prints one figure of many runs"));
@@ -68,7 +68,7 @@ fn beside(runs: &[String], args: &ShowArgs) -> CommandResult {
     let read = runs.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     let of_runs: Vec<CourseRun<'_>> =
         read.iter().map(|(file, run)| CourseRun { file: file.clone(), input: run.input() }).collect();
-    let table = kdyno_report::beside::table(&of_runs);
+    let table = kdyno_report::side_by_side::table(&of_runs);
     if args.json {
         out::json(&table.json())?;
     } else {

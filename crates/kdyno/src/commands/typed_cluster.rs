@@ -168,8 +168,11 @@ mod tests {
             assert_eq!(hint(&error, Protocol::SaslSsl), None, "{error}");
             assert_eq!(hint(&AdminError::Unreachable(vec![error]), Protocol::SaslSsl), None);
         }
-        let told = "is this the address of a SASL_SSL listener that this host can reach?";
-        assert_eq!(hint(&silent, Protocol::SaslSsl).as_deref(), Some(told));
-        assert_eq!(hint(&AdminError::Unreachable(vec![silent]), Protocol::SaslSsl).as_deref(), Some(told));
+        let reported = "is this the address of a SASL_SSL listener that this host can reach?";
+        assert_eq!(hint(&silent, Protocol::SaslSsl).as_deref(), Some(reported));
+        assert_eq!(
+            hint(&AdminError::Unreachable(vec![silent]), Protocol::SaslSsl).as_deref(),
+            Some(reported)
+        );
     }
 }

@@ -49,9 +49,9 @@ pub(super) fn setting_meant<'s, 'p>(
 ) -> Option<&'s WrittenSetting<'p>> {
     let place = error.place.map_or(0, |place| place.line as usize);
     let line = text.lines().nth(place.saturating_sub(1)).unwrap_or_default();
-    let stands_there = settings.iter().find(|setting| setting.line == line);
+    let at_line = settings.iter().find(|setting| setting.line == line);
     let is_named = |setting: &&WrittenSetting<'_>| error.message.contains(&format!("`{}`", setting.name));
-    stands_there.or_else(|| settings.iter().find(is_named))
+    at_line.or_else(|| settings.iter().find(is_named))
 }
 
 /// Reads and plans the scenario; `fail_if`: thresholds that were typed beside it. A search is a quick look.
@@ -62,7 +62,7 @@ pub(super) fn planned(
     ask: PlanQuestion,
 ) -> Result<(Plan, Vec<Remark>), InputError> {
     let scenario = Scenario::parse(text, id)?;
-    let files = FileReader(given_files::beside);
+    let files = FileReader(given_files::next_to);
     let depth = if matches!(ask, PlanQuestion::Find(_)) { Depth::Quick } else { Depth::Verdict };
     let choices = Choices {
         seed: Some(random_u64()),
@@ -92,7 +92,7 @@ pub(super) fn planned_for_topic(
 }
 
 /// What properties come to, as remarks.
-pub(super) fn told_of_properties(facts: Vec<String>, warnings: Vec<String>) -> impl Iterator<Item = Remark> {
+pub(super) fn property_notes(facts: Vec<String>, warnings: Vec<String>) -> impl Iterator<Item = Remark> {
     facts.into_iter().map(Remark::Fact).chain(warnings.into_iter().map(Remark::Warning))
 }
 

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_listens_beyond_this_host_answers_to_addresses_and_to_no_further_name() {
+    fn a_public_server_answers_to_addresses_and_no_other_name() {
         let hosts = AllowedHosts::new(&["lab.example".to_owned()], "--metrics-host").with_addresses();
         let get = |host| asked(&hosts, &Method::GET, &[("host", host)]);
         for host in ["10.0.0.1:9464", "[fe80::1]", "localhost", "lab.example:9464"] {

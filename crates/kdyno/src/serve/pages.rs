@@ -11,10 +11,10 @@ use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use clap::ValueEnum;
 use kdyno_model::metric::Address;
-use kdyno_report::beside;
 use kdyno_report::course::{self, CourseRun};
 use kdyno_report::html::served::{self, CoursePage, ListPage, ListedRun};
 use kdyno_report::judged::RunAnswer;
+use kdyno_report::side_by_side;
 use kdyno_store::RunSummary;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -197,8 +197,9 @@ pub(super) async fn compare(State(site): State<Arc<Site>>, Query(mut asked): Pag
         let runs = groups.iter().flatten();
         let runs: Vec<CourseRun<'_>> =
             runs.map(|(path, run)| CourseRun { file: file_name(path), input: run.input() }).collect();
-        let beside = beside::table(&runs);
-        let page = stored_runs::against(&groups, |document| served::comparison(document, &beside, [&a, &b]));
+        let side_by_side = side_by_side::table(&runs);
+        let page =
+            stored_runs::against(&groups, |document| served::comparison(document, &side_by_side, [&a, &b]));
         Ok(PageResponse::Page(page?.0))
     })
     .await

@@ -25,7 +25,7 @@ fn run<'a>(place: &'a TestFolder, more: &[&str]) -> Running<'a> {
 }
 
 #[test]
-fn measured_runs_pass_in_a_browser_as_files_and_served_while_they_go_on_and_later() {
+fn measured_runs_pass_in_a_browser_as_files_and_served() {
     let place = TestFolder::new();
     ran(&run(&place, &["--set", "linger=0ms"]).wait(RUN_DEADLINE));
     let a = place.run_file();

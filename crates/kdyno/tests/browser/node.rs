@@ -35,7 +35,7 @@ impl Page {
         }
     }
 
-    fn told(&self) -> Value {
+    fn reported(&self) -> Value {
         let pictures =
             self.pictures && std::env::var_os("KDYNO_PICTURES").is_some_and(|value| value == "yes");
         json!({"name": self.name, "url": self.url, "says": self.says, "pictures": pictures, "first": self.first})
@@ -56,7 +56,7 @@ pub fn folder() -> PathBuf {
 
 /// Looks at pages; fails with what is wrong with them.
 pub fn look_at(place: &TestFolder, pages: &[Page]) {
-    let pages: Vec<Value> = pages.iter().map(Page::told).collect();
+    let pages: Vec<Value> = pages.iter().map(Page::reported).collect();
     passes(place, "pages.mjs", &json!({"pages": pages}));
 }
 

@@ -51,7 +51,7 @@ fn the_exit_code_is_that_of_high_severity_alone() {
 }
 
 #[test]
-fn the_script_is_one_that_a_shell_reads_and_that_does_nothing_unasked() {
+fn the_script_is_valid_shell_and_does_nothing_unasked() {
     let place = TestFolder::new();
     let said = place.kdyno(&["doctor", "--script"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -80,14 +80,14 @@ fn no_name_or_value_adds_a_command_to_the_script() {
         if !form.is_empty() {
             let script = place.file("changes.sh", &said.stdout);
             let ran = std::process::Command::new("sh").arg(script).output().expect("sh");
-            let told = String::from_utf8_lossy(&ran.stdout);
-            assert!(ran.status.code() == Some(2) && !told.contains("INJECTED"), "{ran:?}");
+            let reported = String::from_utf8_lossy(&ran.stdout);
+            assert!(ran.status.code() == Some(2) && !reported.contains("INJECTED"), "{ran:?}");
         }
     }
 }
 
 #[test]
-fn what_a_scenario_sets_for_all_its_brokers_holds_for_its_topics() {
+fn broker_settings_of_a_scenario_apply_to_its_topics() {
     let place = TestFolder::new();
     let with = SCENARIO.replace("config: {", "config: {min.insync.replicas: 2, ");
     let path = place.file("careful.yaml", &with);
@@ -98,7 +98,7 @@ fn what_a_scenario_sets_for_all_its_brokers_holds_for_its_topics() {
 
 /// One heap that is larger than this host's memory, and sessions into which two heartbeats fit.
 #[test]
-fn a_heap_beyond_the_memory_and_slow_heartbeats_are_told() {
+fn a_heap_beyond_the_memory_and_slow_heartbeats_are_reported() {
     let place = TestFolder::new();
     let memory = std::fs::read_to_string("/proc/meminfo").expect("/proc");
     let kib = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")).expect("a total");
@@ -197,7 +197,7 @@ fn expect_spread(measured: &Value, figures: &[&str]) {
 }
 
 #[test]
-fn a_disk_is_measured_by_a_file_of_which_nothing_stays() {
+fn a_disk_is_measured_by_a_file_that_is_removed() {
     let place = TestFolder::new();
     let data = place.path().join("data");
     std::fs::create_dir(&data).expect("a folder");

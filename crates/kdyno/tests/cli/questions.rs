@@ -49,7 +49,7 @@ fn planned(args: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn a_comparison_tells_its_sides_its_evidence_and_its_length_before_it_starts() {
+fn a_comparison_prints_sides_evidence_and_length_first() {
     planned(
         &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--dry-run"],
         &[
@@ -149,7 +149,7 @@ fn a_comparison_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_search_tells_its_range_and_conditions_before_it_starts() {
+fn a_search_prints_its_range_and_conditions_before_it_starts() {
     let search = [
         "find",
         "FILE",
@@ -225,7 +225,7 @@ fn what_is_resumed_must_be_there_and_unfinished() {
 }
 
 #[test]
-fn targets_of_cases_are_told_apart_from_targets_of_all() {
+fn targets_of_cases_differ_from_targets_of_all() {
     let place = TestFolder::new();
     let path = place.file("small.yaml", SCENARIO);
     let file = path.to_str().expect("plain path");
@@ -239,7 +239,7 @@ fn targets_of_cases_are_told_apart_from_targets_of_all() {
 }
 
 #[test]
-fn the_help_tells_exit_codes_and_gates() {
+fn the_help_lists_exit_codes_and_gates() {
     for command in ["run", "compare", "find"] {
         let help = TestFolder::new().kdyno(&[command, "--help"]).stdout;
         for word in ["Exit codes", "--gate", "--budget", "--resume", "--junit", "--format"] {

@@ -87,13 +87,13 @@ fn the_version_is_printed_with_the_commit_of_a_checkout() {
 }
 
 #[test]
-fn the_help_of_export_says_where_its_columns_are_told() {
+fn the_help_of_export_says_where_its_columns_are_documented() {
     let said = TestFolder::new().kdyno(&["export", "--help"]);
     assert!(said.stdout.contains("docs/reference/csv.md"), "{said:?}");
 }
 
 #[test]
-fn commands_of_other_tools_are_told_what_does_the_same_here() {
+fn commands_of_other_tools_get_the_equivalent_one() {
     let kdyno = |args: &[&str]| TestFolder::new().kdyno(args);
     refused(&kdyno(&["list"]), &["unrecognized subcommand 'list'", "`kdyno runs` lists runs"]);
     assert!(!kdyno(&["list"]).stderr.contains("cluster'"), "it looks alike and is something else");
@@ -129,7 +129,7 @@ fn what_a_set_value_breaks_is_named_by_its_option() {
 }
 
 #[test]
-fn a_bundled_name_means_the_bundled_scenario_also_beside_a_file_of_that_name() {
+fn a_bundled_name_wins_over_a_file_of_the_same_name() {
     let place = TestFolder::new();
     place.file("first-light", SCENARIO);
     place.file("mine", SCENARIO);
@@ -150,7 +150,7 @@ fn a_bundled_name_means_the_bundled_scenario_also_beside_a_file_of_that_name() {
 }
 
 #[test]
-fn a_dry_run_without_a_home_tells_the_plan_and_what_is_missing() {
+fn a_dry_run_without_a_home_prints_the_plan_and_what_is_missing() {
     let place = TestFolder::new();
     for json in [&[][..], &["--json"]] {
         let mut command = place.command(&[&["run", "first-light", "--dry-run"], json].concat());
@@ -164,7 +164,7 @@ fn a_dry_run_without_a_home_tells_the_plan_and_what_is_missing() {
 }
 
 #[test]
-fn a_cluster_that_cannot_be_is_refused_before_anything_is_fetched() {
+fn an_impossible_cluster_is_refused_before_anything_is_fetched() {
     let place = TestFolder::new();
     let up = |args: &[&str]| {
         let mut command = place.command(&[&["cluster", "up"], args].concat());
@@ -206,7 +206,7 @@ fn a_standing_system_whose_logs_cannot_fit_is_not_started() {
 }
 
 #[test]
-fn a_target_file_is_printed_only_for_what_stands() {
+fn a_target_file_is_printed_only_for_a_kept_cluster() {
     let said = TestFolder::new().kdyno(&["cluster", "target", "gone"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
     assert!(said.stderr.contains("no cluster named gone is running"), "{said:?}");
@@ -238,7 +238,7 @@ fn an_unknown_scenario_names_the_nearest_one() {
 }
 
 #[test]
-fn a_missing_file_is_told_with_where_it_was_sought_and_what_is_there() {
+fn a_missing_file_is_reported_with_its_folder_and_what_is_there() {
     let place = TestFolder::new();
     place.file("orders.yaml", SCENARIO);
     place.file("order.txt", "the name alone is nearer");

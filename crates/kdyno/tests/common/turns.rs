@@ -21,7 +21,7 @@ pub fn beside_any() -> RwLockReadGuard<'static, ()> {
 
 /// For what a busy host delays and does not change: counts, and what happens when something is killed. As many of these run
 /// at once as there are processors, however many threads the program has for its tests.
-pub fn beside_others() -> SharedTurn {
+pub fn with_others() -> SharedTurn {
     let places = std::thread::available_parallelism().map_or(1, usize::from);
     let at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
     let mut at_work =

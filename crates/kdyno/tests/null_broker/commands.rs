@@ -69,7 +69,7 @@ fail_if: [words.error_share < 40%, told.duration > 60s]
         (Some(3.0), Some(0.0))
     );
     assert!(document.figure("told", "requests").is_none(), "nothing of it is parsed");
-    let told = std::fs::read_to_string(place.path().join("told.txt")).expect("what it was told");
+    let reported = std::fs::read_to_string(place.path().join("told.txt")).expect("what it was told");
     for beginning in [
         "EXTRA=n is 3",
         "KDYNO_BOOTSTRAP_SERVERS=127.0.0.1:",
@@ -77,7 +77,7 @@ fail_if: [words.error_share < 40%, told.duration > 60s]
         "KDYNO_PARAM_n=3",
         "KDYNO_TOPIC_perf_1=kdyno-",
     ] {
-        assert!(told.lines().any(|line| line.starts_with(beginning)), "{beginning}: {told}");
+        assert!(reported.lines().any(|line| line.starts_with(beginning)), "{beginning}: {reported}");
     }
     let shown = place.kdyno(&["show", "latest"]);
     assert!(["words", "find"].iter().all(|word| shown.stdout.contains(word)), "{shown:?}");
@@ -92,7 +92,7 @@ fail_if: [words.error_share < 40%, told.duration > 60s]
 
 /// All commands of one trial fail, each in its own way.
 #[test]
-fn each_failure_of_a_command_is_told_and_takes_its_figures_out() {
+fn each_failure_of_a_command_is_reported_and_voids_its_figures() {
     let place = TestFolder::new();
     let scenario = r#"load:
   code: {command: 'echo one; echo two >&2; exit 3'}

@@ -32,7 +32,7 @@ fn kdyno() -> &'static str {
 /// A service that answers over HTTP, another that spins, a third that takes connections; a command that talks to the
 /// first by the address that it gets. All of them run before the load, in order.
 #[test]
-fn services_stand_before_the_load_are_told_of_each_other_and_probed() {
+fn services_start_before_the_load_with_addresses_and_probes() {
     let place = TestFolder::new();
     let scenario = format!(
         r#"components:
@@ -60,7 +60,7 @@ fail_if: [spins.cpu_percent < 5%]
     assert!(spun > 5.0, "its child spins: {spun}");
     assert!(document.figure("web", "memory_rss_bytes_max").is_some_and(|bytes| bytes > 1e6));
     assert!(document.figure("my-port", "cpu_percent").is_some());
-    let told = std::fs::read_to_string(place.path().join("told.txt")).expect("what it was told");
+    let reported = std::fs::read_to_string(place.path().join("told.txt")).expect("what it was told");
     for beginning in [
         "EXTRA=n is 3",
         "KDYNO_ADDRESS_my_port=127.0.0.1:",
@@ -71,7 +71,7 @@ fail_if: [spins.cpu_percent < 5%]
         "KDYNO_PORT=",
         "KDYNO_TOPIC_perf=kdyno-",
     ] {
-        assert!(told.lines().any(|line| line.starts_with(beginning)), "{beginning}: {told}");
+        assert!(reported.lines().any(|line| line.starts_with(beginning)), "{beginning}: {reported}");
     }
     let details = place.details();
     assert!(details.contains("spins") && details.contains("web"), "{details}");
@@ -83,7 +83,7 @@ fail_if: [spins.cpu_percent < 5%]
 
 /// Each way not to get ready: reported with the last lines, the run ends, and what ran before is ended.
 #[test]
-fn a_component_that_is_not_ready_ends_the_run_with_its_last_lines() {
+fn a_component_that_is_not_ready_ends_the_run_with_its_log() {
     let place = TestFolder::new();
     for (component, words) in [
         (
@@ -119,7 +119,7 @@ fn a_component_that_is_not_ready_ends_the_run_with_its_last_lines() {
 /// One dies in the trial, another floods its output, a third ignores SIGTERM: the trial goes on, and all of it is
 /// reported.
 #[test]
-fn a_component_that_dies_is_told_as_a_broker_is_and_one_that_will_not_end_is_killed() {
+fn a_dead_component_is_an_event_and_one_that_hangs_is_killed() {
     let place = TestFolder::new();
     let scenario = format!(
         r#"components:
@@ -179,7 +179,7 @@ fn a_run_that_is_killed_leaves_nothing_of_its_components() {
 }
 
 #[test]
-fn services_of_two_sides_are_compared_and_the_pairs_of_one_that_dies_are_lost() {
+fn services_are_compared_and_pairs_with_a_dead_one_are_lost() {
     let place = TestFolder::new();
     let text = format!(
         "{HEAD}components: {{service: {{command: 'sleep 600', ready: started}}}}\n\

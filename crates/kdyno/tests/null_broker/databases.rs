@@ -33,7 +33,7 @@ fn run(place: &TestFolder, scenario: &str) -> ProgramOutput {
 }
 
 #[test]
-fn a_database_is_loaded_by_its_address_and_tells_connections_and_transactions() {
+fn a_database_is_loaded_by_address_and_its_counters_are_read() {
     let place = place();
     let scenario = r#"load:
   bench:
@@ -48,8 +48,8 @@ fail_if: [database.transactions_per_s <= 1/s]
     let document = Document::of(&said);
     let figure = |subject: &str, metric: &str| document.figure(subject, metric);
     assert_eq!(figure("bench", "succeeded"), Some(1.0), "{said:?}");
-    let told = std::fs::read_to_string(place.path().join("told.txt")).expect("what it asked");
-    assert_eq!(told.trim(), "30", "its own settings");
+    let reported = std::fs::read_to_string(place.path().join("told.txt")).expect("what it asked");
+    assert_eq!(reported.trim(), "30", "its own settings");
     assert!(figure("database", "transactions_per_s").is_some_and(|per_s| per_s > 5.0), "{said:?}");
     assert!(figure("database", "connections_max").is_some_and(|most| (1.0..=30.0).contains(&most)));
     // The backends do the work, and the server's own process next to nothing.
@@ -84,7 +84,7 @@ phases: {warmup: 0s, measure: {until: query, within: 3m}}
 }
 
 #[test]
-fn a_server_that_is_killed_is_told_and_a_kdyno_that_is_killed_leaves_none() {
+fn a_killed_server_is_reported_and_a_killed_kdyno_leaves_none() {
     let scenario =
         "load: {writers: {produce: perf, rate: 50/s, value: 10B}}\nphases: {warmup: 0s, measure: 6s}\n";
     for whom in ["server", "kdyno"] {

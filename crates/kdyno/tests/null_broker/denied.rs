@@ -21,14 +21,14 @@ fn topics(server: &FakeServer) -> Vec<String> {
 }
 
 #[test]
-fn who_may_neither_make_topics_nor_see_settings_loads_one_that_is_there() {
+fn without_topic_rights_an_existing_topic_is_used_instead() {
     let place = TestFolder::new();
     let server = denying(&[Right::CreateTopics, Right::DeleteTopics, Right::DescribeConfigs]);
     let files = files(&place, &server.bootstrap()[0], CLUSTER_ID);
     let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
-    for told in ["could not make topic `perf`", "TOPIC_AUTHORIZATION_FAILED", "`topics: {perf: NAME}`"] {
-        assert!(said.stderr.contains(told), "{told}: {said:?}");
+    for reported in ["could not make topic `perf`", "TOPIC_AUTHORIZATION_FAILED", "`topics: {perf: NAME}`"] {
+        assert!(said.stderr.contains(reported), "{reported}: {said:?}");
     }
     let target = std::fs::read_to_string(&files[2]).expect("the target");
     let target =
@@ -37,8 +37,8 @@ fn who_may_neither_make_topics_nor_see_settings_loads_one_that_is_there() {
     let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
     ran(&said);
     let unseen = "the brokers' settings are not kept with the run: ";
-    let told = said.stderr.lines().find(|line| line.contains(unseen)).expect("it is told");
-    assert!(told.contains("CLUSTER_AUTHORIZATION_FAILED"), "{told}");
+    let reported = said.stderr.lines().find(|line| line.contains(unseen)).expect("it is told");
+    assert!(reported.contains("CLUSTER_AUTHORIZATION_FAILED"), "{reported}");
     let config = place.kdyno(&["show", "latest", "--config"]);
     assert!(config.stdout.contains("the brokers' settings are not kept with the run: "), "{config:?}");
     assert_eq!(topics(&server), ["team-a.load"]);
@@ -52,7 +52,7 @@ fn who_may_neither_make_topics_nor_see_settings_loads_one_that_is_there() {
 }
 
 #[test]
-fn who_may_not_delete_topics_is_told_which_stay_and_loads_them_again() {
+fn topics_that_may_not_be_deleted_are_listed_and_used_again() {
     let place = TestFolder::new();
     let server = denying(&[Right::DeleteTopics]);
     let files = files(&place, &server.bootstrap()[0], CLUSTER_ID);
@@ -62,7 +62,7 @@ fn who_may_not_delete_topics_is_told_which_stay_and_loads_them_again() {
     let topics = topics(&server);
     let ours: Vec<&String> = topics.iter().filter(|name| name.starts_with("kdyno-")).collect();
     assert_eq!(ours.len(), 1, "both trials have the same: {topics:?}");
-    let told = format!("the target does not let this user delete topics: {} stay", ours[0]);
-    assert_eq!(said.stderr.matches(&told).count(), 1, "{said:?}");
+    let reported = format!("the target does not let this user delete topics: {} stay", ours[0]);
+    assert_eq!(said.stderr.matches(&reported).count(), 1, "{said:?}");
     place.expect_no_processes();
 }

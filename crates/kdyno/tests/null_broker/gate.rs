@@ -42,7 +42,7 @@ fn one_run_is_red_by_its_own_threshold() {
 }
 
 #[test]
-fn a_claim_without_an_answer_is_red_unless_the_gate_says_otherwise() {
+fn an_inconclusive_claim_fails_unless_the_gate_allows_it() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let claim =

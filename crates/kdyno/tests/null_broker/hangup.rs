@@ -39,7 +39,7 @@ fn run<'a>(place: &'a TestFolder, files: &[String; 3], shell: &str, duration: &s
 
 /// The shell and the kernel both report a terminal that closes.
 #[test]
-fn a_hangup_stops_a_run_cleanly_however_often_it_is_told() {
+fn a_hangup_stops_a_run_cleanly_however_often_it_comes() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 
 /// A FIFO in the place of the name of a folder's owner, that of another user who waits for each start.
 #[test]
-fn what_others_plant_in_the_temporary_folder_holds_no_run_up_and_nobody_looks_into_it() {
+fn planted_files_in_the_temporary_folder_do_not_block_a_run() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
@@ -33,7 +33,7 @@ fn what_others_plant_in_the_temporary_folder_holds_no_run_up_and_nobody_looks_in
 }
 
 #[test]
-fn a_temporary_folder_that_options_would_take_apart_is_told_in_the_dry_run() {
+fn a_dry_run_reports_a_temporary_folder_that_options_split() {
     let place = TestFolder::new();
     let odd = place.path().join("a,b");
     std::fs::create_dir(&odd).expect("a folder");

@@ -143,7 +143,7 @@ fn who_sends_over_http_leaves_no_core_dump() {
 }
 
 #[test]
-fn users_go_through_their_steps_and_what_they_did_is_what_the_application_saw() {
+fn counts_of_users_and_steps_match_those_of_the_application() {
     let place = TestFolder::new();
     let application = Application::start();
     place.file("readers.csv", "card,name\n1,\"a \"\"b\"\"\"\n2,c\n3,d\n");
@@ -215,7 +215,7 @@ phases: {warmup: 0s, measure: 4s}
 }
 
 #[test]
-fn a_job_is_started_and_asked_for_until_it_is_done_or_says_that_it_failed() {
+fn a_job_is_started_and_polled_until_it_is_done_or_failed() {
     let place = TestFolder::new();
     let application = Application::start();
     place.file("records.mrc", &"x".repeat(100_000));
@@ -252,7 +252,7 @@ phases: {warmup: 0s, measure: {until: broken, within: 1m}}
 
 /// A wrong column would make every request fail, and it would be reported when the trial is over.
 #[test]
-fn rows_and_certificates_of_no_use_are_told_before_anything_is_started() {
+fn unusable_rows_and_certificates_are_reported_before_the_start() {
     let place = TestFolder::new();
     let application = Application::start();
     let scenario = "load:

@@ -20,7 +20,7 @@ fn csv(t0_unix_s: i64, cell: &str) -> String {
 }
 
 #[test]
-fn a_csv_of_another_service_joins_a_run_and_replaces_what_it_was_before() {
+fn a_foreign_csv_joins_a_run_and_replaces_an_earlier_import() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);

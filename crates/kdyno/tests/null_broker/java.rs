@@ -80,13 +80,13 @@ fn what_is_no_client_is_refused_before_anything_is_started() {
 
 /// What Maven itself says of such a release is tested with it (`kdyno-java-driver`); here it is said at once.
 #[test]
-fn a_release_that_does_not_exist_is_refused_and_leaves_nothing_in_the_cache() {
+fn a_missing_release_is_refused_and_leaves_the_cache_empty() {
     let place = TestFolder::new();
     let folder = place.path().join("bin");
     std::fs::create_dir(&folder).expect("a folder");
-    let told =
+    let reported =
         "[ERROR] Could not find artifact org.apache.kafka:kafka-clients:jar:4.1.99 in central (https://x)";
-    let maven = place.file("bin/mvn", &format!("#!/bin/sh\necho '{told}'\nexit 1\n"));
+    let maven = place.file("bin/mvn", &format!("#!/bin/sh\necho '{reported}'\nexit 1\n"));
     std::fs::set_permissions(&maven, std::fs::Permissions::from_mode(0o755)).expect("a program");
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let paths = std::iter::once(folder).chain(std::env::split_paths(&paths));
@@ -131,7 +131,7 @@ fn git(folder: &Path, args: &[&str]) -> String {
 /// A checkout in which a client was built, a release's, and a jar by itself: both carry records to the end, and the run keeps
 /// which ones they were, the commit and whether something was changed there.
 #[test]
-fn clients_of_a_checkout_and_of_a_jar_carry_records_and_are_kept_with_their_commit() {
+fn clients_of_a_checkout_or_jar_run_and_store_their_commit() {
     let place = TestFolder::new();
     let environment = Environment::from_lookup(&|name| std::env::var_os(name)).expect("an environment");
     let release = Version::parse("4.1.1").expect("a release");
@@ -227,7 +227,7 @@ fn each_trial_has_a_java_process_of_its_own() {
 }
 
 #[test]
-fn a_java_client_ends_its_transactions_in_time_and_with_the_load() {
+fn a_java_client_ends_transactions_in_time_and_with_the_load() {
     let place = TestFolder::new();
     let load = item(
         "writers",
@@ -249,7 +249,7 @@ fn a_java_client_ends_its_transactions_in_time_and_with_the_load() {
 }
 
 #[test]
-fn full_collections_and_settings_that_the_release_does_not_know_are_told() {
+fn full_collections_and_unknown_settings_are_reported() {
     let place = TestFolder::new();
     // One that is gone since 4.0, and one that never was. With its option Java collects the whole heap when it is asked
     // what its threads do.

@@ -135,7 +135,7 @@ fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
 }
 
 #[test]
-fn a_topic_that_is_there_is_written_to_and_neither_made_nor_deleted() {
+fn an_existing_topic_is_written_to_but_not_made_or_deleted() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
@@ -147,11 +147,11 @@ fn a_topic_that_is_there_is_written_to_and_neither_made_nor_deleted() {
     for _ in 0..2 {
         let said = run(&place, &files, &["--json"]).wait(RUN_DEADLINE);
         ran(&said);
-        for told in [
+        for reported in [
             "topic `perf` is the existing topic `team-a.load` of target null",
             "which has 2 partitions, not 3",
         ] {
-            assert!(said.stderr.contains(told), "{told}: {said:?}");
+            assert!(said.stderr.contains(reported), "{reported}: {said:?}");
         }
         let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
         let caveats = document["caveats"].as_array().expect("caveats");
@@ -242,7 +242,7 @@ fn another_cluster_than_the_targets_is_sent_nothing() {
 }
 
 #[test]
-fn addresses_of_a_target_that_fails_are_told_and_not_stored() {
+fn addresses_of_a_failing_target_are_printed_but_not_stored() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
@@ -394,7 +394,7 @@ fn work_folders(place: &TestFolder) -> usize {
 }
 
 #[test]
-fn a_target_takes_the_place_of_the_system_and_that_is_told() {
+fn a_target_replaces_the_system_and_that_is_reported() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
@@ -409,11 +409,11 @@ fn a_target_takes_the_place_of_the_system_and_that_is_told() {
     assert!(dry.stdout.contains(place_taken) && dry.stdout.contains(warning), "{dry:?}");
     let document = place.kdyno(&[&args[..], &["--dry-run", "--json"]].concat());
     assert!(document.stderr.contains(warning), "{document:?}");
-    let mut told = place.start(place.command(&[&args[..], &["--share"]].concat()));
-    told.wait_for("trial 1 of 2");
-    told.signal(Signal::INT);
-    let told = told.wait(RUN_DEADLINE);
-    assert!(told.stderr.contains(place_taken) && told.stderr.contains(warning), "{told:?}");
+    let mut reported = place.start(place.command(&[&args[..], &["--share"]].concat()));
+    reported.wait_for("trial 1 of 2");
+    reported.signal(Signal::INT);
+    let reported = reported.wait(RUN_DEADLINE);
+    assert!(reported.stderr.contains(place_taken) && reported.stderr.contains(warning), "{reported:?}");
     let plain = place.kdyno(&["run", &files[0], &files[1], &files[2], "--dry-run"]);
     assert!(!plain.stdout.contains("takes the place"), "it has no `system`: {plain:?}");
     broker.stop();
@@ -440,7 +440,7 @@ fn the_load_ends_when_a_condition_of_the_target_says_so() {
 }
 
 #[test]
-fn what_the_generator_can_do_is_measured_once_where_a_maximum_is_asked_for() {
+fn the_generator_is_calibrated_once_where_the_rate_is_max() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);

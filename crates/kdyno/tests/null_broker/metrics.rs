@@ -29,7 +29,7 @@ fn values(body: &str, series: &str) -> Vec<f64> {
 }
 
 #[test]
-fn a_run_tells_how_it_stands_until_it_ends() {
+fn a_run_exposes_its_state_until_it_ends() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");

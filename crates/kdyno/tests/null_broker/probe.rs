@@ -35,7 +35,7 @@ fn named(what: &str) -> String {
 }
 
 #[test]
-fn a_process_that_is_named_stands_in_every_output() {
+fn a_named_process_is_in_every_output() {
     let place = TestFolder::new();
     let (busy, idle) = (named("busy"), named("idle"));
     let _busy = Stranger::start(&busy, "while :; do :; done");
@@ -67,11 +67,11 @@ fn a_process_that_is_named_stands_in_every_output() {
     }
     let conclusions = document["conclusions"].as_array().expect("conclusions");
     let processes = conclusions.iter().find(|one| one["kind"] == "processes").expect("the processes");
-    let told = processes["details"]["processes"].as_array().expect("a list");
-    let of_it = told.iter().find(|one| one["of"] == subject.as_str()).expect("it is one of them");
+    let reported = processes["details"]["processes"].as_array().expect("a list");
+    let of_it = reported.iter().find(|one| one["of"] == subject.as_str()).expect("it is one of them");
     assert!(of_it["memory_rss_bytes_max"].as_f64().is_some_and(|bytes| bytes > 0.0), "{of_it}");
     for subject in ["broker-0", "worker-0", "kdyno"] {
-        assert!(told.iter().any(|one| one["of"] == subject), "{subject}: {told:?}");
+        assert!(reported.iter().any(|one| one["of"] == subject), "{subject}: {reported:?}");
     }
     let course = place.kdyno(&["export", "latest", "--format", "series-csv"]);
     assert!(course.stdout.contains(&format!(",{subject},cpu_percent_of_core,")), "{course:?}");
@@ -116,7 +116,7 @@ fn as_in_csv(field: &Field) -> String {
 }
 
 #[test]
-fn a_process_that_ends_is_told_and_the_run_goes_on() {
+fn a_process_that_ends_is_reported_and_the_run_goes_on() {
     let place = TestFolder::new();
     let gone = named("gone");
     // It is there when the run begins and ends in its measure phase.
@@ -137,17 +137,17 @@ fn a_process_that_ends_is_told_and_the_run_goes_on() {
     assert_eq!(dry.code, Some(2), "what is typed has to be there: {dry:?}");
     let again = place.start(place.command(&["rerun", "latest", "--share"])).wait(RUN_DEADLINE);
     ran(&again);
-    let told = format!("warning: process-{gone} is not read: it is not there");
-    assert_eq!(again.stderr.matches(&told).count(), 1, "{again:?}");
+    let reported = format!("warning: process-{gone} is not read: it is not there");
+    assert_eq!(again.stderr.matches(&reported).count(), 1, "{again:?}");
     place.expect_no_processes();
 }
 
 #[test]
-fn what_is_not_there_is_told_before_anything_starts() {
+fn a_missing_process_is_reported_before_anything_starts() {
     let place = TestFolder::new();
     let scenario = place.file("alone.yaml", SCENARIO);
     let scenario = scenario.to_str().expect("plain path");
-    for (dry_run, typed, told) in [
+    for (dry_run, typed, reported) in [
         (false, "no-such-process", "no process on this host has the name `no-such-process`"),
         (true, "4194305", "no process on this host has the pid 4194305"),
         (false, "two words", "`two words` is no name of a process"),
@@ -156,6 +156,6 @@ fn what_is_not_there_is_told_before_anything_starts() {
         let more = if dry_run { &more[..] } else { &[] };
         let said = place.kdyno(&[&["run", scenario, "--probe", typed], more].concat());
         assert_eq!(said.code, Some(2), "{said:?}");
-        assert!(said.stderr.contains(told) && said.stderr.contains("hint:"), "{said:?}");
+        assert!(said.stderr.contains(reported) && said.stderr.contains("hint:"), "{said:?}");
     }
 }

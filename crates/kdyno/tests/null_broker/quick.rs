@@ -87,7 +87,7 @@ fn quick_takes_what_kafkas_own_tools_take() {
 }
 
 #[test]
-fn quick_speaks_tls_and_tells_a_listener_that_does_not() {
+fn quick_speaks_tls_and_reports_a_listener_that_does_not() {
     let place = TestFolder::new();
     let ((secured, certificate), open) = (NullBroker::start_tls(&place), NullBroker::start(&place));
     let trusted = place.file("authority.pem", &certificate);
@@ -155,7 +155,7 @@ fn without_a_truststore_the_roots_of_the_platform_are_trusted() {
 }
 
 #[test]
-fn a_null_broker_speaks_the_one_cipher_suite_that_it_is_told() {
+fn a_null_broker_speaks_the_one_given_cipher_suite() {
     let place = TestFolder::new();
     let broker = |cipher: &str| {
         let args = ["null-broker", "--port", "0", "--tls", "1.3", "--cipher", cipher];

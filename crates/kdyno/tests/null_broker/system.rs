@@ -16,7 +16,7 @@ fn run<'a>(place: &'a TestFolder, system: &str, more: &[&str]) -> Running<'a> {
 }
 
 #[test]
-fn a_run_on_a_null_broker_is_counted_exactly_and_every_output_says_what_it_was() {
+fn a_null_broker_run_is_counted_exactly_and_named_as_such() {
     let place = TestFolder::new();
     let said = run(&place, "", &["--json"]).wait(RUN_DEADLINE);
     ran(&said);

@@ -102,7 +102,7 @@ fn a_load_that_is_not_carried_queues_and_its_latencies_are_void() {
 }
 
 #[test]
-fn a_cluster_that_changes_is_told_with_what_changed() {
+fn a_cluster_that_changes_is_reported_with_what_changed() {
     let (_turn, place) = (beside_any(), TestFolder::new());
     let load = format!("{PACED}  readers: {{consume: perf}}\n");
     let phases = "warmup: 1s, measure: 9s, drain: 5s";
@@ -176,7 +176,7 @@ fn answers_that_become_slower_in_the_window_make_it_unsteady() {
 }
 
 #[test]
-fn what_the_plan_makes_doubtful_is_told() {
+fn what_the_plan_makes_doubtful_is_reported() {
     let (_turn, place) = (beside_any(), TestFolder::new());
     let load = "  blind: {produce: perf, rate: 200/s, value: 100B, client: {acks: 0}}\n\
                 \x20 pooled: {produce: perf, rate: 200/s, value: 100B, payload: pooled, client: {compression.type: lz4}}\n\
@@ -186,7 +186,7 @@ fn what_the_plan_makes_doubtful_is_told() {
     let head = "params: {batch: 16KiB}\nvary: {batch: [150B, 64KiB]}\n";
     let phases = "warmup: 1s, measure: 2s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 5), &scenario(head, load, phases), |_, _| ());
-    let told = |found: &kdyno_model::caveat::ScopedCaveat| match &found.caveat {
+    let reported = |found: &kdyno_model::caveat::ScopedCaveat| match &found.caveat {
         Caveat::WrittenNotAppended { item } => Some(("not appended", item.clone())),
         Caveat::PooledCompression { item } => Some(("pooled", item.clone())),
         Caveat::RandomValues { item, .. } => Some(("random", item.clone())),
@@ -195,7 +195,7 @@ fn what_the_plan_makes_doubtful_is_told() {
         Caveat::FewRecords { item, .. } if item == "batched" => Some(("few records", item.clone())),
         _ => None,
     };
-    let told: BTreeSet<(&str, String)> = seen.judgement.caveats.iter().filter_map(told).collect();
+    let reported: BTreeSet<(&str, String)> = seen.judgement.caveats.iter().filter_map(reported).collect();
     let wanted = [
         ("assigned", "readers"),
         ("few records", "batched"),
@@ -204,7 +204,7 @@ fn what_the_plan_makes_doubtful_is_told() {
         ("random", "random"),
     ];
     let wanted: BTreeSet<(&str, String)> = wanted.map(|(what, item)| (what, item.to_owned())).into();
-    assert_eq!(told, wanted, "{said:?}");
+    assert_eq!(reported, wanted, "{said:?}");
     // Where a batch has room for one record it is full.
     let small =
         seen.caveats(|caveat| matches!(caveat, Caveat::SmallBatches { item, .. } if item == "batched"));

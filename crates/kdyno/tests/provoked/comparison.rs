@@ -13,7 +13,7 @@ const LOAD: &str = "  writers: {produce: perf, rate: 200/s, value: 100B, client:
 /// Pairs that were finished stay, the one in the middle of which it ended is run again whole, and each pair has both of
 /// its halves from one session.
 #[test]
-fn an_interrupted_comparison_goes_on_without_repeating_finished_pairs() {
+fn an_interrupted_comparison_does_not_repeat_finished_pairs() {
     let (_turn, place) = (beside_any(), TestFolder::new());
     let server = tcp::spawn(brokers(1, 1)).expect("a fake cluster");
     let text = scenario("params: {linger: 0ms}\n", LOAD, "warmup: 1s, measure: 1s, drain: 1s");

@@ -23,18 +23,18 @@ const LITTLE: &str = "  writers: {produce: perf, rate: 500/s, value: 100B, clien
 const PHASES: &str = "warmup: 1s, measure: 6s, drain: 5s";
 
 /// A run of a little load next to what goes on meanwhile on this host.
-fn beside(place: &TestFolder) -> StoredFigures {
+fn little_load(place: &TestFolder) -> StoredFigures {
     provoke(place, brokers(1, 1), &scenario("", LITTLE, PHASES), |_, _| ()).1
 }
 
 /// What the others are compared with: the same load by itself.
 #[test]
-fn a_little_load_by_itself_breaks_no_rule_that_others_make_it_break() {
+fn a_little_load_alone_breaks_no_rule_that_noise_makes_it_break() {
     if !is_matrix() {
         return;
     }
     let (_turn, place) = (alone(), TestFolder::new());
-    let broken = beside(&place).broken();
+    let broken = little_load(&place).broken();
     for rule in [
         HealthRule::GeneratorBusy,
         HealthRule::OneProcessorFull,
@@ -52,7 +52,7 @@ fn a_little_load_by_itself_breaks_no_rule_that_others_make_it_break() {
 
 /// About 600 kB/s, to a broker that is declared to have little more than that.
 #[test]
-fn what_is_declared_of_disk_and_network_is_held_against_what_they_were_given() {
+fn declared_disk_and_network_are_compared_with_what_was_used() {
     if !is_matrix() {
         return;
     }
@@ -69,7 +69,7 @@ fn what_is_declared_of_disk_and_network_is_held_against_what_they_were_given() {
 
 /// A program that never sleeps, on one processor of several.
 #[test]
-fn one_processor_that_is_full_stands_out() {
+fn a_single_full_cpu_is_noticed() {
     if !is_matrix() {
         return;
     }
@@ -96,7 +96,7 @@ fn one_processor_that_is_full_stands_out() {
 
 /// Many programs that write and read past the page cache, each a large block at a time, so that requests queue.
 #[test]
-fn a_drive_that_others_keep_busy_is_named_with_its_slow_reads_and_writes() {
+fn a_drive_that_others_keep_busy_is_named_with_its_latencies() {
     if !is_matrix() {
         return;
     }
@@ -156,14 +156,14 @@ fn while_it_runs<'a>(
     std::thread::scope(|scope| {
         let _over = Over;
         start(scope, &IS_OVER);
-        beside(place)
+        little_load(place)
     })
 }
 
 /// Connections to a program that accepts none: when its queue is full, the kernel drops what asks for one, and it is sent
 /// again.
 #[test]
-fn segments_that_are_sent_again_are_told() {
+fn retransmitted_segments_are_reported() {
     if !is_matrix() {
         return;
     }
@@ -189,7 +189,7 @@ fn segments_that_are_sent_again_are_told() {
 
 /// A process with thousands of threads, each of which is read every second.
 #[test]
-fn probes_that_take_a_part_of_a_processor_are_told() {
+fn probes_that_use_a_part_of_a_cpu_are_reported() {
     if !is_matrix() {
         return;
     }
@@ -209,7 +209,7 @@ fn probes_that_take_a_part_of_a_processor_are_told() {
 
 /// In a network of its own, where an interface drops all that it is given (`ifb`: what was not redirected to it).
 #[test]
-fn packets_that_an_interface_drops_are_told() {
+fn packets_that_an_interface_drops_are_reported() {
     if !is_matrix() {
         return;
     }

@@ -44,7 +44,7 @@ fn assert_doubled(seen: &StoredFigures, [once, twice]: [&str; 2], limit: LimitKi
 }
 
 #[test]
-fn requests_in_flight_are_the_limit_and_twice_as_many_carry_twice_as_much() {
+fn requests_in_flight_are_the_limit_and_twice_as_many_double_it() {
     if !is_matrix() {
         return;
     }
@@ -56,7 +56,7 @@ fn requests_in_flight_are_the_limit_and_twice_as_many_carry_twice_as_much() {
 }
 
 #[test]
-fn the_clients_buffer_is_the_limit_and_twice_as_much_of_it_carries_twice_as_much() {
+fn the_client_buffer_is_the_limit_and_twice_its_size_doubles_it() {
     if !is_matrix() {
         return;
     }

@@ -27,7 +27,7 @@ fn worker(running: &Running<'_>) -> u32 {
 
 /// The stop falls on more than a hundredth of the records, so that p99 shows it and not the cluster.
 #[test]
-fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
+fn a_stopped_worker_is_late_and_states_from_which_quantile_on() {
     let (_turn, place) = (beside_any(), TestFolder::new());
     let phases = "warmup: 1s, measure: 9s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 2), &scenario("", PACED, phases), |_, running| {
@@ -48,7 +48,7 @@ fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
 
 /// What is open when a worker is killed in a stall of the cluster was not written off.
 #[test]
-fn records_that_were_open_when_the_worker_was_killed_are_above_every_quantile() {
+fn records_open_at_a_workers_death_are_above_every_quantile() {
     let (_turn, place) = (beside_any(), TestFolder::new());
     let phases = "warmup: 1s, measure: 30s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 1), &scenario("", PACED, phases), |server, running| {

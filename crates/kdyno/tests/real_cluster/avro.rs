@@ -1,6 +1,6 @@
 //! Values by an Avro schema on a real broker, as a reader of the topic finds them.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
 use crate::fixture::{bootstrap, evidences, ran, stand, take_down, totals};
 use apache_avro::Schema;
@@ -31,8 +31,8 @@ show: {columns: [own.acked_per_s]}
 ";
 
 #[test]
-fn values_by_a_schema_are_in_the_log_behind_the_id_of_their_registry() {
-    let _turn = beside_others();
+fn values_by_a_schema_are_in_the_log_with_their_schema_id() {
+    let _turn = with_others();
     let place = TestFolder::new();
     stand(&place, "theirs", "kafka: newest, metrics: none");
     let access = Access { bootstrap: vec![bootstrap(&place)], security: ConnectionSecurity::default() };

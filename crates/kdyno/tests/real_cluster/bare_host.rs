@@ -1,6 +1,6 @@
 //! A cluster, measured from a host on which nothing is installed: no Java, no tool on `PATH`, no home.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 use crate::fixture::{ended, stand, take_down};
 use serde_json::Value;
@@ -55,7 +55,7 @@ impl<'a> Bare<'a> {
 
 #[test]
 fn a_cluster_is_measured_from_where_nothing_is_installed() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     stand(&place, "theirs", "kafka: 4.1.1, metrics: none");
     let target = place.kdyno(&["cluster", "target", "theirs"]);

@@ -1,6 +1,6 @@
 //! Where clusters come from, and clusters that outlive a run.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
 use crate::fixture::{ended, kafka_script, kafka_tool, program, scenario};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::time::Instant;
 /// once.
 #[test]
 fn an_unknown_version_is_named_in_one_message() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let folder = place.path().join("bin");
     std::fs::create_dir(&folder).expect("a folder");
@@ -30,8 +30,8 @@ fn an_unknown_version_is_named_in_one_message() {
 }
 
 #[test]
-fn without_maven_and_without_a_cached_release_one_message_says_so() {
-    let _turn = beside_others();
+fn without_maven_and_cached_release_one_message_says_so() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let path = place.file("small.yaml", &scenario(1, 2));
     // A Java, wherever the user has it, and nothing else.
@@ -54,7 +54,7 @@ fn without_maven_and_without_a_cached_release_one_message_says_so() {
 
 #[test]
 fn a_standing_cluster_is_listed_and_taken_down() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let up = ["cluster", "up", "mine", "--kafka", "4.1.1", "--heap", "256MiB"];
     let config = ["--config", "num.io.thread=4", "--config", "num.network.threads=2"];

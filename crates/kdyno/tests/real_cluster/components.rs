@@ -1,6 +1,6 @@
 //! A service between Kafka and a database, with its load test, next to a real cluster.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{figure, ran, start_scenario};
 use std::os::unix::fs::PermissionsExt;
@@ -38,8 +38,8 @@ show: {columns: [users.duration, inventory.cpu_percent, database.transactions_pe
 "#;
 
 #[test]
-fn a_service_and_its_database_carry_records_from_kafka_to_their_users() {
-    let _turn = beside_others();
+fn a_service_and_its_database_pass_records_from_kafka_to_users() {
+    let _turn = with_others();
     let place = TestFolder::new();
     // Root starts the database as another user, who has to get there.
     let open = std::fs::Permissions::from_mode(0o711);

@@ -1,6 +1,6 @@
 //! Levels of compression: what a broker, which unpacks what it is sent, makes of them.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{figure, ran, start_scenario};
 
@@ -17,7 +17,7 @@ const ITEMS: [(&str, &str); 7] = [
 
 #[test]
 fn brokers_take_what_is_compressed_at_any_level() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let item = |(name, client): &(&str, &str)| {
         let shape = "produce: perf, clients: 1, rate: 200/s, value: 500B";

@@ -1,7 +1,7 @@
 //! `kdyno consumer-perf-test` compared with Kafka's own tool: the same flags on one cluster and topic, and lines of the
 //! same shape.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{ProgramOutput, QUICKLY, RUN_DEADLINE, Running, TestFolder};
 use crate::fixture::{bootstrap, ended, kafka_home, kafka_tool, some_of, stand, take_down};
 use kdyno_kafka::admin::Admin;
@@ -101,7 +101,7 @@ fn fields(said: &ProgramOutput) -> Vec<String> {
 
 #[test]
 fn the_same_flags_print_lines_of_the_same_shape() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let standing = Standing::new(0);
     let both = standing.both(&["--num-records", "5000"]);
     assert_eq!(shape(&both[0]), shape(&both[1]));
@@ -185,8 +185,8 @@ fn assert_java_carries(standing: &Standing) {
 }
 
 #[test]
-fn rows_of_intervals_have_the_same_shape_and_stand_in_for_the_last_one() {
-    let _turn = beside_others();
+fn interval_rows_have_the_usual_shape_and_can_replace_the_last() {
+    let _turn = with_others();
     // Longer than an interval: each has a row, with the records that come after it.
     let standing = Standing::new(3_000);
     let both = standing.both(&["--num-records", "20000", "--show-detailed-stats"]);

@@ -1,6 +1,6 @@
 //! End-to-end latencies on real brokers: of a load's own records, and of a probe next to it that reaches every leader.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{admin, figure, ran, start_scenario};
 use kdyno_kafka::admin::OffsetAt;
@@ -25,8 +25,8 @@ phases: {warmup: 2s, condition: none, measure: 5s, drain: 10s}
 ";
 
 #[test]
-fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
-    let _turn = beside_others();
+fn records_are_timed_from_intended_instant_to_the_reader() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let mut running = start_scenario(&place, SCENARIO);
     running.wait_for("· measure");

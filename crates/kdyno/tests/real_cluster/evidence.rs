@@ -1,6 +1,6 @@
 //! What is measured and kept, also of a run that was interrupted and goes on.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 use crate::fixture::{ended, event_kinds, figure, ran, scenario, start_scenario};
 use kdyno_lab::{RunOptions, RunProgress, RunRequest};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 #[test]
 fn a_run_measures_counts_and_keeps_everything() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     // As clusters are by default, with the agent.
     let text = scenario(1, 4).replace("metrics: none, ", "");
@@ -97,8 +97,8 @@ show: {columns: [writers.acked_per_s]}
 ";
 
 #[test]
-fn conditioning_warm_up_log_and_settings_are_kept_and_an_interrupted_run_goes_on() {
-    let _turn = beside_others();
+fn all_evidence_is_kept_and_an_interrupted_run_resumes() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let scenario = place.file("settled.yaml", BY_EVIDENCE);
     let args = ["run", scenario.to_str().expect("plain path"), "--share", "--yes", "--seed", "1"];

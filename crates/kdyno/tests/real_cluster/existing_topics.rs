@@ -1,6 +1,6 @@
 //! Topics of somebody else's, and a user who may write and read them and nothing more.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
 use crate::fixture::{client_properties, ended, evidences, files, kafka_tool, ran, totals};
 use kdyno_kafka::admin::{Access, Acl, AclResource, Admin, Operation};
@@ -103,8 +103,8 @@ fn stored(place: &TestFolder, internal: &str, records: u64) -> Vec<String> {
 }
 
 #[test]
-fn who_may_only_write_and_read_a_topic_loads_it_with_values_of_another() {
-    let _turn = beside_others();
+fn a_restricted_principal_loads_a_topic_with_values_of_another() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let up = ["cluster", "up", "theirs", "--heap", "256MiB", "--acls"];
     let listener = ["--protocol", "SASL_PLAINTEXT", "--sasl", "SCRAM-SHA-512"];
@@ -124,8 +124,9 @@ fn who_may_only_write_and_read_a_topic_loads_it_with_values_of_another() {
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
     ran(&said);
     let unseen = "the brokers' settings are not kept with the run: ";
-    let told = said.stderr.lines().find(|line| line.contains(unseen)).unwrap_or_else(|| panic!("{said:?}"));
-    assert!(told.contains("CLUSTER_AUTHORIZATION_FAILED"), "{told}");
+    let reported =
+        said.stderr.lines().find(|line| line.contains(unseen)).unwrap_or_else(|| panic!("{said:?}"));
+    assert!(reported.contains("CLUSTER_AUTHORIZATION_FAILED"), "{reported}");
     assert!(!said.stderr.contains(PASSWORD) && !said.stdout.contains(PASSWORD), "{said:?}");
 
     // What was not reported is in the run; the version is reported also to users who may not see settings.

@@ -1,6 +1,6 @@
 //! Whatever is killed, interrupted or full: nothing survives, and the run keeps its evidence.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{
     caveats, ended, event_kinds, evidences, figure, files, invalid_but_for_late_load, judged, ran, scenario,
@@ -16,7 +16,7 @@ use std::path::Path;
 
 #[test]
 fn ctrl_c_stops_cleanly_and_keeps_the_evidence() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let running = start_and_measure(&place, 1, 120);
     running.signal(Signal::INT);
@@ -30,7 +30,7 @@ fn ctrl_c_stops_cleanly_and_keeps_the_evidence() {
 
 #[test]
 fn ctrl_c_while_the_cluster_starts_does_not_wait_for_it() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let mut running = start(&place, 1, 120);
     running.wait_for_process("kafka.Kafka");
@@ -42,7 +42,7 @@ fn ctrl_c_while_the_cluster_starts_does_not_wait_for_it() {
 
 #[test]
 fn killing_kdyno_leaves_no_process_and_a_readable_run() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let running = start_and_measure(&place, 1, 120);
     running.signal(Signal::KILL);
@@ -55,8 +55,8 @@ fn killing_kdyno_leaves_no_process_and_a_readable_run() {
 }
 
 #[test]
-fn killing_the_worker_ends_the_run_with_an_error_and_its_evidence() {
-    let _turn = beside_others();
+fn killing_the_worker_ends_the_run_with_an_error_and_evidence() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let running = start_and_measure(&place, 1, 120);
     let workers = running.processes("kdyno worker");
@@ -75,8 +75,8 @@ fn killing_the_worker_ends_the_run_with_an_error_and_its_evidence() {
 }
 
 #[test]
-fn killing_the_guard_takes_the_brokers_down_and_the_run_tells_of_it() {
-    let _turn = beside_others();
+fn killing_the_guard_ends_the_brokers_and_the_run_reports_it() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let running = start_and_measure(&place, 1, 120);
     let guards = running.processes("kdyno guard");
@@ -96,8 +96,8 @@ fn killing_the_guard_takes_the_brokers_down_and_the_run_tells_of_it() {
 
 /// So many clients that they are not all connected when the guard is killed.
 #[test]
-fn killing_the_guard_while_clients_connect_ends_the_run_at_once_with_that_as_its_reason() {
-    let _turn = beside_others();
+fn killing_the_guard_while_clients_connect_ends_the_run_at_once() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let many = scenario(1, 120).replace("produce: perf, clients: 1,", "produce: perf, clients: 400,");
     let path = place.file("small.yaml", &many);
@@ -116,7 +116,7 @@ fn killing_the_guard_while_clients_connect_ends_the_run_at_once_with_that_as_its
 
 #[test]
 fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
-    let turn = beside_others();
+    let turn = with_others();
     let place = TestFolder::new();
     let running = start_and_measure(&place, 2, 10);
     let brokers = running.processes("kafka.Kafka");
@@ -157,7 +157,7 @@ show: {columns: [writers.acked_per_s]}
 /// those that are left.
 #[test]
 fn the_log_is_compared_where_a_leader_died() {
-    let turn = beside_others();
+    let turn = with_others();
     let place = TestFolder::new();
     let mut running = start_scenario(&place, LED);
     running.wait_for("· measure");
@@ -185,7 +185,7 @@ fn the_log_is_compared_where_a_leader_died() {
 
 #[test]
 fn a_full_disk_stops_the_run_with_one_clear_error() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let small = place.path().join("small-disk");
     let Some(_mount) = SmallDisk::mount(&small) else {
@@ -239,7 +239,7 @@ impl Drop for SmallDisk<'_> {
 /// On a broker that takes no batch above 2,000 bytes: batches of several records are split until they go, and a record
 /// that is too large by itself fails under the broker's name for it.
 #[test]
-fn batches_that_are_too_large_are_split_and_records_fail_by_name() {
+fn too_large_batches_are_split_and_records_fail_by_error_name() {
     const LOAD: &str = "\
 kdyno: 1
 id: small
@@ -252,7 +252,7 @@ load:
 phases: {warmup: 1s, condition: none, measure: 3s, drain: 20s}
 show: {columns: [writers.acked_per_s]}
 ";
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     stand(&place, "small", "kafka: newest, metrics: none, config: {message.max.bytes: 2000}");
     let target = place.kdyno(&["cluster", "target", "small"]);

@@ -1,6 +1,6 @@
 //! Stacks of brokers and of a Java client, sampled in the measured window of each trial; and a profiler that cannot be had.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{caveats, ended, event_kinds, figure, ran, start_scenario};
 use kdyno_model::event::Subject;
@@ -47,8 +47,8 @@ fn has_frame(of: &TrialStacks, part: &str) -> bool {
 }
 
 #[test]
-fn each_broker_and_java_client_has_a_graph_of_its_own_in_each_trial() {
-    let _turn = beside_others();
+fn each_broker_and_java_client_has_a_graph_in_each_trial() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let said = start_scenario(&place, &format!("{SCENARIO}flame: cpu\n")).wait(RUN_DEADLINE);
     ran(&said);
@@ -119,7 +119,7 @@ fn is_shown(place: &TestFolder, document: &Value) {
 
 #[test]
 fn a_run_goes_on_without_its_profiler_and_says_so_once() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     // Kafka from the user's cache, but neither async-profiler nor a Maven that could fetch it.
     let home =

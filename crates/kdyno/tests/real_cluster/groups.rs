@@ -1,6 +1,6 @@
 //! Consumer groups on real brokers: each group is handed every record, whatever happens to its members.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{
     address, admin, caveats, event_kinds, evidences, figure, figure_of, is_matrix, ran, settings_of,
@@ -44,8 +44,8 @@ fn assert_conserved(evidence: &TrialEvidence, item: &str) {
 }
 
 #[test]
-fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
-    let _turn = beside_others();
+fn each_group_reads_every_record_by_any_protocol_and_release() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let few = "cases:\n  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: newest, protocol: consumer}\n";
     let more = "  - {kafka: 3.7.2, mode: zookeeper}\n  - {kafka: 3.7.2}\n  - {kafka: 4.1.1}\n  - {kafka: 4.1.1, protocol: consumer}\n  - {kafka: newest}\n";
@@ -90,14 +90,14 @@ fn members_come_and_go_and_each_group_is_handed_every_record() {
     let client = "partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500";
     members_come_and_go(&cases, QUICKLY_JOINED, client);
     if is_matrix() {
-        let quickly_told = "config: {group.consumer.heartbeat.interval.ms: 500, group.consumer.min.heartbeat.interval.ms: 500}";
+        let short_heartbeats = "config: {group.consumer.heartbeat.interval.ms: 500, group.consumer.min.heartbeat.interval.ms: 500}";
         let cases = "cases:\n  - {kafka: 4.1.1}\n  - {kafka: newest}\n";
-        members_come_and_go(cases, quickly_told, "group.protocol: consumer");
+        members_come_and_go(cases, short_heartbeats, "group.protocol: consumer");
     }
 }
 
 fn members_come_and_go(cases: &str, system: &str, client: &str) {
-    let turn = beside_others();
+    let turn = with_others();
     let place = TestFolder::new();
     let client = format!("client: {{{client}, auto.commit.interval.ms: 1000}}");
     let readers = format!(
@@ -132,8 +132,8 @@ fn members_come_and_go(cases: &str, system: &str, client: &str) {
 
 /// While its application works, a slow consumer fetches nothing that would show it how the log grows.
 #[test]
-fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
-    let _turn = beside_others();
+fn a_slow_group_lags_by_what_was_written_and_not_handed_over() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let readers = "  readers: {consume: perf, clients: 1, group: g, work: 10ms}\n";
     let text = scenario("", QUICKLY_JOINED, readers).replace("drain: 20s", "drain: 1s");
@@ -152,8 +152,8 @@ fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
 }
 
 #[test]
-fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
-    let turn = beside_others();
+fn a_member_that_stops_polling_loses_its_partitions() {
+    let turn = with_others();
     let place = TestFolder::new();
     // It works on its first record for longer than the load lasts, and has committed nothing when it loses its partitions:
     // from `latest` the others would skip what came meanwhile, as Java's do. The others learn of it by a heartbeat: often, and
@@ -186,7 +186,7 @@ fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
 /// and is killed. It commits nothing: what it had been handed, they are handed too.
 #[test]
 fn a_member_that_is_killed_leaves_its_partitions_to_the_others() {
-    let turn = beside_others();
+    let turn = with_others();
     let place = TestFolder::new();
     let system = "config: {group.initial.rebalance.delay.ms: 0, group.min.session.timeout.ms: 1000, offsets.topic.num.partitions: 3}";
     let readers = "  readers: {consume: perf, clients: 2, group: g, from: earliest, client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}}\n";
@@ -230,8 +230,8 @@ fn coordinator(place: &TestFolder) -> u32 {
 }
 
 #[test]
-fn a_group_goes_on_when_the_broker_that_coordinates_it_is_killed() {
-    let turn = beside_others();
+fn a_group_continues_when_its_coordinator_is_killed() {
+    let turn = with_others();
     let place = TestFolder::new();
     // Controllers count a broker as dead after five seconds, not nine.
     let system = "brokers: 3, config: {offsets.topic.num.partitions: 1, offsets.topic.replication.factor: 3, \

@@ -1,6 +1,6 @@
 //! What was really in force on an attached cluster, its topics and the clients, without a question to the user.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{ended, ran, stand, take_down};
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn setting<'a>(config: &'a Value, whose: &str, name: &str) -> &'a Value {
 
 #[test]
 fn what_brokers_topics_and_clients_run_with_is_kept_and_shown() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     stand(&place, "mine", "kafka: 4.1.1, config: {num.network.threads: 2}");
     let target = place.kdyno(&["cluster", "target", "mine"]);

@@ -1,6 +1,6 @@
 //! Java clients on real brokers.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{
     client_properties, ended, evidences, figure, figure_of, is_matrix, ran, start_scenario, totals,
@@ -50,7 +50,7 @@ show: {rows: [kafka], columns: [writers.acked_per_s, writers.committed, writers.
 /// records miss those that were aborted.
 #[test]
 fn transactions_of_java_clients_add_up_with_the_log() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     ran(&start_scenario(&place, TRANSACTIONS).wait(RUN_DEADLINE));
     let document = place.show();
@@ -92,7 +92,7 @@ fn java_clients_log_in_again_with_a_newer_token() {
     if !is_matrix() {
         return;
     }
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let up = ["cluster", "up", "sec", "--heap", "256MiB", "--protocol", "SASL_PLAINTEXT", "--sasl"];
     ended(&place.start(place.command(&[&up[..], &["OAUTHBEARER"]].concat())).wait(RUN_DEADLINE), 0);

@@ -1,7 +1,7 @@
 //! Brokers that expose their metrics over JMX alone are read through the exporter; what is wrong with it is reported
 //! once.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder, quick_jvm};
 use crate::fixture::{BATCH_HEADER_BYTES, caveats, ended, evidences, figure, files, ran};
 use kdyno_model::event::Subject;
@@ -94,7 +94,7 @@ fn run(place: &TestFolder, scenario: &str, port: u16, password: &str) -> JmxRun 
 }
 
 /// What the broker had counted of a series when it was first asked.
-fn first_told(evidence: &TrialEvidence, series: &str) -> f64 {
+fn first_reported(evidence: &TrialEvidence, series: &str) -> f64 {
     let of_it =
         evidence.probes.iter().filter(|one| one.subject == Subject::Broker(0) && one.series == series);
     of_it.min_by_key(|one| one.at_ns).map_or_else(|| panic!("no {series}"), |one| one.value)
@@ -114,8 +114,8 @@ fn unread(document: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_broker_with_jmx_alone_is_read_and_a_closed_port_or_a_wrong_password_is_told_once() {
-    let _turn = beside_others();
+fn jmx_is_read_and_a_closed_port_or_wrong_password_warns_once() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let port = || {
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -136,21 +136,24 @@ fn a_broker_with_jmx_alone_is_read_and_a_closed_port_or_a_wrong_password_is_told
     // asks it all of this one is over; that one has sent a record or two by then.
     let sent = sent(&evidence);
     let JmxRun { document, evidence, .. } = run(&place, "look.yaml", jmx, PASSWORD);
-    let told =
-        [series::MESSAGES_IN_TOTAL, series::BYTES_IN_TOTAL].map(|series| first_told(&evidence, series));
-    for (told, sent) in told.into_iter().zip(sent) {
-        assert!(sent > 5_000.0 && (told / sent - 1.0).abs() < 0.01, "told {told}, sent {sent}");
+    let reported =
+        [series::MESSAGES_IN_TOTAL, series::BYTES_IN_TOTAL].map(|series| first_reported(&evidence, series));
+    for (reported, sent) in reported.into_iter().zip(sent) {
+        assert!(sent > 5_000.0 && (reported / sent - 1.0).abs() < 0.01, "told {reported}, sent {sent}");
     }
     assert!(!caveats(&document, "warning").contains(&"brokers-fresh"), "it has carried more than this load");
 
     let JmxRun { said, document, .. } = run(&place, "small.yaml", jmx, "another");
-    let told = unread(&document);
+    let reported = unread(&document);
     assert_eq!(said.stderr.matches("JMX refuses the login").count(), 1, "{said:?}");
-    assert!(told.len() == 1 && told[0].ends_with("JMX refuses the login"), "{told:?}");
+    assert!(reported.len() == 1 && reported[0].ends_with("JMX refuses the login"), "{reported:?}");
     let JmxRun { said, document, .. } = run(&place, "small.yaml", port(), PASSWORD);
     assert_eq!(said.stderr.matches("no process listens at the JMX port").count(), 1, "{said:?}");
-    let told = unread(&document);
-    assert!(told.len() == 1 && told[0].ends_with("no process listens at the JMX port"), "{told:?}");
+    let reported = unread(&document);
+    assert!(
+        reported.len() == 1 && reported[0].ends_with("no process listens at the JMX port"),
+        "{reported:?}"
+    );
     ended(&place.start(place.command(&["down", "system.yaml"])).wait(RUN_DEADLINE), 0);
     place.expect_no_processes();
 }

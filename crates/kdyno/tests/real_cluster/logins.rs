@@ -1,7 +1,7 @@
 //! Each way into a cluster: what is written over it is all acknowledged and all read, by kdyno's own client and by
 //! Kafka's.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{client_properties, ended, evidences, is_matrix, ran, start_scenario, totals};
 use crate::secured::{HEAD, JAVA, assert_java_was_let_in};
@@ -41,7 +41,7 @@ fn java_clients_and_our_own_are_let_in_by_each_kind_of_listener() {
     if !is_matrix() {
         return;
     }
-    let _turn = beside_others();
+    let _turn = with_others();
     for clients in [
         "{protocol: SSL}",
         "{protocol: SSL, tls: 1.2, certificates: required}",
@@ -67,7 +67,7 @@ fn java_clients_and_our_own_are_let_in_by_each_kind_of_listener() {
 fn a_token_of_a_file_or_of_a_program_lets_in() {
     const LOGIN: &str = "sasl.jaas.config=\
         org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required";
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let up = ["cluster", "up", "tokens", "--heap", "256MiB", "--protocol", "SASL_PLAINTEXT"];
     let again = ["--sasl", "OAUTHBEARER", "--config", "connections.max.reauth.ms=4000"];

@@ -1,6 +1,6 @@
 //! What the cluster reports of logs and groups agrees with what was written, of groups of others too.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran, stand, take_down};
 use kdyno_model::event::Subject;
@@ -20,8 +20,8 @@ show: {columns: [writers.acked_per_s]}
 ";
 
 #[test]
-fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
-    let _turn = beside_others();
+fn logs_grow_by_what_is_written_and_a_foreign_group_lags_by_it() {
+    let _turn = with_others();
     let place = TestFolder::new();
     stand(&place, "theirs", "kafka: newest, config: {auto.create.topics.enable: true}");
     let address = bootstrap(&place);
@@ -81,6 +81,6 @@ fn logs_grow_by_what_is_written_and_a_group_of_others_falls_behind_by_it() {
 fn is_fresh(document: &Value) {
     let caveats = document["caveats"].as_array().expect("caveats");
     let fresh = caveats.iter().find(|one| one["kind"] == "brokers-fresh");
-    let told = fresh.and_then(|one| one["message"].as_str()).unwrap_or_default();
-    assert!(told.starts_with("the brokers had taken only 1,"), "{caveats:?}");
+    let reported = fresh.and_then(|one| one["message"].as_str()).unwrap_or_default();
+    assert!(reported.starts_with("the brokers had taken only 1,"), "{caveats:?}");
 }

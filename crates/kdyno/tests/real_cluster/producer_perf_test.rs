@@ -1,7 +1,7 @@
 //! `kdyno producer-perf-test` compared with Kafka's own tool: the same flags on the same cluster give the same lines,
 //! but for the numbers, and the same exit codes.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{ProgramOutput, QUICKLY, RUN_DEADLINE, TestFolder, masked};
 use crate::fixture::{bootstrap, ended, kafka_tool, some_of, stand, take_down};
 use kdyno_kafka::admin::Admin;
@@ -224,7 +224,7 @@ fn assert_java_commits(both: &Both<'_>, args: &[&str]) {
 
 #[test]
 fn the_lines_are_those_of_kafkas_own_tool() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let both = Both::up(&place);
     let payloads = place.file("payloads.txt", "one|three|a longer payload than the others|");

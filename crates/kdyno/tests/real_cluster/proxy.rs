@@ -1,7 +1,7 @@
 //! A proxy between clients and brokers: what becomes of a run that loses it, and one that clients would go past. What goes
 //! through one is in `alone`.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{caveats, evidences, figure, ran, start_scenario};
 use kdyno_model::event::{Event, EventKind, Subject};
@@ -38,7 +38,7 @@ show: {columns: [writers.acked_per_s, proxy.memory_rss_bytes_max]}
 
 #[test]
 fn a_proxy_that_is_killed_is_told_and_its_evidence_kept() {
-    let turn = beside_others();
+    let turn = with_others();
     let environment = Environment::from_lookup(&|name| std::env::var_os(name)).expect("an environment");
     kroxylicious::provide(&environment, KROXYLICIOUS, &|_| {}).expect("what the command starts");
     let place = TestFolder::new();
@@ -69,7 +69,7 @@ fn a_proxy_that_is_killed_is_told_and_its_evidence_kept() {
 /// A relay of kdyno's own understands nothing of Kafka.
 #[test]
 fn one_that_clients_would_go_past_ends_the_run() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let relay = format!(
         r#"command: |
       printf '{{"links": [{{"link": {{"delay_ns": 0}}, "entries": [{{"listen": %s, "to": %s, "from": 1}}]}}], "tally": "%s/tally", "seed": 1}}' \

@@ -1,7 +1,7 @@
 //! Clusters that ask who comes. Runs on them go as on others, and what opens them is in the files that are for it: neither in
 //! what is printed nor in a log, a run file or the list of processes, whether the login is good, refused or cut off.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, signal};
 use crate::fixture::{
     client_properties, ended, event_kinds, evidences, figure, files, kafka_tool, ran, start_scenario, totals,
@@ -201,8 +201,8 @@ impl<'a> SecuredCluster<'a> {
 }
 
 #[test]
-fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
-    let _turn = beside_others();
+fn a_kept_secured_cluster_is_measured_and_one_file_opens_it() {
+    let _turn = with_others();
     let place = TestFolder::new();
     let cluster = SecuredCluster::up(&place);
     let login = jaas::parse(&cluster.property("sasl.jaas.config")).expect("a login");
@@ -312,8 +312,8 @@ pub fn assert_java_was_let_in(place: &TestFolder, document: &serde_json::Value) 
 }
 
 #[test]
-fn what_is_made_for_a_run_is_told_nobody_whether_the_run_is_good_or_cut_off() {
-    let _turn = beside_others();
+fn generated_secrets_appear_nowhere_after_a_good_or_cut_off_run() {
+    let _turn = with_others();
     for is_cut_off in [false, true] {
         let place = TestFolder::new();
         // However long it takes to look everywhere, a run that is cut off is still in its measure phase.

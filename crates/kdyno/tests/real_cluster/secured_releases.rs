@@ -1,6 +1,6 @@
 //! Load over TLS, with a login by SCRAM and access control lists, on every release and mode that the client is tested with.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{event_kinds, evidences, figure_of, is_matrix, ran, start_scenario, totals};
 use kdyno_model::evidence::TrialEvidence;
@@ -42,7 +42,7 @@ const OLDER: &str = "  - {kafka: 2.7.2, mode: zookeeper}\n  - {kafka: 3.7.2, mod
 
 #[test]
 fn each_release_carries_secured_load_and_nothing_of_it_is_lost() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let older = if is_matrix() { OLDER } else { "" };
     let said = start_scenario(&place, &SCENARIO.replace("MORE\n", older)).wait(RUN_DEADLINE);
@@ -50,9 +50,12 @@ fn each_release_carries_secured_load_and_nothing_of_it_is_lost() {
     let (document, all) = (place.show(), evidences(&place));
     assert_eq!(all.len(), if is_matrix() { 5 } else { 1 });
     for (case, evidence) in all.iter().enumerate() {
-        let told = &document["trials"][case]["cluster"]["listeners"];
-        let told = told.as_str().unwrap_or_else(|| panic!("{}", document["trials"][case]["cluster"]));
-        assert!(told.starts_with("clients SASL_SSL SCRAM-SHA-256 ") && told.ends_with(", ACLs"), "{told}");
+        let reported = &document["trials"][case]["cluster"]["listeners"];
+        let reported = reported.as_str().unwrap_or_else(|| panic!("{}", document["trials"][case]["cluster"]));
+        assert!(
+            reported.starts_with("clients SASL_SSL SCRAM-SHA-256 ") && reported.ends_with(", ACLs"),
+            "{reported}"
+        );
         assert_conserved(evidence);
         assert!(figure_of(&document, case, "orders.committed") > 0.0, "case {case}");
         assert!(figure_of(&document, case, "readers.offset_commits") > 0.0, "case {case}");

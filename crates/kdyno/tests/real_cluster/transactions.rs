@@ -1,6 +1,6 @@
 //! Transactions on real brokers, since KIP-890 and before it.
 
-use crate::common::turns::beside_others;
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{figure_of, is_matrix, ran, start_scenario};
 use kdyno_model::evidence::TrialEvidence;
@@ -33,7 +33,7 @@ const MORE: &str =
 
 #[test]
 fn transactions_are_committed_timed_and_found_in_the_log() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let more = if is_matrix() { MORE } else { "" };
     let said = start_scenario(&place, &SCENARIO.replace("MORE\n", more)).wait(RUN_DEADLINE);

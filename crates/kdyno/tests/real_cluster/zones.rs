@@ -1,6 +1,6 @@
 //! Clients and brokers in zones: what goes over the relay and what does not, and what becomes of a run that loses it.
 
-use crate::common::turns::{alone, beside_others};
+use crate::common::turns::{alone, with_others};
 use crate::common::{RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{
     caveats, ended, event_kinds, evidences, figure, figure_of, is_matrix, ran, start_scenario,
@@ -22,8 +22,8 @@ fn apart() -> String {
 }
 
 #[test]
-fn a_relay_that_is_killed_is_told_and_its_evidence_kept() {
-    let turn = beside_others();
+fn a_killed_relay_is_reported_and_its_evidence_kept() {
+    let turn = with_others();
     let place = TestFolder::new();
     let mut running = start_scenario(&place, &apart());
     running.wait_for("· measure");
@@ -52,7 +52,7 @@ fn a_broker_behind_the_relay_may_go_and_the_other_one_serves() {
     if !is_matrix() {
         return;
     }
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let mut running = start_scenario(&place, &apart());
     running.wait_for("· measure");
@@ -72,7 +72,7 @@ fn a_broker_behind_the_relay_may_go_and_the_other_one_serves() {
 /// A consumer with a zone reads from the replica there, and its bytes stay there (KIP-392).
 #[test]
 fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let text = "kdyno: 1\nid: near\nquestion: Does it work?\nparams: {rack: a}\ncases: [{rack: a}, {rack: b}]\n\
         system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM, \
@@ -99,11 +99,11 @@ fn a_consumer_with_its_rack_reads_from_the_follower_of_its_zone() {
 
 /// TLS, logins and a Java client pass; what is acknowledged by both brokers has been to the other zone and back.
 #[test]
-fn secured_listeners_java_clients_and_replicas_go_over_the_relays_too() {
+fn listeners_java_clients_and_replicas_also_use_the_relays() {
     if !is_matrix() {
         return;
     }
-    let _turn = beside_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let text = "kdyno: 1\nid: far\nquestion: Does it work?\n\
         system: {kafka: 4.1.1, brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM, listeners: {clients: {protocol: SASL_SSL}}, \
@@ -128,15 +128,15 @@ fn secured_listeners_java_clients_and_replicas_go_over_the_relays_too() {
 }
 
 #[test]
-fn what_lies_between_zones_is_told_before_anything_starts() {
+fn links_between_zones_are_printed_before_anything_starts() {
     let place = TestFolder::new();
     let path = place.file("apart.yaml", &apart());
     let said = place.kdyno(&["run", path.to_str().expect("plain path"), "--dry-run"]);
     ended(&said, 0);
-    let told = format!("{}{}", said.stdout, said.stderr);
-    assert!(told.contains("zones: a (broker-0 broker-1) | b (clients alone)"), "{told}");
-    assert!(told.contains("delay 2ms one way, bandwidth not limited"), "{told}");
-    assert!(told.contains("in zone b"), "{told}");
+    let reported = format!("{}{}", said.stdout, said.stderr);
+    assert!(reported.contains("zones: a (broker-0 broker-1) | b (clients alone)"), "{reported}");
+    assert!(reported.contains("delay 2ms one way, bandwidth not limited"), "{reported}");
+    assert!(reported.contains("in zone b"), "{reported}");
 }
 
 /// What is declared to be narrow is the limit, and twice as much of it handles twice as much. In the full table: what

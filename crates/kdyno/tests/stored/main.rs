@@ -185,7 +185,7 @@ fn the_beginning_of_a_name_is_enough_when_it_is_one_file_s() {
 }
 
 #[test]
-fn a_name_that_no_run_has_is_told_with_the_nearest_one() {
+fn an_unknown_run_is_reported_with_the_nearest_name() {
     let place = TestFolder::new();
     store(&place, "20261121-100000-upgrade-check.kdyno", "upgrade-check", 1_000);
     for (typed, meant) in [
@@ -201,7 +201,7 @@ fn a_name_that_no_run_has_is_told_with_the_nearest_one() {
 }
 
 #[test]
-fn a_scenario_that_is_named_for_a_run_is_a_mistake_and_told_how_to_run_it() {
+fn a_scenario_in_place_of_a_run_is_refused_with_how_to_run_it() {
     let place = place();
     place.file("orders.yaml", "kdyno: 1\nid: orders\nquestion: How many orders?\n");
     let said = place.kdyno(&["show", "orders.yaml"]);
@@ -237,7 +237,7 @@ fn measured_with(place: &TestFolder, number: u32, rate: f64, marks: &[Mark], cav
 }
 
 #[test]
-fn the_list_of_runs_tells_what_came_of_each() {
+fn the_list_of_runs_has_the_outcome_of_each() {
     let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     measured(&place, 2, 50_000.0, &[Mark::Invalid]);
@@ -252,7 +252,7 @@ fn the_list_of_runs_tells_what_came_of_each() {
 }
 
 #[test]
-fn a_course_has_a_row_for_every_run_of_the_scenario_in_the_order_of_time() {
+fn a_history_has_a_row_for_each_run_of_the_scenario_by_time() {
     let place = TestFolder::new();
     measured(&place, 2, 51_000.0, &[Mark::Drifting]);
     measured(&place, 1, 50_000.0, &[]);
@@ -272,7 +272,7 @@ fn a_course_has_a_row_for_every_run_of_the_scenario_in_the_order_of_time() {
 }
 
 #[test]
-fn runs_stand_beside_each_other() {
+fn runs_are_shown_next_to_each_other() {
     let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     measured(&place, 2, 51_000.0, &[Mark::Drifting]);
@@ -305,7 +305,7 @@ fn runs_stand_beside_each_other() {
 }
 
 #[test]
-fn a_course_without_the_name_of_the_timing_is_told_the_response() {
+fn a_history_without_a_timing_shows_the_response() {
     let place = TestFolder::new();
     let p99 = Finding {
         scope: Scope::Case(0),

@@ -38,7 +38,7 @@ fn runs_become_a_document_with_the_author_s_front() {
 }
 
 #[test]
-fn a_document_is_of_whole_runs_and_of_the_front_s_scenarios_or_says_so() {
+fn a_document_needs_whole_runs_of_its_listed_scenarios() {
     let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     let (begun, whole) = ("20261122-100009-rate.kdyno", "20261122-100001-rate.kdyno");
@@ -90,7 +90,7 @@ fn a_published_report_names_the_runs_that_it_lacks() {
 }
 
 #[test]
-fn what_makes_no_document_is_told() {
+fn runs_that_make_no_document_are_refused() {
     let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     let none = place.file("none.md", "---\ntitle: None\n---\n").display().to_string();

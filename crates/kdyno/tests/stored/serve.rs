@@ -92,7 +92,7 @@ fn the_list_leads_to_pages_comparisons_and_courses() {
 }
 
 #[test]
-fn nothing_but_the_runs_of_the_folder_is_told_and_to_nobody_else() {
+fn only_runs_of_the_folder_are_served_and_only_to_this_host() {
     let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     place.file("secret.txt", "nobody's business");
@@ -146,7 +146,7 @@ fn nothing_but_the_runs_of_the_folder_is_told_and_to_nobody_else() {
 }
 
 #[test]
-fn connections_that_ask_nothing_keep_nobody_out_and_end_soon() {
+fn silent_connections_block_no_other_and_end_soon() {
     let place = TestFolder::new();
     measured(&place, 1, 50_000.0, &[]);
     let served = Served::start(&place);
@@ -165,7 +165,7 @@ fn connections_that_ask_nothing_keep_nobody_out_and_end_soon() {
 }
 
 #[test]
-fn what_cannot_be_served_is_told() {
+fn what_cannot_be_served_is_reported() {
     let place = TestFolder::new();
     let said = place.kdyno(&["serve", "nowhere"]);
     assert_eq!(said.code, Some(2), "{said:?}");

@@ -36,7 +36,7 @@ const SYSTEM: &str = "/cases/0/system/local";
 const OPTIONS: &str = "jvm_options";
 
 #[test]
-fn what_a_stored_plan_names_is_refused_with_its_key_its_file_and_what_to_do() {
+fn what_a_stored_plan_names_is_refused_with_key_file_and_hint() {
     let place = TestFolder::new();
     let java = json!({"java": {"client": {"jar": "/tmp/evil.jar"}, "properties": {}}});
     for (above, key, value, wanted) in [

@@ -109,12 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_stands_still_is_behind_since_it_was_last_that_short() {
+    fn a_log_that_does_not_grow_is_behind_since_it_was_that_short() {
         assert_eq!(behind(&[(0, 5), (10, 5), (20, 10), (30, 10)], 5), (5, 20.0, false));
     }
 
     #[test]
-    fn a_log_that_shrinks_begins_anew_and_memory_is_bounded() {
+    fn a_log_that_shrinks_starts_again_and_memory_is_bounded() {
         assert_eq!(behind(&[(0, 100), (10, 50), (20, 60)], 40), (20, 10.0, true));
         let many: Vec<(i64, i64)> = (0..1000).map(|at| (at, at)).collect();
         assert_eq!(ends(&many).courses[&partition()].len(), POINTS_MAX_OF_ONE);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_add_up_and_the_farthest_behind_tells_the_time() {
+    fn partitions_add_up_and_the_farthest_behind_sets_the_time() {
         let one = GroupLag { records: 5, seconds: 3.0, is_at_least: false };
         let other = GroupLag { records: 7, seconds: 2.0, is_at_least: true };
         assert_eq!(one.with(other), GroupLag { records: 12, seconds: 3.0, is_at_least: true });

@@ -22,7 +22,7 @@ fn read(reader: &mut LogsReader) -> (Vec<ProbeReading>, Vec<String>) {
 }
 
 #[test]
-fn a_broker_that_tells_neither_sizes_nor_groups_is_told_of_once_and_the_rest_is_read() {
+fn a_broker_without_sizes_and_groups_warns_once() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     let stop = Arc::new(AtomicBool::new(false));
@@ -30,8 +30,8 @@ fn a_broker_that_tells_neither_sizes_nor_groups_is_told_of_once_and_the_rest_is_
     let broker = std::thread::spawn(move || serve(listener, NullBrokerOptions::default(), stopped));
     let mut reader = reader(address);
     let (readings, unread) = read(&mut reader);
-    let told: Vec<(&str, f64)> = readings.iter().map(|one| (one.series.as_str(), one.value)).collect();
-    assert_eq!(told, [(series::UNDER_REPLICATED_PARTITIONS, 0.0), (series::IN_SYNC_REPLICAS_LEAST, 1.0)]);
+    let reported: Vec<(&str, f64)> = readings.iter().map(|one| (one.series.as_str(), one.value)).collect();
+    assert_eq!(reported, [(series::UNDER_REPLICATED_PARTITIONS, 0.0), (series::IN_SYNC_REPLICAS_LEAST, 1.0)]);
     assert_eq!(readings[0].subject, Subject::Topic("perf".to_owned()));
     assert_eq!(unread.len(), 2, "{unread:?}");
     assert!(unread[0].starts_with("sizes of logs cannot be read: ") && unread[0].contains("DescribeLogDirs"));
@@ -49,27 +49,27 @@ fn a_cluster_that_does_not_answer_is_nothing_read() {
 }
 
 #[test]
-fn groups_are_told_by_their_names_and_a_refusal_once() {
+fn groups_are_read_by_name_and_a_refusal_is_reported_once() {
     let mut reader = reader("no address".to_owned());
     let partition = ("kdyno-1-perf-1".to_owned(), 0);
     reader.ends.take(0, BTreeMap::from([(partition.clone(), 10)]));
     reader.ends.take(10_000_000_000, BTreeMap::from([(partition.clone(), 110)]));
     let mut look =
         LogsLook { t0_ns: 0, at_ns: 7, begun: Instant::now(), readings: Vec::new(), unread: Vec::new() };
-    let told = |group: &str, error, offset: Option<i64>| Committed {
+    let reported = |group: &str, error, offset: Option<i64>| Committed {
         group: group.to_owned(),
         error,
         offsets: offset.map(|offset| (partition.clone(), offset)).into_iter().collect(),
     };
-    reader.lag_of(&told("kdyno-1-g-1", ErrorCode::NONE, Some(60)), &mut look);
-    reader.lag_of(&told("some\none", ErrorCode::NONE, Some(3)), &mut look);
+    reader.lag_of(&reported("kdyno-1-g-1", ErrorCode::NONE, Some(60)), &mut look);
+    reader.lag_of(&reported("some\none", ErrorCode::NONE, Some(3)), &mut look);
     // Its name is the same once what cannot be printed is left out, in each look.
-    reader.lag_of(&told("some\tone", ErrorCode::NONE, Some(110)), &mut look);
-    reader.lag_of(&told("some\none", ErrorCode::NONE, Some(13)), &mut look);
-    reader.lag_of(&told("elsewhere", ErrorCode::NONE, None), &mut look);
+    reader.lag_of(&reported("some\tone", ErrorCode::NONE, Some(110)), &mut look);
+    reader.lag_of(&reported("some\none", ErrorCode::NONE, Some(13)), &mut look);
+    reader.lag_of(&reported("elsewhere", ErrorCode::NONE, None), &mut look);
     // What one partition reports is not the lag of all.
-    reader.lag_of(&told("secret", ErrorCode::GROUP_AUTHORIZATION_FAILED, Some(3)), &mut look);
-    reader.lag_of(&told("secret", ErrorCode::GROUP_AUTHORIZATION_FAILED, None), &mut look);
+    reader.lag_of(&reported("secret", ErrorCode::GROUP_AUTHORIZATION_FAILED, Some(3)), &mut look);
+    reader.lag_of(&reported("secret", ErrorCode::GROUP_AUTHORIZATION_FAILED, None), &mut look);
     let rows = look.readings.iter().map(|one| (one.subject.to_string(), one.series.as_str(), one.value));
     let rows: Vec<(String, &str, f64)> = rows.collect();
     let row = |group: &str, series, value| (format!("group:{group}"), series, value);

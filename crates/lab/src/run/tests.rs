@@ -14,7 +14,7 @@ fn plan() -> Plan {
 }
 
 #[test]
-fn the_side_that_did_not_start_is_named_as_the_comparison_calls_it() {
+fn the_side_that_did_not_start_has_its_name_in_the_comparison() {
     let mut plan = plan();
     let Next::Trial(mut trial) = kdyno_plan::next(&plan, &[], 1) else { panic!("a list has trials") };
     let error = || LabError::Testbed(kdyno_testbed::TestbedError::Guard("no Java".to_owned()));
@@ -34,10 +34,10 @@ fn the_side_that_did_not_start_is_named_as_the_comparison_calls_it() {
     });
     for (side, label) in [("A", "A (kafka=3.7.2)"), ("B", "B (kafka=4.3.1)")] {
         trial.variant = Some(side.to_owned());
-        let told = of_side(&plan, &trial, error());
-        assert!(told.testbed().is_some(), "its logs are kept");
+        let reported = of_side(&plan, &trial, error());
+        assert!(reported.testbed().is_some(), "its logs are kept");
         let words = format!("side {label} of the comparison did not start: ");
-        assert!(told.to_string().starts_with(&words), "{told}");
+        assert!(reported.to_string().starts_with(&words), "{reported}");
     }
 }
 

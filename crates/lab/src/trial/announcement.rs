@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_announcement_names_a_whole_second_far_enough_ahead_and_the_first_such() {
+    fn the_first_whole_second_far_enough_ahead_is_announced() {
         for ahead_ns in [AHEAD_NS, AGREED_AHEAD_NS] {
             for now_ns in (0..5 * SECOND_NS).step_by(99_999_999) {
                 let start_ns = first_second(now_ns, ahead_ns);

@@ -41,7 +41,7 @@ impl Execution<'_> {
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, t0_ns)), changes)?;
                 }
-                Heard::Named(at_ns, told) => self.keep_named(at_ns, told, progress)?,
+                Heard::Named(at_ns, reported) => self.keep_named(at_ns, reported, progress)?,
                 Heard::Command(item, news) => self.hear_command(&item, news, progress)?,
                 Heard::Database(component, at_ns, counted) => {
                     self.keep_counted(&component, at_ns, counted)?

@@ -185,9 +185,9 @@ impl Execution<'_> {
         let (from_ns, at_ns) = (relative_ns(started_ns, self.t0_ns), relative_ns(end_ns, self.t0_ns));
         let subject = Subject::Item(item.to_owned());
         let t0_unix_ns = context.wall_offset_ns.saturating_add_unsigned(self.t0_ns).max(0).cast_unsigned();
-        let told = output.told.as_ref();
+        let reported = output.reported.as_ref();
         let mut readings =
-            told.map(|told| told.readings(item, t0_unix_ns, from_ns, at_ns)).unwrap_or_default();
+            reported.map(|reported| reported.readings(item, t0_unix_ns, from_ns, at_ns)).unwrap_or_default();
         let series = series::OUTPUT_BYTES.to_owned();
         readings.push(ProbeReading { at_ns, subject: subject.clone(), series, value: output.bytes as f64 });
         context.store.probe(context.trial.id, readings)?;
@@ -212,7 +212,7 @@ impl Execution<'_> {
                 self.event(Some(at_ns), EventKind::CommandEnded, &subject, &detail)?;
             }
         }
-        let of_output = told.and_then(|told| told.trouble(t0_unix_ns, (from_ns, at_ns)));
+        let of_output = reported.and_then(|reported| reported.trouble(t0_unix_ns, (from_ns, at_ns)));
         match output.trouble.as_ref().or(of_output.as_ref()) {
             // Its last words have been reported with how it ended.
             Some(trouble) if has_failed => self.command_failed(item, trouble, progress),
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_of_users_is_another_one_for_each_item_and_repeat_and_the_same_for_both_sides() {
+    fn seeds_of_users_differ_by_item_and_repeat_but_not_by_side() {
         let commands: BTreeMap<String, CommandPlan> =
             ["patrons", "staff"].map(|name| (name.to_owned(), plan())).into();
         let seed = |trial_seed, item| seed_of(trial_seed, &commands, item);
@@ -413,19 +413,28 @@ mod tests {
     #[test]
     fn each_way_to_end_has_its_words() {
         let plan = plan();
-        let told = |of: Option<&CommandExit>, cut| failure(&plan, of, 2 * S, cut).unwrap_or_default();
-        assert_eq!(told(Some(&ended(Some(0), None, None)), false), "");
-        assert_eq!(told(Some(&ended(Some(3), None, None)), false), "it ended with exit code 3 after 2.00 s");
-        assert_eq!(told(Some(&ended(None, Some(9), None)), false), "it was ended by signal 9 after 2.00 s");
+        let reported = |of: Option<&CommandExit>, cut| failure(&plan, of, 2 * S, cut).unwrap_or_default();
+        assert_eq!(reported(Some(&ended(Some(0), None, None)), false), "");
+        assert_eq!(
+            reported(Some(&ended(Some(3), None, None)), false),
+            "it ended with exit code 3 after 2.00 s"
+        );
+        assert_eq!(
+            reported(Some(&ended(None, Some(9), None)), false),
+            "it was ended by signal 9 after 2.00 s"
+        );
         let timeout = ended(None, Some(15), Some(MadeToEnd::Timeout));
-        assert_eq!(told(Some(&timeout), false), "it did not end within its timeout of 1 min and was ended");
+        assert_eq!(
+            reported(Some(&timeout), false),
+            "it did not end within its timeout of 1 min and was ended"
+        );
         let stopped = ended(Some(0), None, Some(MadeToEnd::Stopped));
         assert_eq!(
-            told(Some(&stopped), false),
+            reported(Some(&stopped), false),
             "it still ran when the measure phase ended, after 2.00 s, and was ended"
         );
-        assert_eq!(told(Some(&stopped), true), "it was ended with the trial after 2.00 s");
-        assert_eq!(told(None, false), "it was ended from outside after 2.00 s: its keeper was killed");
+        assert_eq!(reported(Some(&stopped), true), "it was ended with the trial after 2.00 s");
+        assert_eq!(reported(None, false), "it was ended from outside after 2.00 s: its keeper was killed");
     }
 
     #[test]

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_how_to_reach_each_and_no_output_tells_a_password() {
+    fn components_get_each_others_address_and_no_output_a_password() {
         let database =
             PostgresPlan { version: None, database: "library".to_owned(), settings: BTreeMap::new() };
         let addresses = vec![

@@ -152,8 +152,8 @@ impl Execution<'_> {
     /// Command line of Kroxylicious, with its files in its folder.
     fn of_kroxylicious(&self, version: &str, folder: &Path, port: u16) -> Result<Vec<String>, String> {
         let context = self.context;
-        let told = |error: TestbedError| error.to_string();
-        let installed = kroxylicious::provide(context.environment, version, &|_| {}).map_err(told)?;
+        let reported = |error: TestbedError| error.to_string();
+        let installed = kroxylicious::provide(context.environment, version, &|_| {}).map_err(reported)?;
         make_folder(folder)?;
         let bootstrap = context.system.access().bootstrap;
         let place = kroxylicious::ProxyOptions {
@@ -163,7 +163,7 @@ impl Execution<'_> {
             bootstrap: &bootstrap,
             tls: context.system.listener_tls(),
         };
-        kroxylicious::lay_out(&installed, &place).map_err(told)
+        kroxylicious::lay_out(&installed, &place).map_err(reported)
     }
 
     fn watch_database(

@@ -62,17 +62,17 @@ fn duet(
     let mut executions =
         [Execution::spawn(contexts[0], Some(of_a))?, Execution::spawn(contexts[1], Some(of_b))?];
     begin(&mut executions, progress)?;
-    let (told, news) = channel();
+    let (reported, news) = channel();
     let ended = std::thread::scope(|scope| {
         let threads = executions.into_iter().enumerate().map(|(side, execution)| {
-            let told = told.clone();
+            let reported = reported.clone();
             scope.spawn(move || {
                 // The listener is there until both have ended.
-                execution.go_on(&mut |what| drop(told.send((side, what))))
+                execution.go_on(&mut |what| drop(reported.send((side, what))))
             })
         });
         let threads: Vec<_> = threads.collect();
-        drop(told);
+        drop(reported);
         tell(&news, progress);
         threads.into_iter().map(joined).collect::<Vec<_>>()
     });

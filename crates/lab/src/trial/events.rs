@@ -12,11 +12,11 @@ impl Execution<'_> {
     pub(super) fn keep_named(
         &self,
         at_ns: Option<i64>,
-        told: Vec<(Subject, String)>,
+        reported: Vec<(Subject, String)>,
         progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
-        let mut told = told.into_iter();
-        told.try_for_each(|(subject, detail)| {
+        let mut reported = reported.into_iter();
+        reported.try_for_each(|(subject, detail)| {
             progress(RunProgress::Warning(detail.clone()));
             self.event(at_ns, EventKind::NamedProcess, &subject, &detail)
         })

@@ -67,9 +67,9 @@ impl Execution<'_> {
     }
 
     /// Keeps what a Java client reported of its settings, for each load item the first that does.
-    pub(super) fn keep_settings(&mut self, worker: u16, told: ClientSettings) {
-        if let Some(item) = task::item_of(self.context.trial, worker, told.stream) {
-            let kept = || settings::of_client(told.settings, self.context.private);
+    pub(super) fn keep_settings(&mut self, worker: u16, reported: ClientSettings) {
+        if let Some(item) = task::item_of(self.context.trial, worker, reported.stream) {
+            let kept = || settings::of_client(reported.settings, self.context.private);
             self.clients_in_force.entry(Subject::Item(item.to_owned())).or_insert_with(kept);
         }
     }
@@ -84,8 +84,8 @@ impl Execution<'_> {
     }
 
     /// Keeps what the Java processes of a worker cost.
-    pub(super) fn keep_readings(&self, worker: u16, told: Vec<ClientReading>) -> Result<(), LabError> {
-        Ok(self.context.store.probe(self.context.trial.id, readings(worker, told))?)
+    pub(super) fn keep_readings(&self, worker: u16, reported: Vec<ClientReading>) -> Result<(), LabError> {
+        Ok(self.context.store.probe(self.context.trial.id, readings(worker, reported))?)
     }
 
     /// Keeps what a client counted of itself, with the logs of the run.
@@ -155,11 +155,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_cost_is_told_of_its_worker_and_stream() {
+    fn the_cost_of_a_process_is_that_of_its_worker_and_stream() {
         let series = "jvm_cpu_s_total".to_owned();
-        let told =
+        let reported =
             readings(3, vec![ClientReading { stream: 7, at_ns: -5, series: series.clone(), value: 1.5 }]);
         let wanted = ProbeReading { at_ns: -5, subject: Subject::Jvm(3, 7), series, value: 1.5 };
-        assert_eq!(told, [wanted]);
+        assert_eq!(reported, [wanted]);
     }
 }

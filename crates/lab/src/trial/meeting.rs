@@ -67,7 +67,7 @@ mod tests {
     use crate::observer::SECOND_NS;
 
     #[test]
-    fn the_instant_is_chosen_when_both_have_settled_and_then_stands() {
+    fn the_instant_is_set_once_when_both_have_settled() {
         let [a, b] = Seat::both();
         assert_eq!(b.settled(20 * SECOND_NS), None);
         assert_eq!((a.chosen(), b.settled(29 * SECOND_NS)), (None, None), "one alone, however often");

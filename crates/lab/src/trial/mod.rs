@@ -326,7 +326,7 @@ impl<'a> Execution<'a> {
                     self.look_for_dead(progress)?;
                     self.ask_for_recent(read_ns)?;
                 }
-                Heard::Named(at_ns, told) => self.keep_named(at_ns, told, progress)?,
+                Heard::Named(at_ns, reported) => self.keep_named(at_ns, reported, progress)?,
                 Heard::Metrics(at_ns, found) => self.keep_metrics_read(at_ns, found, progress)?,
                 Heard::Logs(readings, unread) => self.keep_logs_read(readings, &unread, progress)?,
                 Heard::Recent(evidence) => self.hear_recent(&evidence, progress)?,
@@ -360,7 +360,7 @@ impl<'a> Execution<'a> {
             WorkerNews::Message(FromWorker::Event(event)) => {
                 self.worker_event(worker, &event, Some(event.at_ns))?;
             }
-            WorkerNews::Message(FromWorker::Readings(told)) => self.keep_readings(worker, told)?,
+            WorkerNews::Message(FromWorker::Readings(reported)) => self.keep_readings(worker, reported)?,
             WorkerNews::Message(FromWorker::ClientMetrics { stream, client, text }) => {
                 self.keep_metrics(worker, stream, client, &text)?;
             }

@@ -67,16 +67,16 @@ impl Execution<'_> {
                     }
                 }
                 // What a client cost before T0 has no place on the time line.
-                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Readings(told)))) => {
-                    self.sampler.hear(worker, &told);
+                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Readings(reported)))) => {
+                    self.sampler.hear(worker, &reported);
                 }
-                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::ClientSettings(told)))) => {
-                    self.keep_settings(worker, told);
+                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::ClientSettings(reported)))) => {
+                    self.keep_settings(worker, reported);
                 }
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
-                Some(Heard::Named(at_ns, told)) => self.keep_named(at_ns, told, progress)?,
+                Some(Heard::Named(at_ns, reported)) => self.keep_named(at_ns, reported, progress)?,
                 Some(Heard::Token(renewed)) => drop(self.hand_over(&renewed)),
                 Some(
                     Heard::Probes(..)

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn how_late_a_relay_was_is_told_of_the_measure_phase_alone() {
+    fn relay_delays_are_those_of_the_measure_phase_alone() {
         let ends = ["a".to_owned(), "b".to_owned()];
         let tallies = vec![
             tally(99, 5, &[9_000_000]),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_it_refused_are_told_of_this_trial_alone() {
+    fn refused_connections_are_those_of_this_trial_alone() {
         let of = |refused: &[u64]| {
             let tallies = (99..).zip(refused).map(|(until_s, refused)| {
                 let mut one = tally(until_s, 0, &[]);

@@ -36,8 +36,8 @@ pub(super) struct SamplingOutcome {
 
 impl StackSampler {
     /// A Java process of a worker's clients says its number.
-    pub(super) fn hear(&mut self, worker: u16, told: &[ClientReading]) {
-        for reading in told.iter().filter(|reading| reading.series == series::JVM_PID) {
+    pub(super) fn hear(&mut self, worker: u16, reported: &[ClientReading]) {
+        for reading in reported.iter().filter(|reading| reading.series == series::JVM_PID) {
             // Numbers of processes are whole and small.
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let pid = reading.value as u32;
@@ -55,12 +55,12 @@ pub(super) fn run(
     (start_ns, end_ns): (u64, u64),
     orders: &Receiver<()>,
 ) -> Vec<SamplingOutcome> {
-    if is_told_to_end(start_ns, orders) {
+    if is_asked_to_end(start_ns, orders) {
         return Vec::new();
     }
     let most_s = end_ns.saturating_sub(start_ns).div_ceil(SECOND_NS);
     let started = at_once(samplings, |sampling| sampling.start(most_s).map(|()| monotonic_ns()));
-    is_told_to_end(end_ns, orders);
+    is_asked_to_end(end_ns, orders);
     let begun: Vec<(Subject, SamplingStart)> = samplings
         .iter()
         .zip(started)
@@ -82,7 +82,7 @@ pub(super) fn run(
 }
 
 /// Waits for an instant; whether it was asked to end before.
-fn is_told_to_end(at_ns: u64, orders: &Receiver<()>) -> bool {
+fn is_asked_to_end(at_ns: u64, orders: &Receiver<()>) -> bool {
     orders.recv_timeout(until(at_ns)) != Err(RecvTimeoutError::Timeout)
 }
 
@@ -106,7 +106,7 @@ mod tests {
     use kdyno_model::stacks::FlameKind;
     use std::sync::mpsc::channel;
 
-    fn of_nobody() -> Vec<(Subject, Sampling)> {
+    fn of_none() -> Vec<(Subject, Sampling)> {
         let kind = FlameKind::Cpu;
         let sampling =
             Sampling { pid: u32::MAX, kind, library: "/no/such.so".into(), file: "/no/such/file".into() };
@@ -114,16 +114,16 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_told_to_end_before_it_began_has_sampled_nothing() {
+    fn one_that_is_stopped_before_it_began_has_sampled_nothing() {
         let (end, orders) = channel();
         drop(end);
-        assert!(run(&of_nobody(), (u64::MAX, u64::MAX), &orders).is_empty());
+        assert!(run(&of_none(), (u64::MAX, u64::MAX), &orders).is_empty());
     }
 
     #[test]
     fn a_process_that_is_gone_says_so_and_nothing_waits_for_it() {
         let (_end, orders) = channel();
-        let outcomes = run(&of_nobody(), (0, 0), &orders);
+        let outcomes = run(&of_none(), (0, 0), &orders);
         assert_eq!(outcomes[0].subject, Subject::Broker(0));
         let why = outcomes[0].sampled.as_ref().expect_err("there is no such process");
         assert!(why.ends_with("has ended"), "{why}");

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_last_call_the_longest_time_is_kept_unless_the_call_is_late() {
+    fn at_the_last_call_the_longest_time_applies_unless_it_is_late() {
         // The longest time need be no whole number of seconds: the measure phase begins with the next one.
         let mut warmup = Warmup::of(&phases(10 * SECOND_NS - 1, true), None).expect("it ends by evidence");
         let call_ns = warmup.last_call_ns();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_a_duet_begin_at_one_instant_that_both_can_announce() {
+    fn both_sides_of_a_duet_measure_from_one_announceable_instant() {
         let [mut a, mut b] = duet();
         settle(&mut a, 9 * SECOND_NS);
         assert_eq!((a.due(9 * SECOND_NS), b.due(9 * SECOND_NS)), (None, None), "one has not settled");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_last_call_a_duet_begins_and_says_which_side_had_not_settled() {
+    fn at_the_last_call_a_duet_starts_and_names_the_unsettled_side() {
         let [mut a, mut b] = duet();
         settle(&mut a, 9 * SECOND_NS);
         b.why = Some("the rate rose".to_owned());
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longest_time_that_is_too_short_to_be_announced_is_called_at_once() {
+    fn a_longest_time_too_short_to_announce_is_called_at_once() {
         let mut warmup = Warmup::of(&phases(SECOND_NS, true), None).expect("it ends by evidence");
         assert_eq!(warmup.last_call_ns(), 0);
         assert_eq!(warmup.due(0).map(|begin| begin.start_ns), Some(2 * SECOND_NS));

@@ -38,8 +38,8 @@ impl ProduceClient {
                 events.transaction_failed(ended.asked_ns, reason);
             }
         }
-        if let Some(error) = ended_by.filter(|_| !pace.is_told) {
-            pace.is_told = true;
+        if let Some(error) = ended_by.filter(|_| !pace.is_reported) {
+            pace.is_reported = true;
             events.producer_ended(now_ns, &producer.config().client_id, error);
         }
     }

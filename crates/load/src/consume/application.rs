@@ -5,7 +5,7 @@
 //! late reports them as they would have been.
 
 use super::polls::Polls;
-use crate::recorder::{HandedOver, UNTOLD};
+use crate::recorder::{HandedOver, UNREPORTED};
 use crate::stream::StreamContext;
 use crate::trailer::TrailerReader;
 use kdyno_kafka::consumer::RecordSink;
@@ -120,7 +120,7 @@ pub(super) struct BegunRecord {
 struct AtOnce {
     intended_ns: Vec<u64>,
     /// Records without it, or more than are kept.
-    untold: u64,
+    unreported: u64,
     /// For each instant at which some came, ns, where they end.
     ends: Vec<(u64, usize)>,
     /// For each of these instants, bytes of keys and values.
@@ -270,7 +270,7 @@ impl Application {
         self.polls.iter_mut().for_each(Polls::end_poll);
         self.at_once.intended_ns.clear();
         self.at_once.intended_ns.shrink_to(INSTANTS_KEPT);
-        std::mem::take(&mut self.at_once.untold)
+        std::mem::take(&mut self.at_once.unreported)
     }
 
     /// Takes bytes of keys and values of the records that came and were handed over at once, each with their instant, ns.
@@ -283,7 +283,7 @@ impl Application {
     fn intended_ns(&self, record: &Record<'_>) -> u64 {
         let wall_ns = self.trailers.intended_wall_ns(record);
         let intended_ns = wall_ns.and_then(|wall_ns| wall_ns.checked_sub(self.wall_offset_ns));
-        intended_ns.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(UNTOLD)
+        intended_ns.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(UNREPORTED)
     }
 
     /// Takes what it was handed, of an application that takes no time over it.
@@ -320,8 +320,8 @@ impl RecordSink for Application {
         }
         if self.polls.as_mut().is_none_or(|polls| polls.takes(partition, record.offset)) {
             let intended_ns = self.intended_ns(record);
-            if intended_ns == UNTOLD || self.at_once.intended_ns.len() >= INSTANTS_MAX {
-                self.at_once.untold += 1;
+            if intended_ns == UNREPORTED || self.at_once.intended_ns.len() >= INSTANTS_MAX {
+                self.at_once.unreported += 1;
             } else {
                 self.at_once.intended_ns.push(intended_ns);
             }
@@ -370,7 +370,7 @@ impl RecordSink for Application {
             let records = std::mem::take(&mut self.arriving);
             self.chunks.push_back(Chunk { partition, arrived_ns: now_ns, records });
         }
-        let AtOnce { intended_ns, untold: _, ends, bytes, bytes_of_answer } = &mut self.at_once;
+        let AtOnce { intended_ns, unreported: _, ends, bytes, bytes_of_answer } = &mut self.at_once;
         match (bytes.last_mut(), std::mem::take(bytes_of_answer)) {
             (_, 0) => {}
             (Some((at_ns, sum)), more) if *at_ns == now_ns => *sum += more,

@@ -145,8 +145,9 @@ impl ConsumeClient {
             .sink_mut()
             .take_bytes()
             .for_each(|(at_ns, bytes)| recorder.handed_over_bytes(at_ns, bytes));
-        let untold = self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
-        recorder.untold(handed_ns, untold);
+        let unreported =
+            self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
+        recorder.unreported(handed_ns, unreported);
         for (at_ns, event) in self.kafka.take_events() {
             let (kind, detail) = match event {
                 ConsumerEvent::FetchError(detail) => (EventKind::FetchError, detail),
@@ -235,9 +236,9 @@ impl ConsumeClient {
         has_begun: bool,
         recorder: &mut Option<Recorder>,
     ) -> Vec<(u64, GroupEvent)> {
-        let told = self.kafka.take_group_events();
-        let Some(reading) = &self.reading else { return told };
-        for (at_ns, event) in &told {
+        let reported = self.kafka.take_group_events();
+        let Some(reading) = &self.reading else { return reported };
+        for (at_ns, event) in &reported {
             match event {
                 GroupEvent::Assigned(rebalanced) => {
                     for one in &rebalanced.added {
@@ -270,7 +271,7 @@ impl ConsumeClient {
                 _ => {}
             }
         }
-        told
+        reported
     }
 
     /// Its place among the clients of the load item.

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_over_with_enough_records_or_without_any_for_long_enough_and_not_before_it_began() {
+    fn it_ends_with_enough_records_or_a_long_pause_after_it_began() {
         let mut ending = ending(Some(10), Some(100 * MS));
         assert_eq!((ending.over(900 * MS), ending.deadline(), ending.left()), (None, None, Some(10)));
         ending.begins(1_000 * MS);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_caught_up_with_the_last_record_before_the_first_look_that_finds_none_left() {
+    fn it_has_caught_up_with_the_last_record_before_an_empty_look() {
         let mut ending = ending(None, None);
         assert!(!ending.is_look_due(900 * MS), "it has not begun");
         ending.begins(1_000 * MS);

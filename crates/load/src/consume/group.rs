@@ -95,15 +95,15 @@ impl GroupCourse {
     pub(crate) fn note(
         &mut self,
         (client, number): (usize, u32),
-        told: &[(u64, GroupEvent)],
+        reported: &[(u64, GroupEvent)],
         recorder: &mut Option<Recorder>,
         events: &mut Events,
     ) {
-        for (at_ns, event) in told {
+        for (at_ns, event) in reported {
             self.note_one((client, number), *at_ns, event, (recorder.as_mut(), events));
         }
         // A member that joins a second time at once is still in it.
-        if let Some((last_ns, _)) = told.last() {
+        if let Some((last_ns, _)) = reported.last() {
             self.end_if_over(*last_ns, recorder.as_mut(), events);
         }
     }
@@ -277,11 +277,11 @@ mod tests {
             Self { course: GroupCourse::default(), recorder: Some(recorder), events: Events::default() }
         }
 
-        fn note(&mut self, client: usize, told: &[(u64, GroupEvent)]) {
-            self.course.note((client, 10 + client as u32), told, &mut self.recorder, &mut self.events);
+        fn note(&mut self, client: usize, reported: &[(u64, GroupEvent)]) {
+            self.course.note((client, 10 + client as u32), reported, &mut self.recorder, &mut self.events);
         }
 
-        fn told(&mut self) -> Vec<(EventKind, String)> {
+        fn reported(&mut self) -> Vec<(EventKind, String)> {
             self.events.take(0, 0).into_iter().map(|event| (event.kind, event.detail)).collect()
         }
 
@@ -308,96 +308,97 @@ mod tests {
 
     #[test]
     fn a_rebalance_lasts_from_the_first_member_to_the_last() {
-        let mut told = NotedEvents::new();
-        told.note(0, &[rebalancing(100)]);
-        told.note(1, &[rebalancing(400)]);
-        told.note(0, &[assigned(500, 3, 2)]);
-        assert_eq!(told.told(), [], "one is in it yet");
-        told.note(1, &[assigned(520, 3, 1)]);
+        let mut reported = NotedEvents::new();
+        reported.note(0, &[rebalancing(100)]);
+        reported.note(1, &[rebalancing(400)]);
+        reported.note(0, &[assigned(500, 3, 2)]);
+        assert_eq!(reported.reported(), [], "one is in it yet");
+        reported.note(1, &[assigned(520, 3, 1)]);
         let detail = "generation 3: 2 members in 420 ms, partitions got a new owner 3 times; it began with: a member came";
-        assert_eq!(told.told(), [(EventKind::GroupRebalanced, detail.to_owned())]);
-        let (counts, sums) = told.counts();
+        assert_eq!(reported.reported(), [(EventKind::GroupRebalanced, detail.to_owned())]);
+        let (counts, sums) = reported.counts();
         assert_eq!((counts.rebalances, sums), (1, vec![u128::from(420 * MS)]));
     }
 
     #[test]
-    fn members_that_join_twice_are_in_one_rebalance_and_those_that_leave_in_none() {
-        let mut told = NotedEvents::new();
-        told.note(0, &[rebalancing(0)]);
-        told.note(0, &[assigned(100, 1, 0), rebalancing(100)]);
-        told.note(0, &[assigned(300, 2, 4)]);
-        let kinds: Vec<EventKind> = told.told().into_iter().map(|(kind, _)| kind).collect();
+    fn joining_twice_is_one_rebalance_and_leaving_is_none() {
+        let mut reported = NotedEvents::new();
+        reported.note(0, &[rebalancing(0)]);
+        reported.note(0, &[assigned(100, 1, 0), rebalancing(100)]);
+        reported.note(0, &[assigned(300, 2, 4)]);
+        let kinds: Vec<EventKind> = reported.reported().into_iter().map(|(kind, _)| kind).collect();
         assert_eq!(kinds, [EventKind::GroupRebalanced]);
-        told.note(0, &[rebalancing(500)]);
-        told.note(0, &[(600 * MS, GroupEvent::Left)]);
-        assert_eq!(told.told(), [], "nobody was assigned anything");
-        told.note(1, &[(700 * MS, GroupEvent::Committed { partitions: 2, took_ns: 5 * MS })]);
-        let (counts, sums) = told.counts();
+        reported.note(0, &[rebalancing(500)]);
+        reported.note(0, &[(600 * MS, GroupEvent::Left)]);
+        assert_eq!(reported.reported(), [], "nobody was assigned anything");
+        reported.note(1, &[(700 * MS, GroupEvent::Committed { partitions: 2, took_ns: 5 * MS })]);
+        let (counts, sums) = reported.counts();
         // As Kafka counts them, each generation is a rebalance; as time without an owner both joins are one.
         assert_eq!((counts.rebalances, counts.offset_commits, sums), (2, 1, vec![u128::from(300 * MS)]));
     }
 
     #[test]
     fn generations_that_a_member_missed_count() {
-        let mut told = NotedEvents::new();
-        told.note(0, &[rebalancing(0)]);
-        told.note(0, &[assigned(100, 2, 4)]);
-        told.note(0, &[rebalancing(500)]);
-        told.note(0, &[assigned(900, 6, 4)]);
-        let (counts, sums) = told.counts();
+        let mut reported = NotedEvents::new();
+        reported.note(0, &[rebalancing(0)]);
+        reported.note(0, &[assigned(100, 2, 4)]);
+        reported.note(0, &[rebalancing(500)]);
+        reported.note(0, &[assigned(900, 6, 4)]);
+        let (counts, sums) = reported.counts();
         assert_eq!((counts.rebalances, sums.len()), (1 + 4, 1), "2, then 3 to 6");
     }
 
     /// Two members that are put out in turns, for they work longer than they may: one of them is always in a rebalance.
     #[test]
-    fn each_round_of_a_group_that_never_comes_to_rest_is_a_rebalance() {
-        let mut told = NotedEvents::new();
-        told.note(0, &[rebalancing(0)]);
-        told.note(1, &[rebalancing(0)]);
+    fn each_round_of_a_group_that_never_settles_is_a_rebalance() {
+        let mut reported = NotedEvents::new();
+        reported.note(0, &[rebalancing(0)]);
+        reported.note(1, &[rebalancing(0)]);
         for (generation, ms) in [(1, 1_000), (2, 2_000), (3, 3_000)] {
-            told.note(0, &[assigned(ms, generation, 2)]);
-            told.note(0, &[rebalancing(ms + 500)]);
-            told.note(1, &[assigned(ms + 600, generation, 2)]);
-            told.note(1, &[rebalancing(ms + 900)]);
+            reported.note(0, &[assigned(ms, generation, 2)]);
+            reported.note(0, &[rebalancing(ms + 500)]);
+            reported.note(1, &[assigned(ms + 600, generation, 2)]);
+            reported.note(1, &[rebalancing(ms + 900)]);
         }
-        told.note(0, &[assigned(4_000, 4, 2)]);
-        told.note(1, &[assigned(4_100, 4, 2)]);
-        let events = told.told();
+        reported.note(0, &[assigned(4_000, 4, 2)]);
+        reported.note(1, &[assigned(4_100, 4, 2)]);
+        let events = reported.reported();
         assert_eq!(events.len(), 4, "{events:?}");
         assert!(events[0].1.starts_with("generation 1: 2 members in 1600 ms"), "{events:?}");
         assert!(events[3].1.starts_with("generation 4: 2 members in 600 ms"), "{events:?}");
-        assert_eq!(told.counts().0.rebalances, 4);
+        assert_eq!(reported.counts().0.rebalances, 4);
     }
 
     /// The lab looks for the error in these words, to say what may be wrong.
     #[test]
-    fn a_coordinator_that_is_not_found_is_told_with_the_brokers_error() {
-        let mut told = NotedEvents::new();
-        told.note(1, &[(5_000 * MS, GroupEvent::CoordinatorMissing(ErrorCode::COORDINATOR_NOT_AVAILABLE))]);
+    fn a_missing_coordinator_is_reported_with_the_brokers_error() {
+        let mut reported = NotedEvents::new();
+        reported
+            .note(1, &[(5_000 * MS, GroupEvent::CoordinatorMissing(ErrorCode::COORDINATOR_NOT_AVAILABLE))]);
         let detail = "client 11 finds no coordinator of its group: COORDINATOR_NOT_AVAILABLE";
-        assert_eq!(told.told(), [(EventKind::CoordinatorLost, detail.to_owned())]);
+        assert_eq!(reported.reported(), [(EventKind::CoordinatorLost, detail.to_owned())]);
     }
 
     /// Every member loses it by itself, and some when others are at work with the next one already.
     #[test]
-    fn a_lost_coordinator_is_told_once_until_it_does_something_again() {
-        let mut told = NotedEvents::new();
+    fn a_lost_coordinator_is_reported_once_until_it_works_again() {
+        let mut reported = NotedEvents::new();
         let found = |at_ms: u64, broker| (at_ms * MS, GroupEvent::Coordinator(broker));
         let committed = |at_ms: u64| (at_ms * MS, GroupEvent::Committed { partitions: 1, took_ns: 0 });
         let lost = |at_ms: u64| (at_ms * MS, GroupEvent::CoordinatorLost("NOT_COORDINATOR".to_owned()));
-        told.note(0, &[found(0, 1), lost(0)]);
-        assert_eq!(told.told(), [], "nothing was coordinated yet");
-        told.note(0, &[found(0, 1), committed(0)]);
-        told.note(1, &[found(0, 1), committed(0)]);
-        told.note(0, &[lost(1), found(2, 2), committed(3)]);
-        told.note(1, &[lost(4), found(5, 2), committed(6)]);
-        told.note(0, &[lost(7), found(8, 1), committed(9), lost(10)]);
+        reported.note(0, &[found(0, 1), lost(0)]);
+        assert_eq!(reported.reported(), [], "nothing was coordinated yet");
+        reported.note(0, &[found(0, 1), committed(0)]);
+        reported.note(1, &[found(0, 1), committed(0)]);
+        reported.note(0, &[lost(1), found(2, 2), committed(3)]);
+        reported.note(1, &[lost(4), found(5, 2), committed(6)]);
+        reported.note(0, &[lost(7), found(8, 1), committed(9), lost(10)]);
         // Broker 1 coordinates again before the second member notices that it was gone.
-        told.note(1, &[found(11, 1), committed(11)]);
-        told.note(0, &[found(11, 1), committed(11), lost(12), found(13, 1), committed(13)]);
-        told.note(1, &[lost(14)]);
-        told.note(0, &[(15 * MS, GroupEvent::Lost(vec![TopicPartition::new("t", 0)]))]);
-        let kinds: Vec<EventKind> = told.told().into_iter().map(|(kind, _)| kind).collect();
+        reported.note(1, &[found(11, 1), committed(11)]);
+        reported.note(0, &[found(11, 1), committed(11), lost(12), found(13, 1), committed(13)]);
+        reported.note(1, &[lost(14)]);
+        reported.note(0, &[(15 * MS, GroupEvent::Lost(vec![TopicPartition::new("t", 0)]))]);
+        let kinds: Vec<EventKind> = reported.reported().into_iter().map(|(kind, _)| kind).collect();
         let expected = [
             EventKind::CoordinatorLost,
             EventKind::CoordinatorLost,

@@ -133,8 +133,8 @@ impl ConsumeStream {
     fn note_group(&mut self, index: usize, now_ns: u64) {
         let client = &mut self.clients[index];
         let number = client.number();
-        let told = client.take_group_events(self.has_begun, &mut self.recorder);
-        self.course.note((index, number), &told, &mut self.recorder, &mut self.context.events);
+        let reported = client.take_group_events(self.has_begun, &mut self.recorder);
+        self.course.note((index, number), &reported, &mut self.recorder, &mut self.context.events);
         client.give_up_if_failed(now_ns);
         if let Some(failure) = client.failure() {
             self.course.failed((index, number), failure, now_ns, &mut self.context.events);

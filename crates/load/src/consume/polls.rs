@@ -100,14 +100,14 @@ mod tests {
     fn handed(polls: &mut Polls, partition: i32, offsets: std::ops::Range<i64>) -> u64 {
         let records = (offsets.end - offsets.start) as u64;
         let taken = offsets.clone().filter(|offset| polls.takes(partition, *offset)).count() as u64;
-        let (end, told) = polls.of_answer(partition, offsets.end, records);
+        let (end, reported) = polls.of_answer(partition, offsets.end, records);
         // An answer with nothing handed over ends where the one before did.
-        assert_eq!(((end - offsets.start).max(0), told), (taken as i64, taken));
+        assert_eq!(((end - offsets.start).max(0), reported), (taken as i64, taken));
         taken
     }
 
     #[test]
-    fn a_poll_that_gets_there_is_handed_over_whole_and_the_next_one_not_begun() {
+    fn a_completed_poll_is_handed_over_whole_without_the_next() {
         for (left, expected) in [(0, 0), (1, 500), (500, 500), (501, 1_000), (1_200, 1_234), (9_999, 1_234)] {
             let mut polls = Polls::new(500);
             polls.set_left(left);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_takes_what_is_there_of_several_partitions_and_nothing_that_comes_later() {
+    fn a_poll_takes_what_several_partitions_have_and_nothing_later() {
         let mut polls = Polls::new(500);
         polls.set_left(600);
         assert_eq!(handed(&mut polls, 0, 0..400), 400);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_are_not_looked_at_are_handed_over_whole_until_there_are_enough() {
+    fn unread_answers_are_handed_over_whole_until_there_are_enough() {
         let mut polls = Polls::new(500);
         polls.set_left(100);
         polls.takes_answer(0, 10, 99);

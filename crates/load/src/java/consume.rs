@@ -45,7 +45,7 @@ pub(super) struct JavaConsumeStream {
     /// When the first client had been made, ns.
     made_ns: Option<u64>,
     /// The timeline knows that the clients begin.
-    has_told_begin: bool,
+    has_reported_begin: bool,
 }
 
 impl JavaConsumeStream {
@@ -70,7 +70,7 @@ impl JavaConsumeStream {
             is_even: false,
             ending: ConsumeEnding::new(&plan),
             made_ns: None,
-            has_told_begin: false,
+            has_reported_begin: false,
             plan,
             link,
             context,
@@ -118,7 +118,8 @@ impl JavaConsumeStream {
                 FromJava::Assignment { client: index, at_ns, change, generation, partitions } => {
                     let client = find(clients, index)?;
                     let (number, topic) = (client.number(), &context.task.topic);
-                    let told = client.assigned((at_ns, change), generation, &partitions, topic, *has_begun);
+                    let reported =
+                        client.assigned((at_ns, change), generation, &partitions, topic, *has_begun);
                     if let (Some(ns), Some(recorder)) = (client.take_unassigned(at_ns), recorder.as_mut()) {
                         recorder.assigned_after(at_ns, ns);
                     }
@@ -126,7 +127,7 @@ impl JavaConsumeStream {
                     if let Some(recorder) = recorder.as_mut() {
                         without_ns.into_iter().for_each(|ns| recorder.owned_again(at_ns, ns));
                     }
-                    course.note((index as usize, number), &[told], recorder, &mut context.events);
+                    course.note((index as usize, number), &[reported], recorder, &mut context.events);
                 }
                 FromJava::CaughtUp { client } => find(clients, client)?.caught_up(),
                 _ => return Err(FrameError("what only producers say")),
@@ -203,7 +204,7 @@ impl JavaConsumeStream {
     }
 
     fn tell_began(&mut self, at_ns: u64) {
-        if !std::mem::replace(&mut self.has_told_begin, true) {
+        if !std::mem::replace(&mut self.has_reported_begin, true) {
             self.context.tell_began(at_ns);
         }
     }
@@ -215,7 +216,7 @@ impl JavaConsumeStream {
         if !self.has_begun || !self.plan.ends_by_itself() || self.link.is_ending() {
             return;
         }
-        if let Some(made_ns) = self.made_ns.filter(|_| !self.has_told_begin) {
+        if let Some(made_ns) = self.made_ns.filter(|_| !self.has_reported_begin) {
             self.ending.began(made_ns);
             self.tell_began(made_ns);
         }

@@ -2,7 +2,7 @@
 
 use super::frames::{ConsumedRecords, OwnershipChange};
 use crate::groups::GroupReading;
-use crate::recorder::{HandedOver, Recorder, UNTOLD};
+use crate::recorder::{HandedOver, Recorder, UNREPORTED};
 use kdyno_kafka::group::{GroupEvent, Rebalanced, TopicPartition};
 use kdyno_model::sample::{ClientTotals, MemberTotals};
 use std::collections::BTreeSet;
@@ -87,7 +87,7 @@ impl JavaConsumer {
             count += 1;
             bytes += u64::from(record.bytes);
             let monotonic_ns = record.intended_ns.and_then(|wall_ns| wall_ns.checked_sub(wall_offset_ns));
-            self.intended_ns.push(monotonic_ns.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(UNTOLD));
+            self.intended_ns.push(monotonic_ns.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(UNREPORTED));
             let after = record.offset.saturating_add(1);
             match &mut run {
                 Some((partition, offsets, length)) if *partition == record.partition => {

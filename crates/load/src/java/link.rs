@@ -331,10 +331,12 @@ impl Link {
                     };
                     context.events.push(at_ns, kind, shortened(text));
                 }
-                FromJava::Settings(told) => self.messages.push(FromWorker::ClientSettings(ClientSettings {
-                    stream: context.task.stream,
-                    settings: told.into_iter().map(in_force).collect(),
-                })),
+                FromJava::Settings(reported) => {
+                    self.messages.push(FromWorker::ClientSettings(ClientSettings {
+                        stream: context.task.stream,
+                        settings: reported.into_iter().map(in_force).collect(),
+                    }))
+                }
                 FromJava::Metrics { client, text } => self.messages.push(FromWorker::ClientMetrics {
                     stream: context.task.stream,
                     client: context.task.client_first + client,
@@ -375,10 +377,10 @@ impl Link {
             (series::JVM_GC_S_TOTAL, seconds(readings.collections_ns)),
             (series::JVM_HEAP_USED_BYTES, number(readings.heap_bytes)),
         ];
-        let told = values.into_iter().filter_map(|(series, value)| {
+        let reported = values.into_iter().filter_map(|(series, value)| {
             Some(ClientReading { stream, at_ns, series: series.to_owned(), value: value? })
         });
-        self.messages.push(FromWorker::Readings(told.collect()));
+        self.messages.push(FromWorker::Readings(reported.collect()));
     }
 
     /// Writes what the socket takes.

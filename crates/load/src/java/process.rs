@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn how_it_ended_and_what_it_wrote_last_is_told() {
+    fn the_exit_and_the_last_output_are_reported() {
         let (how, lines) = end_of("echo one; echo two >&2; exit 4");
         assert_eq!((how.as_str(), lines.as_str()), ("with exit code 4", "; it wrote last: one / two"));
         assert!(end_of("exit 3").0.contains("out of memory"));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_its_end_of_the_pair_as_descriptor_0_and_ends_with_its_owner() {
+    fn the_process_has_its_socket_as_descriptor_0_and_ends_with_us() {
         let (process, mut ours) = shell("read line; echo \"$line\" >&0; exec sleep 1000");
         ours.write_all(b"hello\n").expect("written");
         let mut said = [0; 6];

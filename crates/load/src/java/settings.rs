@@ -55,7 +55,7 @@ pub(super) fn in_force(setting: JavaSetting<'_>) -> (String, SettingInForce) {
     let (value, default) = (one_name(setting.value), one_name(setting.default));
     let origin =
         if origin == SettingOrigin::Derived && value == default { SettingOrigin::Default } else { origin };
-    (setting.name.to_owned(), SettingInForce::new(origin, value).beside(Some(default)))
+    (setting.name.to_owned(), SettingInForce::new(origin, value).with_default(Some(default)))
 }
 
 #[cfg(test)]
@@ -64,12 +64,13 @@ mod tests {
 
     #[test]
     fn a_value_that_kafka_calls_by_two_names_has_one() {
-        let told = |origin, value, default| in_force(JavaSetting { name: "acks", origin, value, default }).1;
+        let reported =
+            |origin, value, default| in_force(JavaSetting { name: "acks", origin, value, default }).1;
         assert_eq!(
-            told(ValueOrigin::Derived, "-1", "all"),
+            reported(ValueOrigin::Derived, "-1", "all"),
             SettingInForce::new(SettingOrigin::Default, "all")
         );
-        let given = SettingInForce::new(SettingOrigin::Client, "1").beside(Some("all".to_owned()));
-        assert_eq!(told(ValueOrigin::Given, "1", "all"), given);
+        let given = SettingInForce::new(SettingOrigin::Client, "1").with_default(Some("all".to_owned()));
+        assert_eq!(reported(ValueOrigin::Given, "1", "all"), given);
     }
 }

@@ -229,7 +229,7 @@ fn tombstones_have_their_share_and_their_key() {
 
 /// Given values may end with anything, also with a trailer: what is in the header is ours.
 #[test]
-fn a_trailer_in_a_header_is_believed_before_what_a_value_ends_with() {
+fn a_trailer_in_a_header_wins_over_the_end_of_the_value() {
     let trailer = |wall_ns| *Trailer::new(RUN_ID, 1, 2).stamp(3, wall_ns);
     let read = |value: &[u8], headers: &[(&str, &[u8])]| {
         let headers = records::encode_headers(headers.iter().copied());

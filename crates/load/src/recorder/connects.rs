@@ -33,7 +33,7 @@ mod tests {
 
     /// Clients that connect before T0 are in start-up, those that come later in the phase in which they come.
     #[test]
-    fn what_connecting_took_is_told_by_phase() {
+    fn connect_times_are_reported_by_phase() {
         let phases =
             PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 3_000 * MS, drain_ns: 1_000 * MS };
         let mut recorder = Recorder::new(StreamId::default(), 1_000 * MS, phases);

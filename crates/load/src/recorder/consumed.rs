@@ -10,7 +10,7 @@ use std::ops::Range;
 const SECONDS_MAX: usize = 128;
 
 /// Replaces the t0 of a record that does not have it.
-pub const UNTOLD: u64 = u64::MAX;
+pub const UNREPORTED: u64 = u64::MAX;
 
 /// Records that the application was handed at one instant, of one fetch.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +83,7 @@ impl Recorder {
     }
 
     /// So many more records were handed over now with an unknown intended instant.
-    pub fn untold(&mut self, now_ns: u64, records: u64) {
+    pub fn unreported(&mut self, now_ns: u64, records: u64) {
         if records > 0 {
             self.slot(now_ns).counts.discarded += records;
         }
@@ -175,8 +175,17 @@ mod tests {
         let mut recorder = recorder();
         let at = |ms: u64| 10 * SECOND + ms * MS;
         // Before T0, in the warm-up, twice in each second of the measure phase, and behind the load.
-        let intended_ns =
-            [at(0) - 1, at(999), at(1_000), at(1_999), at(2_000), at(2_999), at(3_000), UNTOLD, UNTOLD];
+        let intended_ns = [
+            at(0) - 1,
+            at(999),
+            at(1_000),
+            at(1_999),
+            at(2_000),
+            at(2_999),
+            at(3_000),
+            UNREPORTED,
+            UNREPORTED,
+        ];
         let (fetched_ns, handed_ns) = (at(3_500), at(3_507));
         let fetched_ns = Some(fetched_ns);
         recorder.end_to_end(HandedOver { fetched_ns, handed_ns, intended_ns: &intended_ns });

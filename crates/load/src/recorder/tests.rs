@@ -47,7 +47,7 @@ fn rows_are_cut_where_the_phases_are() {
 
 /// One row of each second says when its first and its last acknowledgement came, whatever their records' seconds are.
 #[test]
-fn a_row_of_each_second_has_its_first_and_its_last_acknowledgement() {
+fn each_seconds_row_has_its_first_and_last_acknowledgement() {
     const MS: u64 = 1_000_000;
     let mut recorder = Recorder::new(StreamId::default(), 7 * MS, LENGTHS);
     for (intended_ms, known_ms) in [(100, 250), (200, 900), (900, 1_100), (1_000, 1_100), (2_000, 4_321)] {

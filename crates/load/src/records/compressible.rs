@@ -165,12 +165,12 @@ mod tests {
                 let reached = 1.0 / smaller(part(found));
                 // A ratio in the step is not to be had, but the share lies at it.
                 let is_in_step = line == 2 && (1.0 / 0.58..1.0 / 0.14).contains(&ratio);
-                let told = format!("line {line}, {ratio}: {reached} in {tries} tries");
+                let reported = format!("line {line}, {ratio}: {reached} in {tries} tries");
                 match is_in_step {
-                    true => assert!((part(found) - 0.4).abs() < 0.05, "{told}"),
-                    false => assert!((reached / ratio - 1.0).abs() < 0.01, "{told}"),
+                    true => assert!((part(found) - 0.4).abs() < 0.05, "{reported}"),
+                    false => assert!((reached / ratio - 1.0).abs() < 0.01, "{reported}"),
                 }
-                assert!(tries <= 2 + STEPS, "{told}");
+                assert!(tries <= 2 + STEPS, "{reported}");
             }
         }
         let ends = [0.5, 1.0, 60.0].map(|ratio| share_for(ratio, |share| 1.0 / lines[0](part(share))));

@@ -76,10 +76,10 @@ fn values_compress_to_the_ratio_that_is_stated() {
                     // What surrounds values compresses a little too, also where these do not.
                     let off = if value_bytes == 200 && compressor == coarse { 0.1 } else { 0.05 };
                     let most = if stated == 1.0 { 1.25 } else { (1.0 + off) * stated };
-                    let told = format!(
+                    let reported = format!(
                         "{compressor:?}, {count} records of {value_bytes} B, at once: {is_closed}: {found} for {stated}"
                     );
-                    assert!(((1.0 - off) * stated..most).contains(&found), "{told}");
+                    assert!(((1.0 - off) * stated..most).contains(&found), "{reported}");
                 }
             }
         }

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_one_after_the_other_in_as_few_digits_as_they_have() {
+    fn numbers_count_up_in_as_few_digits_as_they_need() {
         let mut rng = Pcg64::seed_from_u64(1);
         for (number, text) in [(0, "0"), (9, "9"), (10, "10"), (100, "100"), (NULL - 1, "4294967294")] {
             let value = RecordValues::Numbered.draw(&mut rng, || number);

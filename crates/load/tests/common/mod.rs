@@ -9,7 +9,7 @@ pub use fetching::{CONTROL_NS, Fetching, assert_all_fetched, fetch, filled, fill
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use kdyno_kafka_server::fake_broker::{ClusterOutput, ConnId, FakeCluster};
-use kdyno_load::event_loop::told_ns;
+use kdyno_load::event_loop::reported_ns;
 use kdyno_load::groups::ReadGroups;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
@@ -468,9 +468,9 @@ fn run_until<S: Stream>(stream: &mut S, net: &mut SimNet, end_ns: u64, is_over: 
     loop {
         net.pump();
         let returned_ns = net.now_ns.get();
-        let told_ns = told_ns(net.looked_ns, deadline_ns, returned_ns);
+        let reported_ns = reported_ns(net.looked_ns, deadline_ns, returned_ns);
         net.looked_ns = returned_ns;
-        let (clients, ready) = (stream.client_count(), SocketReadiness { is_writable: true, told_ns });
+        let (clients, ready) = (stream.client_count(), SocketReadiness { is_writable: true, reported_ns });
         for id in net.take_ready() {
             stream_works(true, || stream.on_ready(id % clients, id / clients, ready, net));
         }

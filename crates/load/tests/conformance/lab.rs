@@ -162,10 +162,10 @@ impl Lab {
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => None,
             read => {
                 let message = read.expect("a message in time");
-                let told = format!("{message:?}");
+                let reported = format!("{message:?}");
                 assert!(
-                    !told.contains(SECRET) && !told.contains(SECRET_BASE64),
-                    "a secret comes back: {told}"
+                    !reported.contains(SECRET) && !reported.contains(SECRET_BASE64),
+                    "a secret comes back: {reported}"
                 );
                 message
             }

@@ -41,21 +41,21 @@ fn killed_in_a_stall(program: &Program, _: &[String]) {
     let mut lab = Lab::prepare(program, &task);
     lab.say(&ToWorker::Measure { start_ns: 0 });
     lab.start();
-    let mut told: Vec<Sample> = Vec::new();
+    let mut reported: Vec<Sample> = Vec::new();
     // A row that was cut after the fifth second says that the four before it were offered whole, however late the
     // worker was.
-    while told.last().is_none_or(|row| row.written_second < 5) {
+    while reported.last().is_none_or(|row| row.written_second < 5) {
         if let FromWorker::Sample(row) = lab.read() {
-            told.push(*row);
+            reported.push(*row);
         }
     }
     let rest = lab.kill().into_iter().filter_map(|message| match message {
         FromWorker::Sample(row) => Some(*row),
         _ => None,
     });
-    told.extend(rest);
+    reported.extend(rest);
     for second in 0..4 {
-        let rows = told.iter().filter(|row| row.grain == Grain::Second && row.t0_second == second);
+        let rows = reported.iter().filter(|row| row.grain == Grain::Second && row.t0_second == second);
         let (mut offered, mut settled) = (0, 0);
         for row in rows {
             let counts = &row.counts;

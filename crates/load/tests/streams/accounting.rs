@@ -28,7 +28,7 @@ fn hasty(per_s: f64) -> Load {
 }
 
 #[test]
-fn drops_errors_silence_and_closed_sockets_are_all_accounted_for() {
+fn drops_errors_silence_and_closed_sockets_are_accounted_for() {
     for acks in [-1, 1] {
         let mut cluster = FakeCluster::new(config(3, 6));
         cluster.script().share(0.01).drop_request(StoredAnyway::No);
@@ -56,7 +56,7 @@ fn drops_errors_silence_and_closed_sockets_are_all_accounted_for() {
 }
 
 #[test]
-fn a_cluster_that_falls_silent_leaves_failures_and_unresolved_records() {
+fn a_silent_cluster_leaves_failures_and_unresolved_records() {
     let mut cluster = FakeCluster::new(config(1, 2));
     cluster.script().at(T0 + 10 * SECOND).stall(0, 10_000 * SECOND);
     let mut load = hasty(1_000.0).with(|plan| {
@@ -111,7 +111,7 @@ fn a_broker_that_dies_and_returns_costs_time_but_no_records() {
 }
 
 #[test]
-fn hostile_replies_close_the_connection_and_records_are_sent_again() {
+fn hostile_replies_close_the_connection_and_records_are_resent() {
     let kinds = [
         Hostile::Garbage { bytes: 100 },
         Hostile::Truncated,
@@ -146,7 +146,7 @@ fn without_acknowledgements_written_is_what_counts() {
 }
 
 #[test]
-fn a_closed_loop_keeps_the_buffer_full_and_ends_when_told() {
+fn a_closed_loop_keeps_the_buffer_full_and_ends_on_request() {
     for (fill, payload) in
         [(Fill::Buffer, Payload::Unique), (Fill::InFlight, Payload::Pooled { pool_bytes: 0 })]
     {
@@ -228,7 +228,7 @@ fn a_limit_leaves_the_warm_up_to_all_clients() {
 
 /// The same, where the item's other clients, and with them all records of the limit, are on another worker.
 #[test]
-fn a_worker_without_a_record_of_the_limit_takes_part_in_the_warm_up() {
+fn a_worker_without_records_of_the_limit_joins_the_warm_up() {
     for load in [Load::open(100.0, Arrivals::Constant), Load::max(Fill::Buffer)] {
         let mut load = load.seconds(60.0).with(|plan| {
             (plan.records_max, plan.client.buffer_bytes) = (Some(3), 256 << 10);
@@ -274,7 +274,7 @@ fn a_closed_loop_is_counted_exactly_in_a_warm_up_of_any_length() {
 
 /// A quota: each answer says so, and is counted; each broker is reported once, however many clients it throttles.
 #[test]
-fn throttled_answers_are_counted_and_told_once_for_each_broker() {
+fn throttled_answers_are_counted_and_reported_once_per_broker() {
     let mut cluster = FakeCluster::new(config(3, 6));
     cluster.script().at(T0 + SECOND).throttle(0, 40).at(T0 + SECOND).throttle(2, 5);
     let mut load = hasty(2_000.0).seconds(4.0);
@@ -282,9 +282,10 @@ fn throttled_answers_are_counted_and_told_once_for_each_broker() {
     let outcome = simulate(&load, cluster);
     outcome.assert_accounted();
     let throttled = outcome.events.iter().filter(|event| event.starts_with("throttled: "));
-    let told: BTreeSet<&str> = throttled.clone().map(|event| &event[.."throttled: broker 0".len()]).collect();
+    let reported: BTreeSet<&str> =
+        throttled.clone().map(|event| &event[.."throttled: broker 0".len()]).collect();
     assert_eq!(
-        (told, throttled.count()),
+        (reported, throttled.count()),
         (BTreeSet::from(["throttled: broker 0", "throttled: broker 2"]), 2)
     );
     let by_second = |second: u32| -> u64 {
@@ -299,7 +300,7 @@ fn throttled_answers_are_counted_and_told_once_for_each_broker() {
 
 /// Every client hears of a new leader; the time line has it once.
 #[test]
-fn a_moved_leader_is_told_once_by_all_clients_together() {
+fn a_moved_leader_is_reported_once_by_all_clients_together() {
     let mut cluster = FakeCluster::new(config(3, 3));
     let from = cluster.leader(TOPIC, 1).expect("a leader");
     let to = (from + 1) % 3;
@@ -308,8 +309,8 @@ fn a_moved_leader_is_told_once_by_all_clients_together() {
     load.clients = 6;
     let outcome = simulate(&load, cluster);
     outcome.assert_accounted();
-    let told = format!("leader-moved: partition 1 is led by broker {to} now, by broker {from} before");
-    assert_eq!(outcome.events, [told]);
+    let reported = format!("leader-moved: partition 1 is led by broker {to} now, by broker {from} before");
+    assert_eq!(outcome.events, [reported]);
 }
 
 /// However long before it the measure phase is announced, the same load comes out, to the sample.

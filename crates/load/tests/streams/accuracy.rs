@@ -199,7 +199,7 @@ fn poisson_arrivals_at_an_exponential_server_have_the_known_p99() {
 
 /// Accuracy test 5: D/M/1, p99 = ln 100 / (μ (1 − σ)) with σ = e^(−μ(1−σ)/λ) = 0.6286: 12.40 ms.
 #[test]
-fn constant_arrivals_at_an_exponential_server_have_the_known_p99() {
+fn constant_arrivals_at_an_exponential_server_match_known_p99() {
     let p99 = queue_p99_ms(Arrivals::Constant);
     assert!((p99 / 12.40 - 1.0).abs() < 0.03, "p99 {p99} ms, the law says 12.40 ms");
 }

@@ -46,7 +46,7 @@ fn nothing_is_fetched_before_the_load_begins() {
 /// Clients that work so many milliseconds do a thousand records in a second, whatever it fetches at once; what it has fetched
 /// and not begun with is lag.
 #[test]
-fn applications_that_work_take_as_long_as_they_say_and_lag_behind() {
+fn applications_with_work_take_their_time_and_lag() {
     for (clients, poll_records_max) in [(1, 500), (2, 500), (1, 7)] {
         let (cluster, now_ns) = filled(2, 6);
         let mut fetching = Fetching { clients, ..Fetching::from(StartOffset::Earliest) };
@@ -73,7 +73,7 @@ fn applications_that_work_take_as_long_as_they_say_and_lag_behind() {
 /// While an application works its client asks for nothing, so that a poll of few records means many fetches of few bytes,
 /// and no partition is fetched before its application has what came.
 #[test]
-fn a_client_whose_application_works_fetches_no_further_than_java() {
+fn a_client_with_working_applications_prefetches_as_java_does() {
     let (cluster, now_ns) = filled(1, 1);
     let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
     fetching.plan.work = Some(WorkPlan::Constant { ns: 10 * MS });
@@ -91,7 +91,7 @@ fn a_client_whose_application_works_fetches_no_further_than_java() {
 /// The lag at the end of each second is what is stored and was not fetched by then, once the first answer said how
 /// much that is.
 #[test]
-fn what_is_left_to_fetch_is_told_for_the_end_of_every_second() {
+fn the_lag_is_reported_for_the_end_of_every_second() {
     let (mut cluster, now_ns) = filled(2, 3);
     let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
     (fetching.clients, fetching.seconds) = (2, 1);
@@ -122,7 +122,7 @@ fn what_is_left_to_fetch_is_told_for_the_end_of_every_second() {
 }
 
 #[test]
-fn what_a_broker_says_of_throttling_is_counted_and_told_once() {
+fn throttling_by_a_broker_is_counted_and_reported_once() {
     let (mut cluster, now_ns) = filled(2, 2);
     let t0_ns = now_ns + SECOND;
     cluster.script().at(t0_ns).throttle(1, 7).at(t0_ns + 2 * SECOND).throttle(1, 0);
@@ -132,8 +132,8 @@ fn what_a_broker_says_of_throttling_is_counted_and_told_once() {
     assert_all_fetched(&outcome, 2);
     let throttled_ns = outcome.counts().throttled_ns;
     assert!(throttled_ns > 10 * 7 * MS && throttled_ns.is_multiple_of(7 * MS), "{throttled_ns} ns");
-    let told = "throttled: broker 1 throttles its clients, for 7 ms at first: a quota is exceeded";
-    assert_eq!(outcome.events, [told]);
+    let reported = "throttled: broker 1 throttles its clients, for 7 ms at first: a quota is exceeded";
+    assert_eq!(outcome.events, [reported]);
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn leaders_that_move_or_are_lost_cost_no_record_and_double_none() {
     assert!(outcome.events.contains(&moved), "{:?}", outcome.events);
     // The broker that led before follows now, and knows of the election.
     let refused = "fetch-error: client 0: partition 0: fetching failed: FENCED_LEADER_EPOCH";
-    let told = outcome.events.iter().filter(|event| *event == refused).count();
-    assert_eq!(told, 1, "the reason of an error is told once: {:?}", outcome.events);
+    let reported = outcome.events.iter().filter(|event| *event == refused).count();
+    assert_eq!(reported, 1, "the reason of an error is told once: {:?}", outcome.events);
     assert!(outcome.events.iter().any(|event| event.starts_with("disconnected")), "{:?}", outcome.events);
 }
 
@@ -229,7 +229,7 @@ fn of_a_compacted_topic_the_records_that_are_left_are_counted() {
 
 /// Retention is faster than the consumer: it goes on where the log begins now, and what it missed is reported.
 #[test]
-fn what_was_deleted_before_it_was_fetched_is_told_with_its_number() {
+fn records_deleted_before_the_fetch_are_counted() {
     let (mut cluster, now_ns) = filled(1, 1);
     let all = cluster.stored(TOPIC, 0).expect("a partition").records;
     cluster.script().at(now_ns + SECOND + 300 * MS).delete_records(TOPIC, 0, all as i64 - 100);
@@ -261,7 +261,7 @@ fn clients_connect_to_the_leaders_of_their_own_partitions_alone() {
 
 /// A replica in the client's rack is read from, where the leader says so, and left when it is gone.
 #[test]
-fn a_client_reads_from_the_replica_in_its_rack_as_long_as_that_is_there() {
+fn a_client_reads_from_the_replica_in_its_rack_while_it_lives() {
     let config = || FakeConfig::new(3).rack(0, "a").rack(1, "b").rack(2, "c");
     let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
     let from_followers = |rack: &str, fetching: &mut Fetching, removes: bool| {
@@ -283,7 +283,7 @@ fn a_client_reads_from_the_replica_in_its_rack_as_long_as_that_is_there() {
 }
 
 #[test]
-fn a_leader_that_is_gone_for_good_costs_no_record_and_doubles_none() {
+fn a_lost_leader_loses_and_doubles_no_record() {
     let (mut cluster, now_ns) = filled(3, 3);
     cluster.script().at(now_ns + SECOND + 200 * MS).remove_broker(1);
     let outcome = fetch(&Fetching::from(StartOffset::Earliest).batch_by_batch(), cluster, now_ns);
@@ -294,7 +294,7 @@ fn a_leader_that_is_gone_for_good_costs_no_record_and_doubles_none() {
 
 /// When a load ends that is to have so many records: with the poll in which it has them.
 #[test]
-fn a_load_of_so_many_records_ends_with_the_poll_that_brings_the_last_of_them() {
+fn a_load_of_n_records_ends_with_the_poll_that_brings_the_last() {
     // All in one answer, from which polls are taken until there are enough.
     for (wanted, polled, expected) in [(1_200, 500, 1_500), (1_000, 500, 1_000), (1, 1, 1), (0, 500, 0)] {
         let (cluster, now_ns) = filled(1, 1);
@@ -315,7 +315,7 @@ fn a_load_of_so_many_records_ends_with_the_poll_that_brings_the_last_of_them() {
 
 /// What comes in many answers is counted answer by answer, whichever client gets it.
 #[test]
-fn a_load_of_so_many_records_goes_on_until_its_clients_have_them_together() {
+fn a_load_of_n_records_ends_when_its_clients_have_them_together() {
     for clients in [1, 3] {
         let (cluster, now_ns) = filled(1, 3);
         let (records, batches, _) = stored(&cluster, 3);
@@ -332,7 +332,7 @@ fn a_load_of_so_many_records_goes_on_until_its_clients_have_them_together() {
 }
 
 #[test]
-fn a_load_ends_when_no_record_came_for_long_enough_and_not_before() {
+fn a_load_ends_when_no_record_came_for_long_enough() {
     let idle_ns = 2 * SECOND;
     let (cluster, now_ns) = filled(1, 1);
     let mut fetching = Fetching { seconds: 60, ..Fetching::from(StartOffset::Earliest).batch_by_batch() };

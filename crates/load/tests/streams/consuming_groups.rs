@@ -44,9 +44,9 @@ fn assert_undisturbed(outcome: &Outcome) {
     assert_eq!(had, [(2, 0); 3]);
 }
 
-fn told<'a>(outcome: &'a Outcome, kind: &str) -> Vec<&'a str> {
-    let told = outcome.events.iter().filter_map(|event| event.strip_prefix(kind)?.strip_prefix(": "));
-    told.collect()
+fn reported<'a>(outcome: &'a Outcome, kind: &str) -> Vec<&'a str> {
+    let reported = outcome.events.iter().filter_map(|event| event.strip_prefix(kind)?.strip_prefix(": "));
+    reported.collect()
 }
 
 fn filled_for(fetching: &Fetching) -> (FakeCluster, u64, u64) {
@@ -72,7 +72,7 @@ fn members_share_what_is_there_and_commit_it() {
 /// Members get NOT_COORDINATOR by their heartbeats and commits, each when it comes, and look for the next one, which
 /// reads its log at first.
 #[test]
-fn a_group_whose_coordinator_moves_under_its_load_loses_no_record_and_doubles_none() {
+fn a_group_with_a_moved_coordinator_loses_and_doubles_no_record() {
     for protocol in protocols() {
         let fetching = members(protocol);
         let (mut cluster, now_ns, t0_ns) = filled_for(&fetching);
@@ -82,7 +82,7 @@ fn a_group_whose_coordinator_moves_under_its_load_loses_no_record_and_doubles_no
         }
         let outcome = fetch(&fetching, cluster, now_ns);
         assert_undisturbed(&outcome);
-        let lost = told(&outcome, "coordinator-lost");
+        let lost = reported(&outcome, "coordinator-lost");
         assert!(lost.iter().all(|one| one.ends_with(": NOT_COORDINATOR")), "{lost:?}");
         assert_eq!(
             lost.len(),
@@ -91,14 +91,14 @@ fn a_group_whose_coordinator_moves_under_its_load_loses_no_record_and_doubles_no
             outcome.events
         );
         for kind in ["partitions-lost", "member-failed"] {
-            assert_eq!(told(&outcome, kind), Vec::<&str>::new());
+            assert_eq!(reported(&outcome, kind), Vec::<&str>::new());
         }
     }
 }
 
 /// A coordinator that is gone for good: its connection breaks, and another broker coordinates.
 #[test]
-fn a_group_whose_coordinator_dies_under_its_load_loses_no_record_and_doubles_none() {
+fn a_group_with_a_dead_coordinator_loses_and_doubles_no_record() {
     for protocol in protocols() {
         let fetching = members(protocol);
         let (mut cluster, now_ns, t0_ns) = filled_for(&fetching);
@@ -106,13 +106,13 @@ fn a_group_whose_coordinator_dies_under_its_load_loses_no_record_and_doubles_non
         cluster.script().at(at_ns).remove_broker(0).at(at_ns + 300 * MS).move_coordinator(1);
         let outcome = fetch(&fetching, cluster, now_ns);
         assert_undisturbed(&outcome);
-        assert_eq!(told(&outcome, "coordinator-lost").len(), 1, "{:?}", outcome.events);
+        assert_eq!(reported(&outcome, "coordinator-lost").len(), 1, "{:?}", outcome.events);
     }
 }
 
 /// A quota holds fetches back; members reach their coordinator another way, so that they stay in the group.
 #[test]
-fn throttled_fetches_are_waited_for_and_told_and_leave_the_group_as_it_is() {
+fn throttled_fetches_are_reported_and_do_not_disturb_the_group() {
     // The fake coordinator gives each of the three members the partitions of one broker, the range assignor those of two.
     let [by_brokers, range, _] = protocols();
     throttled_fetches(by_brokers, 3);
@@ -133,7 +133,7 @@ fn throttled_fetches(protocol: GroupProtocol, asked: u64) {
     }
     let outcome = fetch(&fetching, cluster, now_ns);
     assert_undisturbed(&outcome);
-    let throttled = told(&outcome, "throttled");
+    let throttled = reported(&outcome, "throttled");
     assert_eq!(throttled.len(), 3, "each broker once: {throttled:?}");
     let says = "throttles its clients, for 200 ms at first: a quota is exceeded";
     assert!(throttled.iter().all(|one| one.ends_with(says)), "{throttled:?}");

@@ -125,15 +125,15 @@ fn waiting_behind_other_records_is_hand_over() {
     let pairs = || intended_ns.iter().flatten().zip(&hand_over);
     let until: i128 = pairs().map(|(t0_ns, _)| signed(fetched_ns, *t0_ns)).sum();
     let whole: i128 = pairs().map(|(t0_ns, waited_ns)| signed(fetched_ns + waited_ns, *t0_ns)).sum();
-    let told = |above, below| outcome.sum_ns(above) as i128 - outcome.sum_ns(below) as i128;
-    assert_eq!(told(Timing::UntilFetched, Timing::UntilFetchedBelowZero), until);
-    assert_eq!(told(Timing::EndToEnd, Timing::EndToEndBelowZero), whole);
+    let reported = |above, below| outcome.sum_ns(above) as i128 - outcome.sum_ns(below) as i128;
+    assert_eq!(reported(Timing::UntilFetched, Timing::UntilFetchedBelowZero), until);
+    assert_eq!(reported(Timing::EndToEnd, Timing::EndToEndBelowZero), whole);
     assert_eq!(outcome.counts().end_to_end, hand_over.len() as u64);
 }
 
 /// Records without an instant at which this trial intended them, and consumers that look at none.
 #[test]
-fn other_records_are_discarded_and_told() {
+fn foreign_records_are_discarded_and_reported() {
     let fetched = |payload, change: fn(&mut Fetching)| {
         let written = CompleteLog::new(payload);
         let mut fetching = Fetching::from(StartOffset::Earliest);

@@ -89,7 +89,7 @@ fn what_a_stopped_process_did_not_do_is_its_own_delay() {
 
 /// A stop across the end of a second: what was answered in it is acknowledged when it is known, in the next second.
 #[test]
-fn what_is_known_after_the_end_of_a_second_is_counted_in_the_next() {
+fn what_is_known_after_a_second_counts_in_the_next() {
     let stop_ns = T0 + 1_900 * MS;
     let mut load = Load::open(5_000.0, Arrivals::Constant).seconds(4.0);
     (load.tick_ns, load.machine.stop) = (200_000, Some((stop_ns, 150 * MS)));
@@ -105,7 +105,7 @@ fn what_is_known_after_the_end_of_a_second_is_counted_in_the_next() {
 /// Fifty clients come due at one tick and are answered at one instant; each is served after the one before it. What
 /// the others took is not counted as its request or its wait for a connection.
 #[test]
-fn clients_that_are_served_in_turn_wait_for_each_other_and_say_so() {
+fn clients_served_in_turn_wait_for_each_other_and_report_it() {
     const CLIENTS: u32 = 50;
     let reading_ns = 1_000;
     let mut load = Load::open(f64::from(CLIENTS) * 10.0, Arrivals::Constant).seconds(3.0);

@@ -43,10 +43,10 @@ fn a_new_leader_gets_the_records_of_the_old_one_at_once() {
 /// Topics go by id, so records for the old topic do not end in the new one by chance: the client gets an error,
 /// requests the new id and sends them again.
 #[test]
-fn a_topic_that_is_made_anew_is_told_and_gets_the_records() {
-    let told =
+fn a_recreated_topic_is_reported_and_gets_the_records() {
+    let reported =
         "metadata-error: the topic was deleted and created again: what was written to it before is gone";
-    for (config, events) in [(config(2, 4), vec![told]), (config(2, 4).without_topic_ids(), vec![])] {
+    for (config, events) in [(config(2, 4), vec![reported]), (config(2, 4).without_topic_ids(), vec![])] {
         let mut cluster = FakeCluster::new(config);
         cluster.script().at(T0 + 2 * SECOND).recreate_topic(TOPIC);
         let mut load = load();
@@ -61,13 +61,13 @@ fn a_topic_that_is_made_anew_is_told_and_gets_the_records() {
 }
 
 #[test]
-fn a_consumer_of_a_topic_that_is_made_anew_goes_on_with_the_new_one() {
+fn a_consumer_of_a_recreated_topic_continues_with_the_new_one() {
     let filled = simulate(&load(), FakeCluster::new(config(1, 1).keep_batches()));
     let (mut cluster, now_ns, records) = (filled.cluster, filled.ended_ns, filled.totals.counts.acknowledged);
     cluster.script().at(now_ns + 3 * SECOND).recreate_topic(TOPIC);
     let outcome = fetch(&Fetching::from(StartOffset::Earliest), cluster, now_ns);
     assert_eq!(outcome.counts().fetched, records, "all of the old one");
-    let told = [
+    let reported = [
         "fetch-error: client 0: partition 0: fetching failed: UNKNOWN_TOPIC_ID".to_owned(),
         "metadata-error: the topic was deleted and created again: what was written to it before is gone"
             .to_owned(),
@@ -75,7 +75,7 @@ fn a_consumer_of_a_topic_that_is_made_anew_goes_on_with_the_new_one() {
             "records-skipped: client 0: partition 0: offset {records} does not exist: fetching went back to offset 0"
         ),
     ];
-    assert_eq!(outcome.events, told);
+    assert_eq!(outcome.events, reported);
 }
 
 /// A quota: the broker answers at once and leaves it to the client to wait (KIP-219).
@@ -96,7 +96,7 @@ fn a_client_sends_nothing_while_its_broker_throttles_it() {
 }
 
 #[test]
-fn another_cluster_that_takes_over_the_addresses_is_told_with_both_ids() {
+fn another_cluster_at_the_addresses_is_reported_with_both_ids() {
     let mut cluster = FakeCluster::new(config(2, 2));
     cluster.script().at(T0 + 2 * SECOND).set_cluster_id("another");
     let mut load = load().with(|plan| {
@@ -106,14 +106,14 @@ fn another_cluster_that_takes_over_the_addresses_is_told_with_both_ids() {
     load.drain_seconds = 5;
     let outcome = simulate(&load, cluster);
     outcome.assert_accounted();
-    let told = "a broker of cluster \"another\" answers there, while the client began with cluster \"kdyno-fake-cluster\"";
-    assert!(outcome.events.iter().any(|event| event.ends_with(told)), "{:?}", outcome.events);
+    let reported = "a broker of cluster \"another\" answers there, while the client began with cluster \"kdyno-fake-cluster\"";
+    assert!(outcome.events.iter().any(|event| event.ends_with(reported)), "{:?}", outcome.events);
     assert!(outcome.counts().acknowledged < outcome.counts().offered * 3 / 4, "it gets no records");
 }
 
 /// One of three brokers cannot be reached: the run begins without it, says so, and goes on at the others.
 #[test]
-fn a_broker_that_is_cut_off_does_not_keep_the_others_from_their_load() {
+fn an_unreachable_broker_does_not_keep_others_from_their_load() {
     let mut load = load().with(|plan| plan.client.delivery_timeout_ns = 2 * SECOND);
     (load.machine.cut_off, load.connect_seconds, load.drain_seconds) = (Some(1), 60, 5);
     // Two time-outs of up to 12 s each at most: of a bootstrap address, and of the leader.
@@ -121,8 +121,8 @@ fn a_broker_that_is_cut_off_does_not_keep_the_others_from_their_load() {
     outcome.assert_accounted();
     let unreachable =
         "unreachable: client 0: broker 1 cannot be reached, trying on: no connection could be made within ";
-    let told = outcome.events.iter().filter(|event| event.starts_with(unreachable));
-    assert!(told.count() >= 2, "before the load and as it begins: {:?}", outcome.events);
+    let reported = outcome.events.iter().filter(|event| event.starts_with(unreachable));
+    assert!(reported.count() >= 2, "before the load and as it begins: {:?}", outcome.events);
     for partition in 0..3 {
         let leader = outcome.cluster.leader(TOPIC, partition).expect("a leader");
         let stored = outcome.cluster.stored(TOPIC, partition).expect("a partition").records;
@@ -132,15 +132,15 @@ fn a_broker_that_is_cut_off_does_not_keep_the_others_from_their_load() {
 
 /// If a topic is not there, a broker gives the same answer again and again.
 #[test]
-fn a_topic_that_is_missing_for_long_is_told_once_by_all_clients() {
+fn a_topic_missing_for_long_is_reported_once_by_all_clients() {
     let mut cluster = FakeCluster::new(config(2, 2));
     cluster.script().at(T0 + SECOND).delete_topic(TOPIC);
     let mut load = load().with(|plan| plan.client.delivery_timeout_ns = 2 * SECOND);
     (load.clients, load.drain_seconds) = (5, 5);
     let outcome = simulate(&load, cluster);
     outcome.assert_accounted();
-    let told = outcome.events.iter().filter(|event| event.starts_with("metadata-error"));
-    assert_eq!(told.count(), 1, "{:?}", outcome.events);
+    let reported = outcome.events.iter().filter(|event| event.starts_with("metadata-error"));
+    assert_eq!(reported.count(), 1, "{:?}", outcome.events);
 }
 
 /// A batch that its broker refuses again and again is sent after `retry.backoff.ms`, then after twice as long each time, up to
@@ -164,7 +164,7 @@ fn pauses_of_a_batch_that_is_refused_double_up_to_the_longest() {
 
 /// A plan that was stored before `retry.backoff.max.ms` was known has none: pauses are then all alike, and not nothing.
 #[test]
-fn pauses_between_requests_for_metadata_that_do_not_grow_are_no_shorter() {
+fn constant_metadata_backoff_is_no_shorter_than_growing_backoff() {
     let mut cluster = FakeCluster::new(config(1, 1));
     cluster.script().at(T0 + SECOND).delete_topic(TOPIC);
     let mut load = load().with(|plan| {

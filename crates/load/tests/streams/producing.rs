@@ -68,7 +68,7 @@ fn assert_all_acknowledged(outcome: &Outcome) {
 /// One of six partitions is without leader for half of the load. When the client hears of it, the batch that is open there
 /// is filled up, as in the Java client; after that nothing goes there, so that of a hundred records not even five meet it.
 #[test]
-fn partitions_without_leader_get_nothing_but_what_fills_their_open_batch() {
+fn leaderless_partitions_get_only_what_fills_their_open_batch() {
     for partitioner in [Partitioner::Sticky, Partitioner::RoundRobin] {
         let mut cluster = cluster(6, 6);
         let leader = cluster.leader(TOPIC, 2).expect("a leader");
@@ -131,8 +131,8 @@ fn a_batch_that_is_too_large_is_divided() {
     );
     assert_all_acknowledged(&outcome);
     assert_eq!(outcome.counts().retries, 0);
-    let told = outcome.events.iter().filter(|event| event.contains("MESSAGE_TOO_LARGE"));
-    assert_eq!(told.count(), 1, "{:?}", outcome.events);
+    let reported = outcome.events.iter().filter(|event| event.contains("MESSAGE_TOO_LARGE"));
+    assert_eq!(reported.count(), 1, "{:?}", outcome.events);
     let batches = kept(&outcome.cluster, 0);
     let numbers: Vec<u64> = batches.iter().flatten().map(|record| record.number).collect();
     assert_eq!(numbers, (0..outcome.counts().offered).collect::<Vec<_>>());
@@ -235,7 +235,7 @@ fn assert_stored_in_order(outcome: &Outcome) {
 /// With five in flight, and batches that are spoilt twice, some end as not delivered, as with Java: each of them is there
 /// nevertheless, once and in its place.
 #[test]
-fn what_an_idempotent_producer_could_not_deliver_is_there_all_the_same() {
+fn undelivered_records_of_an_idempotent_producer_are_in_the_log() {
     let mut gave_up = 0;
     for seed in 1..=100 {
         let mut cluster = cluster(3, 6);

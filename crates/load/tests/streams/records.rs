@@ -92,15 +92,15 @@ fn assert_kept(what: &str, outcome: &Outcome) -> Vec<Vec<KeptRecord>> {
     let bytes: usize = all().filter_map(|record| record.value_bytes).sum();
     assert_eq!(counts.acknowledged_bytes, bytes as u64, "{what}");
     // Each record's bytes are of its own second.
-    let (mut by_second, mut told) = (BTreeMap::new(), BTreeMap::new());
+    let (mut by_second, mut reported) = (BTreeMap::new(), BTreeMap::new());
     for record in all() {
         let second = (record.intended_ns - T0) / SECOND;
         *by_second.entry(second).or_insert(0) += record.value_bytes.unwrap_or(0) as u64;
     }
     for row in outcome.samples.iter().filter(|row| row.counts.acknowledged > 0) {
-        *told.entry(u64::from(row.t0_second)).or_insert(0) += row.counts.acknowledged_bytes;
+        *reported.entry(u64::from(row.t0_second)).or_insert(0) += row.counts.acknowledged_bytes;
     }
-    assert_eq!(told, by_second, "{what}");
+    assert_eq!(reported, by_second, "{what}");
     let trailers = all().filter(|record| record.headers.iter().any(|name| name == TRAILER_HEADER));
     assert_eq!(counts.header_trailers, trailers.count() as u64, "{what}");
     assert!(counts.record_bytes > counts.acknowledged_bytes, "{what}: {counts:?}");

@@ -25,7 +25,7 @@ fn span(at_s: Option<u64>, until_s: Option<u64>) -> LoadSpan {
 
 /// They are there from then on and not a moment sooner, and their records are those of a schedule that begins there.
 #[test]
-fn clients_that_come_later_connect_then_and_their_records_wait_for_that() {
+fn late_clients_connect_late_and_their_records_wait_for_that() {
     let outcome = simulate(&load(span(Some(3), Some(6))), cluster());
     outcome.assert_accounted();
     assert_eq!(outcome.requests_before_t0, 0);

@@ -68,7 +68,7 @@ fn the_steady_state_begins_with_the_very_record() {
 }
 
 #[test]
-fn rows_of_seconds_have_the_service_time_only_where_it_is_asked_for() {
+fn seconds_have_the_service_time_only_where_requested() {
     let seconds = |outcome: &Outcome| -> Vec<Sample> {
         let rows =
             outcome.samples.iter().filter(|row| row.grain == Grain::Second && row.counts.acknowledged > 0);

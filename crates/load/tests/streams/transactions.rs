@@ -193,8 +193,8 @@ fn whatever_happens_what_was_committed_is_there_once() {
         let gave_up =
             counts.failed.keys().find(|reason| matches!(reason.as_str(), "delivery-timeout" | "max-block"));
         assert_eq!(gave_up, None, "{level}: {counts:?}");
-        let told = "transaction-aborted: a transaction was aborted: INVALID_RECORD";
-        assert!(outcome.events.iter().any(|event| event == told), "{:?}", outcome.events);
+        let reported = "transaction-aborted: a transaction was aborted: INVALID_RECORD";
+        assert!(outcome.events.iter().any(|event| event == reported), "{:?}", outcome.events);
     }
 }
 

@@ -288,7 +288,7 @@ fn values_that_are_given_are_what_is_sent() {
 /// A consumer goes on while anybody of the trial produces: beyond the end of its own worker's load, and of what it
 /// knows to be the load's, until the lab says that all have ended.
 #[test]
-fn consumers_go_on_until_the_producers_of_all_workers_have_ended() {
+fn consumers_run_until_the_producers_of_all_workers_have_ended() {
     let server = tcp::spawn(cluster()).expect("a fake cluster");
     let worker = |number, streams, measure_s| {
         let mut task = task(server.bootstrap(), streams);
@@ -343,7 +343,7 @@ fn the_measure_phase_begins_when_the_lab_says_so() {
     let start_s = 6;
     lab.say(&ToWorker::Measure { start_ns: start_s * SECOND });
     let (rest, totals) = lab.finish();
-    let told = samples.into_iter().filter_map(|message| match message {
+    let reported = samples.into_iter().filter_map(|message| match message {
         FromWorker::Sample(sample) => Some(*sample),
         _ => None,
     });
@@ -351,7 +351,7 @@ fn the_measure_phase_begins_when_the_lab_says_so() {
         let rows = samples.iter().filter(|sample| sample.grain == Grain::Second && sample.phase == phase);
         rows.map(|sample| sample.counts.offered).sum()
     };
-    let samples: Vec<Sample> = told.chain(rest).collect();
+    let samples: Vec<Sample> = reported.chain(rest).collect();
     assert_eq!(offered(&samples, Phase::Warmup), start_s * 5_000);
     assert_eq!(offered(&samples, Phase::Measure), 10_000, "two seconds of it, as planned");
     assert_eq!(totals[0].counts.offered, 10_000 + start_s * 5_000);

@@ -197,7 +197,7 @@ pub struct CaveatWords {
     pub only: Option<fn(&Caveat) -> bool>,
 }
 
-pub(super) const fn told(of: &'static str, sentence: &'static str, remedy: &'static str) -> CaveatWords {
+pub(super) const fn reported(of: &'static str, sentence: &'static str, remedy: &'static str) -> CaveatWords {
     CaveatWords { of, sentence, remedy, only: None }
 }
 

@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn texts_are_taken_apart_at_their_values() {
-        let told = pieces("/users/{{id}}/{{ loan-1 }}?x={}").expect("two values");
+        let reported = pieces("/users/{{id}}/{{ loan-1 }}?x={}").expect("two values");
         let expected = [
             TemplatePiece::Text("/users/"),
             TemplatePiece::Value("id"),
@@ -226,7 +226,7 @@ mod tests {
             TemplatePiece::Value("loan-1"),
             TemplatePiece::Text("?x={}"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         assert_eq!(pieces(""), Ok(Vec::new()));
         for (wrong, words) in [("{{a", "not closed"), ("{{}}", "no name"), ("{{a b}}", "no name")] {
             assert!(pieces(wrong).expect_err(wrong).contains(words));

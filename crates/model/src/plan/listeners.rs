@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_go_together_is_told() {
+    fn incompatible_listener_settings_are_reported() {
         let secured = Listeners {
             clients: ClientListener {
                 protocol: Protocol::SaslSsl,
@@ -104,7 +104,7 @@ mod tests {
             secured.to_string(),
             "clients SASL_SSL SCRAM-SHA-512 TLSv1.2 TLSv1.3 with client certificates, internal SSL, ACLs"
         );
-        let told = |change: &dyn Fn(&mut Listeners)| {
+        let reported = |change: &dyn Fn(&mut Listeners)| {
             let mut listeners = secured.clone();
             change(&mut listeners);
             listeners.check().expect_err("refused")
@@ -114,16 +114,16 @@ mod tests {
             let is_allowed = Listeners { internal, ..secured.clone() }.check().is_ok();
             assert_eq!(is_allowed, Listeners::INTERNAL.contains(name), "{name}");
         }
-        assert!(told(&|it| it.internal = Protocol::SaslSsl).contains("before there are users"));
-        assert!(told(&|it| it.clients.mechanism = None).contains("need a login"));
-        assert!(told(&|it| it.clients.protocol = Protocol::Ssl).contains("a login (sasl)"));
-        assert!(told(&|it| it.clients.tls.clear()).contains("TLS versions"));
-        assert!(told(&|it| it.clients.protocol = Protocol::SaslPlaintext).contains("TLS versions"));
-        let nobody = |it: &mut Listeners| {
+        assert!(reported(&|it| it.internal = Protocol::SaslSsl).contains("before there are users"));
+        assert!(reported(&|it| it.clients.mechanism = None).contains("need a login"));
+        assert!(reported(&|it| it.clients.protocol = Protocol::Ssl).contains("a login (sasl)"));
+        assert!(reported(&|it| it.clients.tls.clear()).contains("TLS versions"));
+        assert!(reported(&|it| it.clients.protocol = Protocol::SaslPlaintext).contains("TLS versions"));
+        let anonymous = |it: &mut Listeners| {
             it.clients.protocol = Protocol::Ssl;
             it.clients.mechanism = None;
             it.clients.client_certificates = false;
         };
-        assert!(told(&nobody).contains("authenticated clients"));
+        assert!(reported(&anonymous).contains("authenticated clients"));
     }
 }

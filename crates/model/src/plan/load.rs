@@ -195,12 +195,12 @@ pub struct ProducePlan {
 impl ProducePlan {
     /// Bytes of the key, the value and the headers of a record: at most, where its value is of the size in the mean.
     pub fn record_bytes(&self) -> u64 {
-        let beside_value = match self.payload {
-            Payload::Unique => self.records.bytes_beside_value(self.value_bytes),
+        let around_value = match self.payload {
+            Payload::Unique => self.records.bytes_around_value(self.value_bytes),
             // Records of a pool have neither key nor headers.
             Payload::Pooled { .. } => 0,
         };
-        u64::from(self.value_bytes) + beside_value
+        u64::from(self.value_bytes) + around_value
     }
 }
 

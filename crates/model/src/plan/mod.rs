@@ -245,7 +245,7 @@ impl CasePlan {
 
     /// Whether an item that consumes finds out when records were intended: it decodes them, and some that are written to its
     /// topic say so.
-    pub fn tells_end_to_end(&self, item: &LoadPlan) -> bool {
+    pub fn has_end_to_end(&self, item: &LoadPlan) -> bool {
         let does_look = item.role.as_consume().is_some_and(|consume| consume.read == ReadDepth::Decode);
         does_look
             && self.load.values().any(|other| other.topic == item.topic && other.role.carries_intended())

@@ -55,7 +55,7 @@ impl RecordPlan {
     }
 
     /// Most bytes of a record's key and headers, the trailer's among them; `value_bytes`: of its value.
-    pub fn bytes_beside_value(&self, value_bytes: u32) -> u64 {
+    pub fn bytes_around_value(&self, value_bytes: u32) -> u64 {
         /// More than the lengths of a header's name and value take.
         const LENGTHS_BYTES: u64 = 4;
         let key = match &self.key {

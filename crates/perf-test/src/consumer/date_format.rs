@@ -150,8 +150,8 @@ mod tests {
             ("yyyy-nn", "Illegal pattern character 'n'"),
             ("HH 'h", "Unterminated quote"),
         ] {
-            let told = shown(pattern).expect_err("refused");
-            assert!(told.contains(expected), "{pattern}: {told}");
+            let reported = shown(pattern).expect_err("refused");
+            assert!(reported.contains(expected), "{pattern}: {reported}");
         }
     }
 }

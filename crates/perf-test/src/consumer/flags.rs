@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_is_whatever_comes_next_but_for_the_one_that_may_be_left_out() {
+    fn an_argument_is_the_next_word_except_for_the_optional_one() {
         assert_eq!(run("--topic --group --num-records 1").topics, TopicChoice::Named("--group".to_owned()));
         for (line, expected) in [("--timeout", 10_000), ("--timeout x", 10_000), ("--timeout -3", -3)] {
             assert_eq!(run(&format!("--topic t --num-records 1 {line}")).timeout_ms, expected, "{line}");
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_asks_for_help_and_an_unknown_option_comes_before_it() {
+    fn no_arguments_print_help_and_an_unknown_option_wins_over_it() {
         assert_eq!(
             (read_line(""), read_line("--help --topic t")),
             (Ok(ToolRequest::Help), Ok(ToolRequest::Help))

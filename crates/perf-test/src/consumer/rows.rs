@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_intervals_have_sums_beside_rates_of_the_interval() {
+    fn interval_rows_have_sums_next_to_rates_of_the_interval() {
         let mut rows = IntervalRows::new(2_000);
         let mut row = |ms: u64, mib: u64, records, rebalance_ms| {
             rows.row(ms, (mib * MIB, records), rebalance_ms, || at(ms.cast_signed()))

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_for_one_text_is_that_text() {
+    fn a_pattern_for_one_text_is_that_text() {
         for (typed, text) in [
             ("\\n", "\n"),
             ("\n", "\n"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_more_is_told() {
+    fn a_pattern_for_several_texts_is_reported() {
         for (typed, words) in [
             ("|", "write `\\|`"),
             ("a|b", "one or the other"),

@@ -389,8 +389,8 @@ impl ProducerOptions {
             self.fail_if.iter().for_each(|expression| add(expression, switch(true)));
         }
         add(COMMAND_PROPERTY, switch(!self.properties.is_empty()));
-        let told = |(name, _): &(String, String)| format!("{name}={REDACTED}");
-        words.extend(self.properties.iter().map(told));
+        let reported = |(name, _): &(String, String)| format!("{name}={REDACTED}");
+        words.extend(self.properties.iter().map(reported));
         words
     }
 }

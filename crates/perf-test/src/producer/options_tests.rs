@@ -125,9 +125,9 @@ fn transactions_are_asked_for_in_three_ways() {
 }
 
 #[test]
-fn what_is_wrong_is_told_in_the_tools_words() {
+fn errors_have_the_tools_words() {
     let with = |more: &str| refused(&format!("{SHORT} {more}"));
-    for (told, words) in [
+    for (reported, words) in [
         (refused("--topic t"), "argument --throughput is required"),
         (
             refused("--topic t --num-records 1 --throughput -1"),
@@ -181,7 +181,7 @@ fn what_is_wrong_is_told_in_the_tools_words() {
         (with("--producer-props acks"), "Invalid property: what was typed has no `=`"),
         (with("--throughput 0"), "--throughput 0 would never end"),
     ] {
-        assert!(told.starts_with(words), "{told:?} instead of {words:?}");
+        assert!(reported.starts_with(words), "{reported:?} instead of {words:?}");
     }
 }
 

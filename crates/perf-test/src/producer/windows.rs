@@ -18,7 +18,7 @@ pub struct Windows {
     length: u64,
     /// Records before the steady state that have not been accepted yet; none: there is no steady state.
     warmup_left: Option<u64>,
-    has_told: bool,
+    has_reported: bool,
     /// What has been acknowledged since the last line, and in how many seconds.
     open: LineTotals,
     seconds: u64,
@@ -33,7 +33,7 @@ impl Windows {
         Self {
             length: interval_ms.div_ceil(1_000).max(1),
             warmup_left: (warmup_records > 0).then_some(warmup_records),
-            has_told: false,
+            has_reported: false,
             open: LineTotals::default(),
             seconds: 0,
         }
@@ -63,7 +63,7 @@ impl Windows {
         self.open.elapsed_ns = self.seconds * NS_PER_S;
         let line = progress(&self.open);
         self.begin();
-        let is_first = self.warmup_left == Some(0) && !std::mem::replace(&mut self.has_told, true);
+        let is_first = self.warmup_left == Some(0) && !std::mem::replace(&mut self.has_reported, true);
         is_first.then(|| STEADY_STATE.to_owned()).into_iter().chain([line]).collect()
     }
 
@@ -95,9 +95,10 @@ mod tests {
     #[test]
     fn a_window_is_as_long_as_the_interval_at_least() {
         let mut windows = Windows::new(2_000, 0);
-        let told = lines(&mut windows, &[(1_024, 3), (3_072, 5), (10, 1), (0, 0), (0, 0), (6, 1), (7, 7)]);
+        let reported =
+            lines(&mut windows, &[(1_024, 3), (3_072, 5), (10, 1), (0, 0), (0, 0), (6, 1), (7, 7)]);
         assert_eq!(
-            told,
+            reported,
             [
                 "4096 records sent, 2048.0 records/sec (2.00 MB/sec), 4.5 ms avg latency, 5.0 ms max latency.",
                 "16 records sent, 4.0 records/sec (0.00 MB/sec), 1.0 ms avg latency, 1.0 ms max latency.",
@@ -109,10 +110,10 @@ mod tests {
     }
 
     #[test]
-    fn the_steady_state_is_told_once_and_begins_with_a_window_of_its_own() {
+    fn the_steady_state_is_reported_once_and_starts_its_own_window() {
         let mut windows = Windows::new(1_000, 25);
-        let told = lines(&mut windows, &[(10, 1), (10, 1), (10, 1), (10, 2), (10, 2)]);
-        let heads: Vec<&str> = told.iter().map(|line| line.split(',').next().expect("a head")).collect();
+        let reported = lines(&mut windows, &[(10, 1), (10, 1), (10, 1), (10, 2), (10, 2)]);
+        let heads: Vec<&str> = reported.iter().map(|line| line.split(',').next().expect("a head")).collect();
         assert_eq!(
             heads,
             ["10 records sent", "10 records sent", STEADY_STATE, "10 records sent", "10 records sent"]

@@ -62,7 +62,7 @@ pub(crate) fn up_to<'a>(
                 sides.into_iter().filter_map(move |side| ground.conditioning(side, start, pace));
             let conditioned = conditioned
                 .enumerate()
-                .map(move |(place, of_side)| Upcoming { is_beside: is_duet && place > 0, ..of_side });
+                .map(move |(place, of_side)| Upcoming { is_concurrent: is_duet && place > 0, ..of_side });
             let pairs = per_start.min(pairs_max - at * per_start);
             let sides =
                 move |pair: u32| [0, 1].map(|side| settings.effective(ground.cases, side, case, pair));
@@ -72,7 +72,7 @@ pub(crate) fn up_to<'a>(
                     case: Cow::Borrowed(side),
                     start,
                     is_conditioning: false,
-                    is_beside: is_duet && place > 0,
+                    is_concurrent: is_duet && place > 0,
                 })
             });
             conditioned.chain(trials)
@@ -133,12 +133,12 @@ impl<'a> Comparing<'a> {
             return None;
         }
         let last = self.ran().next_back()?;
-        (last.place.place == 1 && self.stands(last.outcome)).then_some(last)
+        (last.place.place == 1 && self.is_intact(last.outcome)).then_some(last)
     }
 
     /// Whether the clusters of a trial are still as they were conditioned: in this session, nothing ended the trial
     /// early, and none of them was replaced before it or has to be after it.
-    fn stands(&self, outcome: &TrialOutcome) -> bool {
+    fn is_intact(&self, outcome: &TrialOutcome) -> bool {
         let ends = |caveat: &Caveat| match caveat {
             Caveat::CutShort { .. } | Caveat::ProcessDied { .. } => true,
             Caveat::Unconditioned => self.plan.conditioning.is_some(),
@@ -160,14 +160,14 @@ impl<'a> Comparing<'a> {
         let Some(last) = self.ran().next_back() else { return newest + 1 };
         let start = last.outcome.trial.start;
         let of_start = self.ran().filter(|ran| ran.outcome.trial.start == start);
-        let (mut pairs, mut stands) = (Vec::new(), true);
+        let (mut pairs, mut is_intact) = (Vec::new(), true);
         for ran in of_start {
             pairs.push(ran.place.pair);
-            stands &= self.stands(ran.outcome);
+            is_intact &= self.is_intact(ran.outcome);
         }
         pairs.dedup();
         let has_room = pairs.len() < self.settings.pairs_on_a_start() as usize;
-        if stands && has_room { start } else { newest + 1 }
+        if is_intact && has_room { start } else { newest + 1 }
     }
 
     /// The next trial, or both of a duet's pair; `None` when the comparison is over.

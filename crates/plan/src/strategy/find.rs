@@ -82,7 +82,7 @@ pub(crate) fn trials<'a>(
         };
         let trials = stages.into_iter().filter_map(move |(stage, load_per_s)| {
             let case = Cow::Owned(loaded(case, find, stage, load_per_s)?);
-            Some(Upcoming { case, start, is_conditioning: false, is_beside: false })
+            Some(Upcoming { case, start, is_conditioning: false, is_concurrent: false })
         });
         first.into_iter().chain(trials)
     })

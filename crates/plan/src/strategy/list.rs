@@ -42,7 +42,7 @@ pub(crate) fn listed<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl It
         let is_first = std::mem::replace(&mut before, start) != start;
         let first = is_first.then(|| ground.conditioning(case, start, ConditioningPace::Most)).flatten();
         let case = Cow::Borrowed(case);
-        first.into_iter().chain([Upcoming { case, start, is_conditioning: false, is_beside: false }])
+        first.into_iter().chain([Upcoming { case, start, is_conditioning: false, is_concurrent: false }])
     })
 }
 

@@ -69,9 +69,9 @@ impl<'a> Ground<'a> {
         let mut start = 0;
         cases.map(move |case| {
             let is_shared = self.isolation != Isolation::Cluster;
-            let stands = is_shared && before.is_some_and(|before| before.system == case.system);
+            let is_kept = is_shared && before.is_some_and(|before| before.system == case.system);
             before = Some(case);
-            start += u32::from(!stands);
+            start += u32::from(!is_kept);
             (case, start)
         })
     }
@@ -84,7 +84,7 @@ impl<'a> Ground<'a> {
         pace: ConditioningPace,
     ) -> Option<Upcoming<'a>> {
         let case = Cow::Owned(conditioned_by(self.conditioning?, case, pace)?);
-        Some(Upcoming { case, start, is_conditioning: true, is_beside: false })
+        Some(Upcoming { case, start, is_conditioning: true, is_concurrent: false })
     }
 }
 
@@ -126,7 +126,7 @@ pub struct Upcoming<'a> {
     /// It only conditions its cluster.
     pub is_conditioning: bool,
     /// It runs at once with the one before it, and takes no time of its own.
-    pub is_beside: bool,
+    pub is_concurrent: bool,
 }
 
 /// The trial that conditions the cluster of a case and start, if the plan wants one and none has run yet in the session

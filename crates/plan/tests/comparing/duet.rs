@@ -16,7 +16,7 @@ fn duet(looks: &[u32], pairs_per_start: u32) -> Plan {
 }
 
 #[test]
-fn the_two_of_a_duet_are_named_together_in_an_order_that_is_drawn() {
+fn the_two_of_a_duet_are_named_together_in_a_drawn_order() {
     let plan = duet(&[16], 2);
     let mut lab = Lab::new(&plan, &|_| 1.2);
     let mut first = BTreeMap::new();
@@ -122,7 +122,7 @@ fn a_duet_takes_the_time_of_one_trial() {
     let conditioning_s = 15.0 + 1.0;
     let load_s = |plan: &Plan| estimate(plan).load_ns as f64 / 1e9;
     assert!((load_s(&plan) - 8.0 * (conditioning_s + 15.0)).abs() < 1e-3, "{}", load_s(&plan));
-    let foreseen: Vec<bool> = upcoming(&plan, 0).take(4).map(|trial| trial.is_beside).collect();
+    let foreseen: Vec<bool> = upcoming(&plan, 0).take(4).map(|trial| trial.is_concurrent).collect();
     assert_eq!(foreseen, [false, true, false, true]);
     assert_eq!(load_ns_after(&plan, 0) - load_ns_after(&plan, 4), estimate(&plan).load_ns / 8);
     // Both sides write, also what conditions them: 21 s and 15 s at 1,036 bytes a record.

@@ -111,7 +111,7 @@ impl<'a> Lab<'a> {
     fn run(mut self) -> Vec<Trial> {
         while self.step() {
             let trials =
-                || self.outcomes.iter().take(40).map(|outcome| told(&outcome.trial)).collect::<Vec<_>>();
+                || self.outcomes.iter().take(40).map(|outcome| reported(&outcome.trial)).collect::<Vec<_>>();
             assert!(self.outcomes.len() < 1000, "it never ends: {:?}", trials());
         }
         self.outcomes.into_iter().map(|outcome| outcome.trial).collect()
@@ -119,7 +119,7 @@ impl<'a> Lab<'a> {
 }
 
 /// Start, and side or pair: `1 A conditions`, `1 B #3`.
-fn told(trial: &Trial) -> String {
+fn reported(trial: &Trial) -> String {
     let side = trial.variant.clone().unwrap_or_default();
     match trial.pair {
         None => format!("{} {side} conditions", trial.start),
@@ -172,7 +172,7 @@ fn clusters_take_turns_pair_by_pair() {
 }
 
 #[test]
-fn a_cluster_whose_pairs_are_all_lost_does_not_keep_a_comparison_going() {
+fn a_comparison_ends_when_a_cluster_loses_all_its_pairs() {
     let plan = on_clusters(6, 1);
     let mut lab = Lab::new(&plan, &|_| 1.0);
     // Every pair of the second cluster: the first trial of pair 2, and, after the other five, of all further ones.
@@ -257,7 +257,7 @@ fn the_order_of_pairs_is_that_of_independent_coins() {
 }
 
 #[test]
-fn it_stops_at_the_first_look_that_is_clear_and_at_the_last_one_anyway() {
+fn it_stops_at_the_first_clear_look_and_in_any_case_at_the_last() {
     let plan = comparing(&[8, 16, 24], 1, EvidenceUnit::Start);
     let count = |ratio: &dyn Fn(u32) -> f64| pairs(&Lab::new(&plan, ratio).run()).len();
     assert_eq!(count(&|_| 1.2), 8, "different");
@@ -285,7 +285,7 @@ fn lost_pairs_are_replaced_up_to_a_bound() {
     lab.cut = &|id| id == TrialId(3);
     let trials = lab.run();
     assert_eq!(trials[..5].iter().map(|trial| trial.start).collect::<Vec<_>>(), [1, 1, 1, 2, 2]);
-    let sides: BTreeSet<_> = trials[3..5].iter().map(told).collect();
+    let sides: BTreeSet<_> = trials[3..5].iter().map(reported).collect();
     assert_eq!(sides, ["2 A conditions", "2 B conditions"].map(str::to_owned).into());
     assert_eq!(pairs(&trials).len(), 9, "one lost, eight whole");
     assert_eq!(pairs(&trials)[&1].len(), 1, "the other half of a lost pair is spared");
@@ -295,7 +295,7 @@ fn lost_pairs_are_replaced_up_to_a_bound() {
 }
 
 #[test]
-fn pairs_on_cold_brokers_are_lost_only_where_these_were_to_be_conditioned() {
+fn cold_pairs_are_lost_only_where_conditioning_was_planned() {
     let mut plan = comparing(&[8], 1, EvidenceUnit::Start);
     let pairs_run = |plan: &Plan| {
         let mut lab = Lab::new(plan, &|_| 1.2);
@@ -314,13 +314,13 @@ fn a_pair_lost_within_a_start_ends_the_start() {
     // Start 1: conditioning 1, 2; pair 1 is 3, 4; of pair 2 the second trial is cut short.
     lab.cut = &|id| id == TrialId(6);
     let trials = lab.run();
-    assert!(trials[6].is_conditioning() && trials[6].start == 2, "{}", told(&trials[6]));
+    assert!(trials[6].is_conditioning() && trials[6].start == 2, "{}", reported(&trials[6]));
     let starts: BTreeSet<u32> = trials.iter().map(|trial| trial.start).collect();
     assert_eq!(starts.len(), 7, "the first start does not count");
 }
 
 #[test]
-fn a_start_of_which_a_cluster_was_replaced_is_left_behind() {
+fn a_start_with_a_replaced_cluster_is_left_behind() {
     let plan = comparing(&[6], 2, EvidenceUnit::Start);
     let lost = |caveat: Caveat| {
         let mut lab = Lab::new(&plan, &|_| 1.2);
@@ -350,15 +350,15 @@ fn what_comes_next_depends_on_the_outcomes_alone() {
         }
         // Interrupted: the clusters are gone, so the next start begins, and half a pair stays half.
         lab.session = 2;
-        assert!(lab.step(), "after {done}: {:?}", whole[..done].iter().map(told).collect::<Vec<_>>());
+        assert!(lab.step(), "after {done}: {:?}", whole[..done].iter().map(reported).collect::<Vec<_>>());
         let resumed = lab.outcomes.last().unwrap().trial.clone();
-        assert!(resumed.is_conditioning(), "after {done}: {}", told(&resumed));
+        assert!(resumed.is_conditioning(), "after {done}: {}", reported(&resumed));
         let newest = whole[..done].iter().map(|trial| trial.start).max().unwrap_or(0);
         assert_eq!(resumed.start, newest + 1, "after {done}");
         let all = lab.run();
         assert_eq!(all[..done], whole[..done], "nothing is repeated");
         let halves = pairs(&all).values().filter(|trials| trials.len() < 2).count();
-        assert!(halves <= 1, "after {done}: {:?}", all[done - 2..].iter().map(told).collect::<Vec<_>>());
+        assert!(halves <= 1, "after {done}: {:?}", all[done - 2..].iter().map(reported).collect::<Vec<_>>());
         let numbers: Vec<u32> = pairs(&all).into_keys().collect();
         assert!(numbers.iter().copied().eq(1..=numbers.len() as u32), "{numbers:?}");
     }

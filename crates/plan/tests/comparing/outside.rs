@@ -20,7 +20,7 @@ fn refused(there: &str, more_load: &str, more_on_b: &str) -> Option<String> {
 }
 
 #[test]
-fn sides_whose_load_goes_to_one_application_elsewhere_are_refused() {
+fn sides_that_load_the_same_remote_application_are_refused() {
     let there = "http://shop.example:8080";
     let refused_there = refused(there, "", "").expect("nothing can differ");
     let expected =
@@ -33,7 +33,7 @@ fn sides_whose_load_goes_to_one_application_elsewhere_are_refused() {
 }
 
 #[test]
-fn sides_of_which_anything_else_may_tell_are_planned() {
+fn sides_that_anything_else_distinguishes_are_planned() {
     let there = "http://shop.example:8080";
     for (at, more_load, more_on_b) in [
         ("here", "", ""),

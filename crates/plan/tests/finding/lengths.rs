@@ -22,10 +22,10 @@ fn how_long_it_takes_is_known_about_before() {
 }
 
 #[test]
-fn no_search_takes_longer_or_writes_more_than_was_told() {
+fn no_search_takes_longer_or_writes_more_than_announced() {
     for depth in [Depth::Verdict, Depth::Quick] {
         let plan = searched(find(depth));
-        let told = estimate(&plan);
+        let reported = estimate(&plan);
         // A curve that is passed now and failed then: no number of trials suffices.
         for seed in 0..30 {
             let outcomes = run(&plan, |trial| {
@@ -39,15 +39,15 @@ fn no_search_takes_longer_or_writes_more_than_was_told() {
                 phases.warmup_ns + phases.measure_ns + 4 * S
             };
             let taken_ns: u64 = outcomes.iter().map(length_ns).sum();
-            assert!(taken_ns + 9 * S / 2 <= told.longest_ns, "{depth:?} {seed}: {taken_ns}");
+            assert!(taken_ns + 9 * S / 2 <= reported.longest_ns, "{depth:?} {seed}: {taken_ns}");
             let bytes = |outcome: &TrialOutcome| bytes_to_write_of_trial(&outcome.trial.effective).unwrap();
-            assert!(outcomes.iter().map(bytes).sum::<u64>() <= told.disk_bytes.unwrap());
+            assert!(outcomes.iter().map(bytes).sum::<u64>() <= reported.disk_bytes.unwrap());
         }
     }
 }
 
 #[test]
-fn what_is_told_of_a_plan_is_its_first_trial() {
+fn a_plan_is_described_by_its_first_trial() {
     let text = format!("{SCENARIO}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms]}}\n");
     let scenario = Scenario::parse(&text, "s.yaml").unwrap();
     let plan = plan(&scenario, &Choices::default()).unwrap();

@@ -7,7 +7,7 @@ mod rising;
 
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settings_for;
-use kdyno_analysis::search::{CONFIRMED, HIGHEST, TrialAnswer, judge, result, stands_in_table};
+use kdyno_analysis::search::{CONFIRMED, HIGHEST, TrialAnswer, is_in_table, judge, result};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult, Steadiness, SteadyState};
 use kdyno_model::finding::{Finding, Interval, Mark, NotResolvable, Quantity, Scope, Value};
@@ -134,7 +134,7 @@ fn concluded(plan: &Plan, outcomes: &[TrialOutcome]) -> (SearchResult, Vec<Findi
 }
 
 #[test]
-fn a_search_conditions_the_cluster_then_varies_the_rate_of_its_item() {
+fn a_search_conditions_the_cluster_before_it_varies_the_rate() {
     let mut plan = searched(find(Depth::Verdict));
     plan.conditioning = Some(Conditioning { least_ns: 20 * S, most_ns: 60 * S });
     check_question(&plan).unwrap();
@@ -202,7 +202,7 @@ fn a_verdict_confirms_a_load_and_states_it_with_the_estimate() {
     assert_eq!(by_name(HIGHEST).estimate, Value::Is(estimate.estimate));
     // The row of the table is made of the trials at that load only.
     let conclusions = [Conclusion::Search(search)];
-    let standing = outcomes.iter().filter(|outcome| stands_in_table(&conclusions, &outcome.trial));
+    let standing = outcomes.iter().filter(|outcome| is_in_table(&conclusions, &outcome.trial));
     assert!(
         standing
             .clone()
@@ -282,7 +282,7 @@ fn records_that_were_never_acknowledged_fail_the_quantile() {
 }
 
 #[test]
-fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
+fn a_growing_queue_is_a_failure_and_a_late_generator_is_not() {
     let growth =
         || Caveat::QueueGrowth { item: "writers".into(), start_s: 0.0, growth_s: 9.0, allowed_s: 0.05 };
     let late = || Caveat::GeneratorLate {
@@ -335,7 +335,7 @@ fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
 
 /// Whether the first trial of a search passed, with invalid caveats: its one condition is of something else than
 /// latencies, and is met or not.
-fn passed_beside(is_met: bool, caveats: &[(Concern, Caveat)]) -> Option<bool> {
+fn passed_with(is_met: bool, caveats: &[(Concern, Caveat)]) -> Option<bool> {
     let mut find = find(Depth::Quick);
     let of = Address::parse("writers.failed_share").unwrap();
     find.conditions = vec![Condition { of, must_be: LimitSide::AtMost, limit: 1e-3, text: String::new() }];
@@ -353,7 +353,7 @@ fn passed_beside(is_met: bool, caveats: &[(Concern, Caveat)]) -> Option<bool> {
 }
 
 #[test]
-fn a_load_that_was_not_carried_has_failed_whatever_the_conditions_are_of() {
+fn a_load_that_was_not_sustained_fails_under_any_condition() {
     let queue = |item: &str, start_s, growth_s| {
         let item = || item.to_owned();
         let caveat = Caveat::QueueGrowth { item: item(), start_s, growth_s, allowed_s: 0.05 };
@@ -365,29 +365,29 @@ fn a_load_that_was_not_carried_has_failed_whatever_the_conditions_are_of() {
         let caveat = Caveat::GeneratorLate { item: item(), quantile: quantile(), late_ns: 1, response_ns: 2 };
         (Concern::LatenciesFrom { item: item(), quantile: quantile() }, caveat)
     };
-    assert_eq!(passed_beside(true, &[]), Some(true));
-    assert_eq!(passed_beside(true, &[growth("writers")]), Some(false));
+    assert_eq!(passed_with(true, &[]), Some(true));
+    assert_eq!(passed_with(true, &[growth("writers")]), Some(false));
     // The load that is raised runs next to others, which were not sustained either.
-    assert_eq!(passed_beside(true, &[growth("bulk")]), Some(false));
+    assert_eq!(passed_with(true, &[growth("bulk")]), Some(false));
     // What they owed when the window began, and no more later, is carried.
-    assert_eq!(passed_beside(true, &[queue("bulk", 13.0, 0.0)]), Some(true));
-    assert_eq!(passed_beside(true, &[queue("writers", 13.0, 0.0)]), Some(false));
+    assert_eq!(passed_with(true, &[queue("bulk", 13.0, 0.0)]), Some(true));
+    assert_eq!(passed_with(true, &[queue("writers", 13.0, 0.0)]), Some(false));
     // A generator that did not send in time lets a queue grow too; that of another item does not.
-    assert_eq!(passed_beside(true, &[growth("writers"), late("writers")]), None);
-    assert_eq!(passed_beside(true, &[growth("writers"), late("bulk")]), Some(false));
-    assert_eq!(passed_beside(false, &[late("writers")]), Some(false), "latencies are not what is judged");
+    assert_eq!(passed_with(true, &[growth("writers"), late("writers")]), None);
+    assert_eq!(passed_with(true, &[growth("writers"), late("bulk")]), Some(false));
+    assert_eq!(passed_with(false, &[late("writers")]), Some(false), "latencies are not what is judged");
 }
 
 #[test]
-fn only_what_the_generator_can_do_of_the_load_that_is_raised_ends_a_search() {
+fn only_the_generators_limit_for_the_raised_load_ends_a_search() {
     let short = |item: &str| {
         let caveat = Caveat::CalibrationShort { item: item.to_owned(), ratio: 1.5 };
         [(Concern::Rates { item: item.to_owned() }, caveat)]
     };
-    assert_eq!(passed_beside(false, &short("writers")), None);
-    assert_eq!(passed_beside(true, &short("writers")), Some(true), "it was offered, and what it met it met");
+    assert_eq!(passed_with(false, &short("writers")), None);
+    assert_eq!(passed_with(true, &short("writers")), Some(true), "it was offered, and what it met it met");
     assert_eq!(
-        (passed_beside(false, &short("bulk")), passed_beside(true, &short("bulk"))),
+        (passed_with(false, &short("bulk")), passed_with(true, &short("bulk"))),
         (Some(false), Some(true))
     );
 }
@@ -404,7 +404,7 @@ fn reading(must_be: LimitSide, limit: f64, value: Value) -> TrialAnswer {
 }
 
 #[test]
-fn conditions_are_met_at_their_limit_and_measured_by_their_logarithm() {
+fn conditions_include_their_limit_and_are_measured_by_logarithm() {
     use LimitSide::{AtLeast, AtMost};
     let complete = |passed, excess| TrialAnswer::Complete { passed, excess };
     let (best, worst) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -422,7 +422,7 @@ fn conditions_are_met_at_their_limit_and_measured_by_their_logarithm() {
 }
 
 #[test]
-fn a_trial_that_was_cut_short_or_has_no_figure_proves_nothing_by_passing() {
+fn a_pass_of_a_cut_or_figureless_trial_proves_nothing() {
     let plan = searched(find(Depth::Quick));
     let cut = |measured_s| Caveat::CutShort { reason: "stopped".into(), measured_s, planned_s: 20 };
     let judged = |p99_ns: f64, measured_s| {
@@ -448,7 +448,7 @@ fn a_trial_that_was_cut_short_or_has_no_figure_proves_nothing_by_passing() {
 }
 
 #[test]
-fn searches_that_cannot_be_made_are_refused_and_would_end_at_once() {
+fn impossible_searches_are_refused_and_would_end_at_once() {
     let refused = |change: fn(&mut FindPlan)| {
         let mut find = find(Depth::Verdict);
         change(&mut find);

@@ -19,7 +19,7 @@ fn passed(metric: &str, state: impl Fn(Address) -> SteadyState) -> Option<bool> 
 }
 
 #[test]
-fn a_response_time_that_rose_throughout_the_window_does_not_pass() {
+fn a_response_time_that_rises_throughout_the_window_fails() {
     let drifting = |metric, per_minute| passed(metric, |of| SteadyState::Drifting { of, per_minute });
     assert_eq!(drifting("writers.response.p50", 0.5), Some(false));
     assert_eq!(drifting("writers.response.p50", -0.5), Some(true));

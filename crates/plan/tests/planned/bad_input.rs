@@ -18,11 +18,11 @@ fn file(_scenario: &str, name: &str) -> Result<FoundFile, String> {
 }
 
 #[test]
-fn each_bad_scenario_is_told_what_is_wrong_and_what_is_right() {
+fn each_bad_scenario_is_refused_with_the_correction() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
     let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let mut told = String::new();
+    let mut reported = String::new();
     let choices = Choices { files: FileReader(file), ..Choices::default() };
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -31,10 +31,10 @@ fn each_bad_scenario_is_told_what_is_wrong_and_what_is_right() {
         let error = outcome.expect_err(&format!("{name} was taken"));
         assert_eq!(error.file, name);
         assert!(error.place.is_some() || name == "empty.yaml", "{name}: {error}");
-        writeln!(told, "{error}").unwrap();
+        writeln!(reported, "{error}").unwrap();
         if let Some(hint) = &error.hint {
-            writeln!(told, "  hint: {hint}").unwrap();
+            writeln!(reported, "  hint: {hint}").unwrap();
         }
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(reported);
 }

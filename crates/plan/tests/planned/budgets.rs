@@ -10,7 +10,7 @@ fn releases(design: PairDesign) -> CompareChoices {
 }
 
 #[test]
-fn a_budget_picks_the_looks_and_says_when_no_verdict_is_possible() {
+fn a_budget_sets_the_looks_and_reports_an_impossible_verdict() {
     let with = |minutes: Option<u64>, depth: Depth| Choices {
         budget_ns: minutes.map(|minutes| minutes * MINUTE_NS),
         depth,
@@ -42,13 +42,13 @@ fn a_budget_picks_the_looks_and_says_when_no_verdict_is_possible() {
     let error = planned(BASE, &of_one(15)).unwrap_err();
     assert!(error.contains("6 units of evidence are the fewest that can tell a difference"), "{error}");
 
-    let (told, _) = facts(BASE, &with(Some(62), Depth::Verdict));
-    assert!(told.iter().any(|fact| fact.contains("a look after 8, 16 units")), "{told:?}");
+    let (reported, _) = facts(BASE, &with(Some(62), Depth::Verdict));
+    assert!(reported.iter().any(|fact| fact.contains("a look after 8, 16 units")), "{reported:?}");
     let smallest = "looks after 8 and 16 starts of the clusters; smallest differences it can typically see: \
                     brokers.cpu_us_per_record 10.8 %, writers.response.p50 6.3 %, writers.response.p99 50.6 %";
-    assert!(told.iter().any(|fact| fact == smallest), "{told:?}");
-    let (told, _) = facts(BASE, &with(None, Depth::Verdict));
-    assert!(told.iter().all(|fact| !fact.contains("budget")), "{told:?}");
+    assert!(reported.iter().any(|fact| fact == smallest), "{reported:?}");
+    let (reported, _) = facts(BASE, &with(None, Depth::Verdict));
+    assert!(reported.iter().all(|fact| !fact.contains("budget")), "{reported:?}");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn the_first_look_can_tell_each_judged_metric_by_itself() {
     assert_eq!([1, 3, 4, 7].map(usual), [8, 8, 9, 10].map(|first| vec![first, 16, 24]));
     assert_eq!(judging(3, "[8, 12]").unwrap(), [8, 12]);
     assert_eq!(judging(1, "[6]").unwrap(), [6], "all of the error");
-    for (count, looks, told) in [
+    for (count, looks, reported) in [
         (
             1,
             "[6, 12]",
@@ -79,12 +79,15 @@ fn the_first_look_can_tell_each_judged_metric_by_itself() {
         (4, "[8, 16]", "a first look after 8 comes too early: 9 units"),
     ] {
         let error = judging(count, looks).unwrap_err();
-        assert!(error.contains(told) && error.contains("later, or judge fewer metrics"), "{looks}: {error}");
+        assert!(
+            error.contains(reported) && error.contains("later, or judge fewer metrics"),
+            "{looks}: {error}"
+        );
     }
 }
 
 #[test]
-fn a_quick_look_has_as_many_pairs_as_surely_fit_into_ten_minutes() {
+fn a_quick_look_has_the_pairs_that_surely_fit_into_ten_minutes() {
     let look = |text: &str, minutes: Option<u64>, design: PairDesign| {
         let budget_ns = minutes.map(|minutes| minutes * MINUTE_NS);
         let choices = Choices { budget_ns, depth: Depth::Quick, ..asking(releases(design)) };
@@ -115,9 +118,9 @@ fn a_quick_look_has_as_many_pairs_as_surely_fit_into_ten_minutes() {
     assert!(error.contains("a quick look's budget of 10 min is too small for a quick look"), "{error}");
     assert!(error.contains("it takes up to 15 min; fewer cases or shorter phases need less"), "{error}");
     let choices = Choices { depth: Depth::Quick, ..asking(releases(PairDesign::Turns)) };
-    let (told, _) = facts(&long, &choices);
+    let (reported, _) = facts(&long, &choices);
     let start = "a quick look: 4 pairs on one start of the clusters, no verdict; smallest differences";
-    assert!(told.iter().any(|fact| fact.starts_with(start) && !fact.contains("none")), "{told:?}");
+    assert!(reported.iter().any(|fact| fact.starts_with(start) && !fact.contains("none")), "{reported:?}");
 }
 
 #[test]
@@ -131,8 +134,8 @@ fn what_hardly_shows_that_sides_are_alike_is_warned_of() {
     // With 24 starts about 0.8 spreads of one of two metrics can be seen: 1.1 % where pairs of a duet typically have 2
     // %, two of them on a start.
     assert!(warned(&["brokers.cpu_us_per_record:3%", "writers.response.p99:20%"]).is_empty());
-    let told = warned(&["brokers.cpu_us_per_record:0.5%", "writers.response.p99:20%"]);
-    let [warning] = told.as_slice() else { panic!("{told:?}") };
+    let reported = warned(&["brokers.cpu_us_per_record:0.5%", "writers.response.p99:20%"]);
+    let [warning] = reported.as_slice() else { panic!("{reported:?}") };
     assert!(
         warning.contains("more than the margin of brokers.cpu_us_per_record (1.1 %, margin 0.5 %):"),
         "{warning}"
@@ -141,24 +144,27 @@ fn what_hardly_shows_that_sides_are_alike_is_warned_of() {
 
 #[test]
 fn a_duet_is_recommended_with_what_each_side_would_have() {
-    let told_of = |text: &str| {
+    let notes_of = |text: &str| {
         let judge = vec!["writers.response.p99:3%".to_owned()];
         let ask = CompareChoices { judge, ..comparing(&["rate=1k/s"], &["rate=2k/s"]) };
         facts(text, &asking(ask))
     };
     let warned = |text: &str| {
-        let (_, warnings) = told_of(text);
+        let (_, warnings) = notes_of(text);
         warnings.into_iter().find(|warning| warning.contains("than the margin")).unwrap()
     };
-    let told = warned(BASE);
-    assert!(told.contains("`--design duet`, both sides at once on clusters of their own"), "{told}");
+    let reported = warned(BASE);
+    assert!(reported.contains("`--design duet`, both sides at once on clusters of their own"), "{reported}");
     let alone =
         BASE.replace("{kafka: $kafka, mode: kraft, config: {num.io.threads: 8}}", "{kafka: null-broker}");
     let alone = alone.replace("  readers: {consume: t}\n", "");
-    let told = warned(&alone);
-    assert!(told.contains("`--design duet`, both sides at once on null brokers of their own"), "{told}");
-    let (told, _) = told_of(&alone);
-    let looks = told.iter().find(|fact| fact.starts_with("looks after")).unwrap();
+    let reported = warned(&alone);
+    assert!(
+        reported.contains("`--design duet`, both sides at once on null brokers of their own"),
+        "{reported}"
+    );
+    let (reported, _) = notes_of(&alone);
+    let looks = reported.iter().find(|fact| fact.starts_with("looks after")).unwrap();
     assert!(looks.contains(" starts; smallest") && !looks.contains("clusters"), "{looks}");
 }
 
@@ -170,8 +176,8 @@ fn a_budget_shortens_repeats() {
     // The cluster and its conditioning once (59.5 s at the longest), then 19 s each.
     assert_eq!((repeats(2), repeats(3), repeats(60)), (Some(3), Some(6), Some(10)));
     assert!(planned(&text, &with(0)).unwrap_err().contains("too small for one trial of each case"));
-    let (told, _) = facts(&text, &with(2));
-    assert!(told.iter().any(|fact| fact == "the budget allows 3 of 10 repeats"), "{told:?}");
+    let (reported, _) = facts(&text, &with(2));
+    assert!(reported.iter().any(|fact| fact == "the budget allows 3 of 10 repeats"), "{reported:?}");
     let own = format!("{text}budget: 3m\n");
     assert_eq!(planned(&own, &Choices::default()).unwrap().repeats_planned(0), Some(6));
     assert_eq!(planned(&own, &with(2)).unwrap().repeats_planned(0), Some(3), "by hand wins");
@@ -218,10 +224,10 @@ fn what_a_target_does_not_show_is_not_judged() {
     let by_file = on(CompareChoices::default());
     assert_eq!(of(&by_file), "writers.response.p50");
     let warning = "brokers.cpu_us_per_record is not judged: the processes of a target's brokers are not seen";
-    assert!(facts(&own, &by_file).1.iter().any(|told| told == warning));
+    assert!(facts(&own, &by_file).1.iter().any(|reported| reported == warning));
     let on_own = asking(CompareChoices::default());
     assert_eq!(of(&on_own), "brokers.cpu_us_per_record writers.response.p50");
-    assert!(facts(&own, &on_own).1.iter().all(|told| told != warning));
+    assert!(facts(&own, &on_own).1.iter().all(|reported| reported != warning));
     let judge = vec!["brokers.cpu_us_per_record:3%".to_owned()];
     let error = planned(&own, &on(CompareChoices { judge, ..CompareChoices::default() })).unwrap_err();
     assert!(

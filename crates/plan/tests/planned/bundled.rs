@@ -170,16 +170,19 @@ fn the_reports_questions_are_asked() {
         Strategy::Compare(compare) => (compare.labels.join(" | "), compare.changes.join("; ")),
         other => panic!("{other:?}"),
     };
-    let told = |labels: &str, change: &str| (labels.to_owned(), change.to_owned());
+    let reported = |labels: &str, change: &str| (labels.to_owned(), change.to_owned());
     for of in ["kafka", "users", "import"] {
         let asked = changes(&format!("folio-41-{of}"));
-        assert_eq!(asked, told("Kafka 3.7 | Kafka 4.1", "system.kafka: 3.7.2 → 4.1.1"));
+        assert_eq!(asked, reported("Kafka 3.7 | Kafka 4.1", "system.kafka: 3.7.2 → 4.1.1"));
     }
     for of in ["kafka", "users", "import", "both"] {
         let asked = changes(&format!("folio-kraft-{of}"));
-        assert_eq!(asked, told("ZooKeeper | KRaft", "system.mode: zookeeper → kraft"));
+        assert_eq!(asked, reported("ZooKeeper | KRaft", "system.mode: zookeeper → kraft"));
     }
-    assert_eq!(changes("upgrade-check"), told("Kafka 3.7.2 | Kafka 4.4.0", "system.kafka: 3.7.2 → 4.4.0"));
+    assert_eq!(
+        changes("upgrade-check"),
+        reported("Kafka 3.7.2 | Kafka 4.4.0", "system.kafka: 3.7.2 → 4.4.0")
+    );
 
     let intel = of("intel-sla", "published");
     let Strategy::Find(search) = &intel.strategy else { panic!("a search") };
@@ -231,10 +234,10 @@ fn the_reports_that_were_secured_are_secured_and_tell_the_price() {
         ("ibm-fast", "published"),
     ] {
         let plan = of(id, profile);
-        let told = listeners(&plan);
+        let reported = listeners(&plan);
         let contrast = &plan.contrasts[0];
         assert_eq!((contrast.from as usize, contrast.to), (plan.cases.len() - 1, 0), "{id} {profile}");
-        assert_eq!((told[contrast.from as usize].as_str(), told[0].as_str()), (open, secured));
+        assert_eq!((reported[contrast.from as usize].as_str(), reported[0].as_str()), (open, secured));
         assert_eq!(plan.repeats_planned(0), Some(3), "{id}: fewer have no interval");
         let row = &plan.published.as_ref().unwrap().rows[0];
         assert!(row.params.iter().all(|(name, value)| &plan.cases[0].params[name] == value), "{id}: {row:?}");
@@ -321,11 +324,11 @@ fn the_published_tables_have_their_shape() {
 
 #[test]
 fn drivers_and_clients_are_set_side_by_side() {
-    let told = |plan: &Plan| {
+    let reported = |plan: &Plan| {
         plan.cases.iter().map(|case| case.load["writers"].driver.to_string()).collect::<Vec<_>>()
     };
     let drivers = of("drivers", "laptop");
-    assert_eq!(told(&drivers), ["native", "java 3.9.2 -Xmx256m", "java 4.1.2 -Xmx256m"]);
+    assert_eq!(reported(&drivers), ["native", "java 3.9.2 -Xmx256m", "java 4.1.2 -Xmx256m"]);
     let linger = |case: &kdyno_model::plan::CasePlan| {
         case.load["writers"].role.as_produce().map(|produce| produce.client.linger_ns)
     };
@@ -336,7 +339,7 @@ fn drivers_and_clients_are_set_side_by_side() {
 
     let check = of("client-check", "laptop");
     let Strategy::Compare(compare) = &check.strategy else { panic!("a comparison") };
-    assert_eq!(told(&check), ["java 4.1.2 -Xmx512m"]);
+    assert_eq!(reported(&check), ["java 4.1.2 -Xmx512m"]);
     assert_eq!(compare.b[0].load["writers"].driver.to_string(), "java 4.4.0 -Xmx512m");
     assert_eq!(compare.changes, ["load.writers.client.version: 4.1.2 → 4.4.0"]);
     assert!(estimate(&check).longest_ns <= 600_000_000_000, "ten minutes: {:?}", estimate(&check));

@@ -10,13 +10,13 @@ fn planned(load: &str, phases: &str, more: &str) -> Result<Plan, String> {
         "kdyno: 1\nid: others\nquestion: What does it take?\nparams: {{n: 3}}\nsystem: {{kafka: 4.1.1}}\n\
          topics: {{t: {{partitions: 3}}}}\nload:\n{load}\nphases: {{{phases}}}\n{more}"
     );
-    let told = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(told)?;
-    plan(&scenario, &Choices::default()).map_err(told)
+    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
+    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
+    plan(&scenario, &Choices::default()).map_err(reported)
 }
 
 #[test]
-fn a_list_is_started_as_it_stands_and_a_text_by_a_shell() {
+fn a_list_is_executed_as_given_and_a_text_by_a_shell() {
     let load = "  one: {command: [./import, '$n k', 'a b']}\n  two: {command: './import $n > $$OUT', after: one, timeout: 2m}";
     let plan = planned(load, "warmup: auto, measure: 1m", "").expect("a plan");
     let case = &plan.cases[0];
@@ -33,7 +33,7 @@ fn a_list_is_started_as_it_stands_and_a_text_by_a_shell() {
 }
 
 #[test]
-fn beside_a_load_of_kdynos_everything_of_that_is_as_it_was() {
+fn a_command_next_to_a_load_changes_nothing_of_it() {
     let load = "  w: {produce: t, rate: 10/s, value: 10B}\n  c: {command: [x], at: 5s, parse: csv, results: r.csv, columns: {elapsed: ms}}";
     let plan = planned(load, "warmup: auto, measure: {until: c, within: 1m}", "").expect("a plan");
     let case = &plan.cases[0];
@@ -76,7 +76,7 @@ fn its_figures_can_be_named_wherever_others_can() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
+fn impossible_settings_are_refused_in_place_with_a_hint() {
     let refused = |load: &str, phases: &str| {
         let error = planned(load, phases, "").expect_err("refused");
         assert!(error.starts_with("s.yaml:"), "{error}");

@@ -14,13 +14,13 @@ fn planned(components: &str, more: &str) -> Result<Plan, String> {
         "kdyno: 1\nid: beside\nquestion: What stands beside it?\nparams: {{n: 3}}\nsystem: {{kafka: 4.1.1}}\n\
          topics: {{t: {{partitions: 3}}}}\ncomponents:\n{components}\n{LOAD}{more}"
     );
-    let told = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(told)?;
-    plan(&scenario, &Choices::default()).map_err(told)
+    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
+    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
+    plan(&scenario, &Choices::default()).map_err(reported)
 }
 
 #[test]
-fn components_are_planned_in_their_order_with_all_that_was_not_typed() {
+fn components_are_planned_in_order_with_all_their_defaults() {
     let components = "  z: {postgres: {settings: {max_connections: $n}}}\n  \
                       b: {command: [./b, '$n k'], environment: {N: '$n'}, ready: {http: /up}, stop: {signal: QUIT, within: 0s}}\n  \
                       a: {command: './a > $$OUT', ready_within: 5s}";
@@ -73,21 +73,21 @@ fn one_that_runs_already_is_addressed_and_not_started() {
         let set = vec![("where".to_owned(), at.to_owned())];
         plan(&scenario, &Choices { set, ..Choices::default() })
     };
-    let told = |at: &str| {
+    let reported = |at: &str| {
         let case = plan_at(at).expect("a plan").cases.remove(0);
         let names: Vec<String> = case.components.iter().map(|component| component.name.clone()).collect();
         let Some(HttpLoad::Users(users)) = &case.commands["u"].http else { panic!("users") };
         (names.join(" "), users.target.address.clone(), users.target.is_component)
     };
-    assert_eq!(told("here"), ("db web own".to_owned(), "web".to_owned(), true));
+    assert_eq!(reported("here"), ("db web own".to_owned(), "web".to_owned(), true));
     let there = "https://there.example/app";
-    assert_eq!(told(there), ("own".to_owned(), there.to_owned(), false));
+    assert_eq!(reported(there), ("own".to_owned(), there.to_owned(), false));
     let wrong = plan_at("there:80").expect_err("no address of HTTP");
     assert!(wrong.message.contains("`at`: `there:80` is neither `here` nor an address of HTTP"), "{wrong}");
 }
 
 #[test]
-fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
+fn impossible_settings_are_refused_in_place_with_a_hint() {
     for (component, words) in [
         ("c: {}", "the component is nothing; add `command` or `postgres`"),
         ("c: {command: [x], postgres: {}}", "one thing, not both `command` and `postgres`"),

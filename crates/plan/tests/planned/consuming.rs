@@ -59,8 +59,8 @@ fn work_is_what_the_scenario_says() {
 }
 
 #[test]
-fn work_that_cannot_be_is_refused_where_it_stands() {
-    for (said, told) in [
+fn impossible_work_is_refused_in_place() {
+    for (said, reported) in [
         ("work: {exponential: 0ms}", "`exponential`"),
         ("work: {zipf: {least: 2ms, most: 1ms}}", "`most` is less than `least`"),
         ("work: {zipf: {least: 1ns, most: 1s}}", "more than 1000000 times"),
@@ -70,13 +70,13 @@ fn work_that_cannot_be_is_refused_where_it_stands() {
         ("work: 2h", "`work`"),
     ] {
         let error = refused(said);
-        assert!(error.contains(told) && error.contains("base.yaml"), "{said}: {error}");
+        assert!(error.contains(reported) && error.contains("base.yaml"), "{said}: {error}");
     }
 }
 
 #[test]
-fn applications_that_cannot_keep_up_are_told_before_the_run() {
-    let told = |said: &str| {
+fn applications_that_cannot_keep_up_are_reported_before_the_run() {
+    let reported = |said: &str| {
         let scenario = scenario(said);
         let choices = Choices::default();
         let plan = plan(&scenario, &choices).unwrap();
@@ -86,12 +86,12 @@ fn applications_that_cannot_keep_up_are_told_before_the_run() {
             .filter(|note| matches!(note, Remark::Warning(text) if text.contains("lag grows")))
             .count()
     };
-    assert_eq!(told("clients: 1, work: 2ms"), 1, "500 of 1,000 a second");
-    assert_eq!((told("clients: 3, work: 2ms"), told("clients: 1")), (0, 0));
+    assert_eq!(reported("clients: 1, work: 2ms"), 1, "500 of 1,000 a second");
+    assert_eq!((reported("clients: 3, work: 2ms"), reported("clients: 1")), (0, 0));
 }
 
 #[test]
-fn whether_members_and_applications_keep_up_stands_in_the_usual_table() {
+fn the_table_shows_whether_members_and_applications_keep_up() {
     let has_lag = |said: &str| {
         let plan = plan(&scenario(said), &Choices::default()).unwrap();
         plan.show.columns.iter().any(|column| column.to_string() == "readers.lag")
@@ -114,8 +114,8 @@ fn a_law_that_there_is_not_has_the_constant_as_a_hint() {
 
 /// Four partitions are shared out 2, 1 and 1 among three, and the one with two of them has half of all records.
 #[test]
-fn the_client_with_the_most_partitions_says_with_what_an_item_keeps_up() {
-    let told = |per_s: &str, readers: &str| {
+fn the_client_with_most_partitions_sets_what_an_item_sustains() {
+    let reported = |per_s: &str, readers: &str| {
         let text = text("clients: 1").replace("partitions: 2", "partitions: 4").replace("1k/s", per_s);
         let text = text.replace("  readers: {consume: t, clients: 1}", readers);
         warning_of(&text, "lag grows")
@@ -124,32 +124,32 @@ fn the_client_with_the_most_partitions_says_with_what_an_item_keeps_up() {
     let slow = "`readers` keeps up with 1,667 records/s of `t` at most, because one client has 2 of 4 partitions, and \
                 2,400 records/s are offered at the highest: its lag grows";
     for group in ["", ", group: g"] {
-        assert_eq!(told("2400/s", &three(group)).as_deref(), Some(slow), "2,500 records/s by all three");
-        assert_eq!(told("1666/s", &three(group)), None);
+        assert_eq!(reported("2400/s", &three(group)).as_deref(), Some(slow), "2,500 records/s by all three");
+        assert_eq!(reported("1666/s", &three(group)), None);
     }
     // Four of six clients have a partition each.
-    assert!(told("3400/s", "  readers: {consume: t, clients: 6, work: 1200us}").is_some());
-    assert_eq!(told("3300/s", "  readers: {consume: t, clients: 6, work: 1200us}"), None);
+    assert!(reported("3400/s", "  readers: {consume: t, clients: 6, work: 1200us}").is_some());
+    assert_eq!(reported("3300/s", "  readers: {consume: t, clients: 6, work: 1200us}"), None);
     // Members of one group share its partitions, whichever items they are of; of five items one may have none of them.
     let item = |name: &str, clients: u32| {
         format!("  {name}: {{consume: t, clients: {clients}, group: g, work: 1200us}}\n")
     };
     let two = [item("readers", 2), item("others", 2)].concat();
-    assert_eq!(told("3300/s", two.trim_end()), None, "each has one of four partitions");
-    assert!(told("3400/s", two.trim_end()).is_some());
+    assert_eq!(reported("3300/s", two.trim_end()), None, "each has one of four partitions");
+    assert!(reported("3400/s", two.trim_end()).is_some());
     let five: String = (0..5).map(|number| item(&format!("readers{number}"), 1)).collect();
-    assert_eq!(told("9k/s", five.trim_end()), None);
+    assert_eq!(reported("9k/s", five.trim_end()), None);
 }
 
 /// 500 records of 1.2 ms are 600 ms.
 #[test]
-fn who_works_longer_than_its_group_waits_is_told() {
-    let told = |readers: &str| {
+fn work_longer_than_the_groups_patience_is_reported() {
+    let reported = |readers: &str| {
         let text = text("clients: 1").replace("  readers: {consume: t, clients: 1}", readers);
         warning_of(&text, "max.poll.interval.ms")
     };
     let of = |work: &str, client: &str| {
-        told(&format!("  readers: {{consume: t, work: {work}, group: g, client: {{{client}}}}}"))
+        reported(&format!("  readers: {{consume: t, work: {work}, group: g, client: {{{client}}}}}"))
     };
     let expected = "`readers` works for 10 min on a poll of 500 records (`max.poll.records`), which it gets once so many \
                     wait, and a member that polls less often than every 5 min (`max.poll.interval.ms`) is put out of its \
@@ -157,7 +157,7 @@ fn who_works_longer_than_its_group_waits_is_told() {
     assert_eq!(of("1200ms", "").as_deref(), Some(expected));
     assert_eq!(of("1200ms", "max.poll.records: 250"), None, "300 s are what is allowed");
     assert_eq!(of("1200ms", "max.poll.interval.ms: 600000"), None);
-    assert_eq!(told("  readers: {consume: t, work: 1200ms}"), None, "of no group");
+    assert_eq!(reported("  readers: {consume: t, work: 1200ms}"), None, "of no group");
 }
 
 /// A probe: what it is, and what it cannot be.
@@ -173,22 +173,22 @@ fn a_probe_has_a_topic_of_its_own_and_sends_to_every_leader() {
         let scenario =
             Scenario::parse_bytes(text.as_bytes(), "base.yaml").map_err(|error| error.to_string())?;
         let plan = plan(&scenario, &Choices::default()).map_err(|error| error.to_string())?;
-        let told = remarks(&scenario, &Choices::default(), &plan).unwrap();
-        let told = told.into_iter().map(|note| match note {
+        let reported = remarks(&scenario, &Choices::default(), &plan).unwrap();
+        let reported = reported.into_iter().map(|note| match note {
             Remark::Fact(text) | Remark::Warning(text) => text,
         });
-        Ok::<_, String>((plan, told.collect::<Vec<_>>().join("\n")))
+        Ok::<_, String>((plan, reported.collect::<Vec<_>>().join("\n")))
     };
-    let (plan, told) =
+    let (plan, reported) =
         with("end_to_end: small", "expect: [{claim: c, that: probe.end_to_end.p99 <= 20ms}]\n").unwrap();
     let Role::EndToEnd(probe) = &plan.cases[0].load["probe"].role else { panic!("it probes") };
     assert_eq!((probe.produce.client.acks, probe.produce.client.linger_ns), (-1, 0));
     assert_eq!((probe.produce.client.partitioner, probe.produce.value_bytes), (Partitioner::RoundRobin, 100));
     assert_eq!((probe.produce.rate.peak_per_s(), probe.consume.fetch_bytes_min), (Some(200.0), 1));
-    assert!(plan.cases[0].tells_end_to_end(&plan.cases[0].load["probe"]));
-    assert!(!told.contains("probe"), "{told}");
-    let (_, told) = with("end_to_end: one", "").unwrap();
-    assert!(told.contains("`probe` sends to 1 of 3 brokers"), "{told}");
+    assert!(plan.cases[0].has_end_to_end(&plan.cases[0].load["probe"]));
+    assert!(!reported.contains("probe"), "{reported}");
+    let (_, reported) = with("end_to_end: one", "").unwrap();
+    assert!(reported.contains("`probe` sends to 1 of 3 brokers"), "{reported}");
     for (probe, expected) in [
         ("end_to_end: t", "`probe` probes with topic `t`, to which `writers` sends too"),
         ("end_to_end: nowhere", "`nowhere` is not a topic of this scenario"),
@@ -208,20 +208,23 @@ fn a_probe_has_a_topic_of_its_own_and_sends_to_every_leader() {
 
 /// Where a consumer finds out nothing of when records were intended, the plan says why.
 #[test]
-fn items_without_end_to_end_latencies_are_told() {
-    let told = |said: &str, payload: &str| {
+fn items_without_end_to_end_latencies_are_reported() {
+    let reported = |said: &str, payload: &str| {
         let text = text(said).replace("value: 100B", &format!("value: 100B, payload: {payload}"));
         let scenario = Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap();
         let plan = plan(&scenario, &Choices::default()).unwrap();
-        let told = remarks(&scenario, &Choices::default(), &plan).unwrap();
-        told.into_iter().find_map(|note| match note {
+        let reported = remarks(&scenario, &Choices::default(), &plan).unwrap();
+        reported.into_iter().find_map(|note| match note {
             Remark::Fact(text) | Remark::Warning(text) => text.contains("end-to-end").then_some(text),
         })
     };
-    assert_eq!(told("clients: 1", "unique"), None);
+    assert_eq!(reported("clients: 1", "unique"), None);
     let because = |why: &str| Some(format!("`readers` has no end-to-end latency: {why}"));
-    assert_eq!(told("read: crc", "unique"), because("with `read: crc` it looks at no record"));
-    assert_eq!(told("clients: 1", "pooled"), because("records of a pool do not say when they were intended"));
+    assert_eq!(reported("read: crc", "unique"), because("with `read: crc` it looks at no record"));
+    assert_eq!(
+        reported("clients: 1", "pooled"),
+        because("records of a pool do not say when they were intended")
+    );
 }
 
 /// A cluster is conditioned as fast as it goes, and readers that take their time would be behind for minutes.

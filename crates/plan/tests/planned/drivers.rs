@@ -58,7 +58,7 @@ fn old_partitioners_are_the_sticky_one_as_it_was() {
 }
 
 #[test]
-fn kdynos_own_client_is_the_default_and_the_newest_java_client_that_of_java() {
+fn the_default_is_the_native_client_and_for_java_its_newest() {
     assert_eq!(item("writers", USED, "clients: 1").driver, Driver::Native);
     assert_eq!(item("writers", "client: {driver: native, acks: 1}", "clients: 1").driver, Driver::Native);
     let newest = JavaDriver {
@@ -72,7 +72,7 @@ fn kdynos_own_client_is_the_default_and_the_newest_java_client_that_of_java() {
 
 /// What the workers take is next to nothing of what such a client does.
 #[test]
-fn what_a_java_client_costs_stands_in_the_usual_table() {
+fn the_cost_of_a_java_client_is_in_the_usual_table() {
     let costs = |writers: &str, readers: &str| {
         let plan = planned(&text(writers, readers), &Choices::default()).unwrap();
         let columns = plan.show.columns.into_iter().filter(|column| column.metric.starts_with("client_"));
@@ -85,7 +85,7 @@ fn what_a_java_client_costs_stands_in_the_usual_table() {
 }
 
 #[test]
-fn a_java_client_is_a_release_or_lies_somewhere_that_counts_from_the_scenario() {
+fn a_java_client_is_a_release_or_a_path_next_to_the_scenario() {
     let client = |version: &str, file: &str| {
         let writers = format!("client: {{driver: $driver, version: {version}, jvm: [-Xmx1g, -Xss1m]}}");
         let scenario = Scenario::parse(&text(&writers, "clients: 1"), file).unwrap();
@@ -107,7 +107,7 @@ fn a_java_client_is_a_release_or_lies_somewhere_that_counts_from_the_scenario() 
 #[test]
 fn a_java_client_that_is_not_there_is_refused_where_it_is_named() {
     let nothing = Choices { paths: PathCheck(|_| false), ..Choices::default() };
-    let told = |version: &str| {
+    let reported = |version: &str| {
         let writers = format!("client: {{driver: $driver, version: {version}}}");
         let scenario = Scenario::parse(&text(&writers, "clients: 1"), "of/s.yaml").unwrap();
         plan(&scenario, &nothing).map(|_| ()).map_err(|error| error.to_string())
@@ -117,10 +117,10 @@ fn a_java_client_that_is_not_there_is_refused_where_it_is_named() {
         ("{source: ../k}", "`source`: there is no folder of/../k"),
         ("{jar: k.jar}", "`jar`: there is no file of/k.jar"),
     ] {
-        let error = told(version).expect_err(version);
+        let error = reported(version).expect_err(version);
         assert!(error.starts_with("of/s.yaml:7:") && error.contains(sentence), "{error}");
     }
-    assert_eq!(told("4.1.1"), Ok(()), "a release lies nowhere yet");
+    assert_eq!(reported("4.1.1"), Ok(()), "a release lies nowhere yet");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn the_plan_of_the_item_has_the_defaults_of_the_releases_line() {
 
 #[test]
 fn what_has_no_meaning_or_is_not_carried_is_refused() {
-    for (writers, told) in [
+    for (writers, reported) in [
         (
             "client: {version: 4.1.1}",
             "`version` has a meaning only with `driver: java` | write `driver: java` next to it",
@@ -201,13 +201,13 @@ fn what_has_no_meaning_or_is_not_carried_is_refused() {
         ("client: {driver: $driver, lingr.ms: 1, 'line.text': \"a\\nb\"}", "one line"),
     ] {
         let error = refused(writers, "clients: 1");
-        assert!(error.contains(told), "{writers}: {error}");
+        assert!(error.contains(reported), "{writers}: {error}");
     }
     let max =
         text("client: {driver: java}, fill: in-flight", "clients: 1").replace("rate: 1k/s", "rate: max");
     let error = planned(&max, &Choices::default()).expect_err("fill");
     assert!(error.contains("does not carry `fill: in-flight`"), "{error}");
-    for (readers, told) in [
+    for (readers, reported) in [
         ("client: {driver: java}, work: 1ms", "does not carry `work`"),
         ("client: {driver: java}, work: {exponential: 1ms}", "does not carry `work`"),
         ("client: {driver: java}, read: header", "does not carry `read: header`"),
@@ -220,7 +220,7 @@ fn what_has_no_meaning_or_is_not_carried_is_refused() {
         ),
     ] {
         let error = refused(USED, readers);
-        assert!(error.contains(told), "{readers}: {error}");
+        assert!(error.contains(reported), "{readers}: {error}");
     }
     let probe = text(USED, "clients: 1")
         .replace("readers: {consume: t, clients: 1}", "probe: {end_to_end: p, client: {driver: java}}")
@@ -242,13 +242,13 @@ fn sizes_are_taken_as_java_takes_them() {
 }
 
 #[test]
-fn a_setting_that_no_table_has_is_told_with_the_nearest_and_passed_on() {
+fn an_unknown_setting_warns_with_the_nearest_and_is_passed_on() {
     let of = |client: &str| facts(&text(&format!("client: {{{client}}}"), "clients: 1"), &Choices::default());
     let (_, warnings) = of("driver: java, lingr.ms: 5, interceptor.classes: a.B");
-    let told = "`lingr.ms` of `writers` is no setting of Kafka's clients that kdyno knows: it is passed on as it is; \
+    let reported = "`lingr.ms` of `writers` is no setting of Kafka's clients that kdyno knows: it is passed on as it is; \
                 did you mean `linger.ms`?";
     let passed_on: Vec<_> = warnings.iter().filter(|text| text.contains("of `writers`")).collect();
-    assert_eq!(passed_on, [told]);
+    assert_eq!(passed_on, [reported]);
     // By the release: what it does not know, and what has no effect whatever carries the item.
     let (facts, _) =
         of("driver: java, version: 3.6.2, enable.metrics.push: false, client.id: x, metrics.num.samples: 9");
@@ -278,15 +278,15 @@ fn driver_and_version_vary_by_params_and_by_sides() {
         let of = |load: &std::collections::BTreeMap<String, LoadPlan>| load["writers"].driver.to_string();
         (of(&plan.cases[0].load), of(&compare.b[0].load), compare.changes.join("; "))
     };
-    let told = |a: &str, b: &str, changes: &str| (a.to_owned(), b.to_owned(), changes.to_owned());
+    let reported = |a: &str, b: &str, changes: &str| (a.to_owned(), b.to_owned(), changes.to_owned());
     assert_eq!(
         drivers(&["version=3.9.1"], &["version=4.1.1"]),
-        told("java 3.9.1 -Xmx1g", "java 4.1.1 -Xmx1g", "version: 3.9.1 → 4.1.1")
+        reported("java 3.9.1 -Xmx1g", "java 4.1.1 -Xmx1g", "version: 3.9.1 → 4.1.1")
     );
     assert_eq!(drivers(&["driver=native"], &["driver=java"]).0, "native");
     assert_eq!(
         drivers(&["load.writers.client.version=4.1.1"], &["load.writers.client.version.source=../kafka"]),
-        told(
+        reported(
             "java 4.1.1 -Xmx1g",
             "java built in ../kafka -Xmx1g",
             "load.writers.client.version: 4.1.1 → {source: ../kafka}"

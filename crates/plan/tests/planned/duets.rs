@@ -20,7 +20,7 @@ fn refused(text: &str, ask: CompareChoices) -> String {
 }
 
 #[test]
-fn sides_with_clusters_of_their_own_and_a_given_load_run_at_once_unless_told_otherwise() {
+fn sides_with_own_clusters_and_a_paced_load_run_as_a_duet() {
     assert_eq!(design_of(BASE, releases(None)), PairDesign::Duet);
     assert_eq!(design_of(BASE, releases(Some(PairDesign::Turns))), PairDesign::Turns);
     assert_eq!(design_of(BASE, releases(Some(PairDesign::Duet))), PairDesign::Duet);
@@ -38,7 +38,7 @@ fn sides_with_clusters_of_their_own_and_a_given_load_run_at_once_unless_told_oth
 }
 
 #[test]
-fn a_start_of_a_duet_has_two_pairs_unless_the_scenario_says_how_many() {
+fn a_start_of_a_duet_has_two_pairs_unless_the_scenario_sets_it() {
     let pairs = |more: &str| {
         let text = format!("{BASE}compare: {{A: {{}}, B: {{params: {{kafka: 4.1.1}}}}{more}}}\n");
         compared(&text, &Choices::default()).1.pairs_per_start
@@ -49,7 +49,7 @@ fn a_start_of_a_duet_has_two_pairs_unless_the_scenario_says_how_many() {
 }
 
 #[test]
-fn what_cannot_run_at_once_takes_turns_and_a_duet_of_it_is_refused_with_the_reason() {
+fn what_cannot_run_at_once_takes_turns_and_a_duet_is_refused() {
     let case = |text: &str, ask: CompareChoices, why: &str| {
         assert_eq!(design_of(text, ask.clone()), PairDesign::Turns, "{why}");
         let error = refused(text, ask);
@@ -93,7 +93,7 @@ fn sides_whose_drains_differ_run_at_once() {
 }
 
 #[test]
-fn a_refused_duet_of_a_scenario_is_told_with_its_place() {
+fn a_refused_duet_of_a_scenario_has_its_place() {
     let max = BASE.replace("rate: $rate", "rate: max");
     let own = format!("{max}compare: {{A: {{}}, B: {{params: {{kafka: 4.1.1}}}}, design: duet}}\n");
     let error = planned(&own, &Choices::default()).unwrap_err();
@@ -102,7 +102,7 @@ fn a_refused_duet_of_a_scenario_is_told_with_its_place() {
 
 /// A system compared with itself, or two settings of a client.
 #[test]
-fn sides_that_share_a_system_take_turns_and_have_one_each_in_a_duet_that_is_asked_for() {
+fn sides_on_one_system_take_turns_unless_a_duet_is_requested() {
     let ask = |design| CompareChoices { design, ..comparing(&["rate=1k/s"], &["rate=2k/s"]) };
     let systems = |design| {
         let (whole, plan) = compared(BASE, &asking(ask(design)));

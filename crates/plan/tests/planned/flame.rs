@@ -15,7 +15,7 @@ fn flame(kind: FlameKind) -> Choices {
 }
 
 #[test]
-fn brokers_and_java_clients_get_the_options_and_nobody_else() {
+fn only_brokers_and_java_clients_get_the_options() {
     let text = BASE.replace("mode: kraft,", "mode: kraft, jvm: [-XX:+UseZGC],");
     let plan = planned(&text, &Choices::default()).unwrap();
     assert_eq!((plan.flame, of_brokers(&plan.cases[0].system)), (None, vec!["-XX:+UseZGC"]));
@@ -37,13 +37,13 @@ fn both_sides_of_a_comparison_are_sampled() {
 }
 
 #[test]
-fn the_option_wins_over_the_scenario_and_a_wrong_word_has_its_place() {
+fn the_option_overrides_the_scenario_and_errors_have_a_place() {
     let text = format!("{BASE}flame: cpu\n");
     assert_eq!(planned(&text, &flame(FlameKind::Jfr)).unwrap().flame, Some(FlameKind::Jfr));
-    let told = planned(&format!("{BASE}flame: cpus\n"), &Choices::default()).unwrap_err();
-    assert!(told.contains("s.yaml:11:") && told.contains("cpu"), "{told}");
-    let told = planned(&BASE.replace("kafka: 3.7.2,", "kafka: 3.7.2, of: cpu,"), &Choices::default());
-    assert!(told.is_ok(), "a param that nobody uses");
+    let reported = planned(&format!("{BASE}flame: cpus\n"), &Choices::default()).unwrap_err();
+    assert!(reported.contains("s.yaml:11:") && reported.contains("cpu"), "{reported}");
+    let reported = planned(&BASE.replace("kafka: 3.7.2,", "kafka: 3.7.2, of: cpu,"), &Choices::default());
+    assert!(reported.is_ok(), "a param that nobody uses");
 }
 
 #[test]
@@ -51,8 +51,11 @@ fn what_has_no_java_is_refused_and_a_target_may_have_some() {
     let text =
         BASE.replace("{kafka: $kafka, mode: kraft, config: {num.io.threads: 8}}", "{kafka: null-broker}");
     let text = text.replace("  readers: {consume: t}\n", "");
-    let told = planned(&text, &flame(FlameKind::Cpu)).unwrap_err();
-    assert!(told.contains("flame graphs are of brokers and of clients with `driver: java`"), "{told}");
+    let reported = planned(&text, &flame(FlameKind::Cpu)).unwrap_err();
+    assert!(
+        reported.contains("flame graphs are of brokers and of clients with `driver: java`"),
+        "{reported}"
+    );
     let attached = Choices { target: Some(target("one", "")), ..flame(FlameKind::Cpu) };
     assert_eq!(planned(BASE, &attached).unwrap().flame, Some(FlameKind::Cpu));
 }

@@ -69,9 +69,9 @@ fn settings_have_kafkas_names_and_words() {
 #[test]
 fn the_brokers_assign_where_they_can() {
     let readers = "{consume: t, group: g, client: {group.protocol: consumer, group.remote.assignor: range}}";
-    let told = wrong(readers);
-    assert!(told.contains("brokers of Kafka 3.7.2 do not have `group.protocol: consumer`"), "{told}");
-    assert!(told.contains("from 4.0 on"), "{told}");
+    let reported = wrong(readers);
+    assert!(reported.contains("brokers of Kafka 3.7.2 do not have `group.protocol: consumer`"), "{reported}");
+    assert!(reported.contains("from 4.0 on"), "{reported}");
     let early = with(readers)
         .replace("num.io.threads: 8", "group.coordinator.rebalance.protocols: 'classic,consumer'");
     for text in [with(readers).replace("3.7.2", "4.1.1"), early] {
@@ -84,7 +84,7 @@ fn the_brokers_assign_where_they_can() {
 
 #[test]
 fn what_java_or_the_coordinator_would_refuse_is_refused() {
-    for (client, told) in [
+    for (client, reported) in [
         ("group.remote.assignor: uniform", "cannot be set with `group.protocol: classic`, as in Java"),
         (
             "group.protocol: consumer, session.timeout.ms: 10s",
@@ -96,7 +96,7 @@ fn what_java_or_the_coordinator_would_refuse_is_refused() {
         ("group.id: mine", "client setting `group.id` is not supported"),
     ] {
         let error = wrong(&format!("{{consume: t, group: g, client: {{{client}}}}}"));
-        assert!(error.contains(told), "{client}: {error}");
+        assert!(error.contains(reported), "{client}: {error}");
     }
     let error = wrong("{consume: t, group: 'my group'}");
     assert!(error.contains("`my group` is not a usable name"), "{error}");
@@ -111,15 +111,15 @@ fn what_java_or_the_coordinator_would_refuse_is_refused() {
 }
 
 #[test]
-fn members_that_can_only_be_idle_are_told_and_so_are_settings_without_a_group() {
-    let (told, _) = facts(&with("{consume: t, group: g, clients: 3}"), &Choices::default());
+fn members_that_must_be_idle_and_settings_without_group_warn() {
+    let (reported, _) = facts(&with("{consume: t, group: g, clients: 3}"), &Choices::default());
     let idle = "group `g` has 3 members for 2 partitions of `t`: 1 of them reads nothing".to_owned();
-    assert!(told.contains(&idle), "{told:?}");
-    let (told, _) = facts(&with("{consume: t, group: g, clients: 2}"), &Choices::default());
-    assert!(!told.iter().any(|text| text.contains("members")), "{told:?}");
-    let (told, _) = facts(&with("{consume: t, client: {session.timeout.ms: 10s}}"), &Choices::default());
+    assert!(reported.contains(&idle), "{reported:?}");
+    let (reported, _) = facts(&with("{consume: t, group: g, clients: 2}"), &Choices::default());
+    assert!(!reported.iter().any(|text| text.contains("members")), "{reported:?}");
+    let (reported, _) = facts(&with("{consume: t, client: {session.timeout.ms: 10s}}"), &Choices::default());
     let without = "`session.timeout.ms` of `readers` has no effect here: it has no `group`".to_owned();
-    assert!(told.contains(&without), "{told:?}");
+    assert!(reported.contains(&without), "{reported:?}");
 }
 
 /// What is typed with the default's value has that value by default too.

@@ -15,9 +15,9 @@ fn planned_until(measure: &str, load: &str, more: &str) -> Result<Plan, String> 
         "kdyno: 1\nid: others\nquestion: What does it take?\nparams: {{n: 3, port: 80}}\nsystem: {{kafka: 4.1.1}}\n\
          topics: {{t: {{partitions: 3}}}}\nload:\n{load}\nphases: {{measure: {measure}}}\n{more}"
     );
-    let told = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(told)?;
-    plan(&scenario, &Choices::default()).map_err(told)
+    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
+    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
+    plan(&scenario, &Choices::default()).map_err(reported)
 }
 
 const STEPS: &str = "{name: find, get: '/users/{{user}}', keep: {id: /id}}, {name: pay, post: /pay, json: '{\"id\": \"{{id}}\"}'}";
@@ -27,7 +27,7 @@ fn users(more: &str, steps: &str) -> String {
 }
 
 #[test]
-fn users_have_steps_and_each_is_told_by_itself() {
+fn users_have_steps_and_each_has_its_figures() {
     let load = users(", think: 1s..3s, rate: 5/s, ramp: 2s, warmup: 3s", STEPS);
     let plan = planned(&load, "expect: [{claim: x, that: turn-of-u.response.p95 <= 1s}]\n").expect("a plan");
     let command = &plan.cases[0].commands["u"];
@@ -66,7 +66,7 @@ fn a_job_is_started_and_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_where_it_stands() {
+fn impossible_users_are_refused_in_place() {
     let job = |rest: &str| format!("  j: {{job: {{post: /i}}, address: 'http://h', {rest}}}");
     let done = "done: {/s: D}";
     for (load, words) in [

@@ -31,8 +31,8 @@ fn a_limit_of_processor_time_may_be_a_param() {
     assert_eq!(limit(TEXT, "1.5"), Ok(Some(1.5)));
     assert_eq!(limit(TEXT, "4"), Ok(Some(4.0)));
     for wrong in ["0.01", "-1", "1GiB", "many"] {
-        let told = limit(TEXT, wrong).expect_err(wrong);
-        assert!(told.contains("cpus"), "{told}");
+        let reported = limit(TEXT, wrong).expect_err(wrong);
+        assert!(reported.contains("cpus"), "{reported}");
     }
 }
 

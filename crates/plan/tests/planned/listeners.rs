@@ -35,7 +35,7 @@ fn every_word_has_its_meaning() {
 }
 
 #[test]
-fn what_a_release_does_not_have_is_refused_where_it_is_asked_for() {
+fn listener_features_that_a_release_lacks_are_refused_in_place() {
     let text = "kdyno: 1\nid: secured\nquestion: what does it cost?\n\
                 system:\n  kafka: 3.4.1\n  listeners:\n    clients: {protocol: SASL_SSL}\n\
                 topics: {t: {partitions: 1}}\nload: {writers: {produce: t, rate: 1k/s, value: 1KiB}}\n\

@@ -45,7 +45,7 @@ fn nothing_is_conditioned() {
 
 /// 1 s of noise probe is most of the overhead of a trial.
 #[test]
-fn its_trials_take_little_beside_the_load() {
+fn its_trials_write_little_apart_from_the_load() {
     let plan = planned("", "", "{partitions: 3}", WRITERS).unwrap();
     assert_eq!(estimate(&plan).longest_ns, 17_000_000_000);
 }
@@ -71,9 +71,9 @@ fn a_param_chooses_between_kafka_and_none() {
 }
 
 #[test]
-fn what_only_brokers_of_kafka_have_is_refused_where_it_stands() {
+fn settings_of_kafka_brokers_alone_are_refused_in_place() {
     let refused = |system: &str| planned("", system, "{partitions: 1}", WRITERS).unwrap_err().to_string();
-    for (system, told) in [
+    for (system, reported) in [
         (", brokers: 3", "a null broker is one broker"),
         (", mode: zookeeper", "a null broker has no `mode`"),
         (", mode: {controllers: 3}", "a null broker has no `mode`"),
@@ -88,7 +88,7 @@ fn what_only_brokers_of_kafka_have_is_refused_where_it_stands() {
         (", listeners: {clients: {protocol: SSL, certificates: required}}", "does not authenticate"),
     ] {
         let error = refused(system);
-        assert!(error.starts_with("s.yaml:") && error.contains(told), "{system}: {error}");
+        assert!(error.starts_with("s.yaml:") && error.contains(reported), "{system}: {error}");
     }
     let error = planned("", "", "{partitions: 1, replicas: 3}", WRITERS).unwrap_err().to_string();
     assert!(error.contains("wants 3 replicas, but the cluster has 1 broker"), "{error}");

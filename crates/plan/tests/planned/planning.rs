@@ -83,7 +83,7 @@ fn set_wins_over_everything_and_takes_params_only() {
 }
 
 #[test]
-fn of_several_set_values_those_that_brought_the_mistake_about_are_named() {
+fn the_set_values_that_cause_an_error_are_named() {
     let refused = |text: &str, pairs: &[(&str, &str)]| choose(text, &set(pairs)).unwrap_err();
     let error = refused(BASE, &[("size", "2KiB"), ("rate", "fast")]);
     assert!(error.starts_with("`--set rate=fast`: `rate`: `fast` is not a rate"), "{error}");
@@ -116,7 +116,7 @@ fn trials(plan: &Plan) -> Vec<Trial> {
 }
 
 #[test]
-fn a_trial_tells_all_that_it_runs() {
+fn a_trial_lists_everything_that_it_runs() {
     let text = BASE.replace("measure: 10s}", "measure: 10s}\nrepeat: 2");
     let plan = choose(&text, &profile("own")).unwrap();
     let trials = trials(&plan);
@@ -249,7 +249,7 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
     assert_eq!((older.enable_idempotence, older.acks), (true, -1));
     let wrong = |transactions: &str, client: &str| of(transactions, client).unwrap_err();
     let each = "{every: 1s}";
-    for (transactions, client, told) in [
+    for (transactions, client, reported) in [
         (each, "enable.idempotence: false", "`transactions` take `enable.idempotence: true`"),
         (each, "acks: 1", "`transactions` take `acks: all`"),
         (
@@ -266,7 +266,7 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
         ("{abort: 1%}", "", "`every`"),
     ] {
         let error = wrong(transactions, client);
-        assert!(error.contains(told), "{transactions} {client}: {error}");
+        assert!(error.contains(reported), "{transactions} {client}: {error}");
     }
     assert_eq!(
         of("{every: 60s}", "transaction.timeout.ms: 61s").unwrap().client.transaction_timeout_ns,
@@ -306,23 +306,23 @@ fn estimates_add_up() {
     let plan = made(BASE);
     // 15 s at 1000/s in two cases of 1 KiB and 2 KiB.
     assert_eq!(volume_bytes(&plan), Some(15_000 * (1024 + 2048)));
-    let told = estimate(&plan);
-    assert_eq!(told.disk_bytes, Some(15_000 * (1024 + 2048 + 24)));
-    assert_eq!(told.kept_bytes, Some(15_000 * (2048 + 12)), "the topics of one case at a time");
+    let reported = estimate(&plan);
+    assert_eq!(reported.disk_bytes, Some(15_000 * (1024 + 2048 + 24)));
+    assert_eq!(reported.kept_bytes, Some(15_000 * (2048 + 12)), "the topics of one case at a time");
     // With a key of 5 B and a header of 2 + 16 B; and one for what a small value has no room for, which a pool lacks.
     let one = BASE.replace("cases: [{size: 1KiB}, {size: 2KiB}]\n", "");
     let bytes = |said: &str| {
-        let told = estimate(&made(&one.replace("value: $size", said)));
-        told.disk_bytes.map(|all| all / 15_000)
+        let reported = estimate(&made(&one.replace("value: $size", said)));
+        reported.disk_bytes.map(|all| all / 15_000)
     };
     let keyed = "value: 100B, key: {uniform: {of: 100k}}, headers: {id: 16B}";
     assert_eq!(bytes(keyed), Some(100 + 5 + 2 + 16 + 4 + 12));
     assert_eq!(bytes("value: 16B"), Some(16 + 5 + 32 + 4 + 12));
     assert_eq!(bytes("value: 16B, payload: pooled"), Some(16 + 12));
     let stay = made(&BASE.replace("phases:", "isolation: none\nphases:"));
-    assert_eq!(estimate(&stay).kept_bytes, told.disk_bytes);
-    assert_eq!(told.load_ns, 30_000_000_000);
-    assert!((30_000_000_000..60_000_000_000).contains(&told.expected_ns), "{told:?}");
+    assert_eq!(estimate(&stay).kept_bytes, reported.disk_bytes);
+    assert_eq!(reported.load_ns, 30_000_000_000);
+    assert!((30_000_000_000..60_000_000_000).contains(&reported.expected_ns), "{reported:?}");
     // A drain may take two minutes here, the delivery timeout; none is expected to.
     assert_eq!(plan.cases[0].phases.drain_ns, 120_000_000_000);
     let open = choose(BASE, &set(&[("rate", "max")])).unwrap();
@@ -378,7 +378,7 @@ fn a_target_replaces_the_system_and_its_caps_hold() {
 }
 
 /// What is reported with a target: whether it replaces `system`, and the warnings.
-fn told_with_target(text: &str, pairs: &[(&str, &str)]) -> (usize, String) {
+fn reported_with_target(text: &str, pairs: &[(&str, &str)]) -> (usize, String) {
     let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();
     let scenario = Scenario::parse(text, "s.yaml").unwrap();
     let choices = Choices { target: Some(target), ..set(pairs) };
@@ -394,19 +394,19 @@ fn told_with_target(text: &str, pairs: &[(&str, &str)]) -> (usize, String) {
 
 #[test]
 fn params_that_a_target_leaves_without_effect_are_named() {
-    let told = |text: &str, pairs: &[(&str, &str)]| told_with_target(text, pairs);
+    let reported = |text: &str, pairs: &[(&str, &str)]| reported_with_target(text, pairs);
     // `size` varies, but `system` knows nothing of it.
-    assert_eq!(told(BASE, &[]), (1, String::new()));
-    assert_eq!(told(BASE, &[("brokers", "2")]), (1, "brokers".to_owned()));
+    assert_eq!(reported(BASE, &[]), (1, String::new()));
+    assert_eq!(reported(BASE, &[("brokers", "2")]), (1, "brokers".to_owned()));
     let swept =
         BASE.replace("cases: [{size: 1KiB}, {size: 2KiB}]", "vary: {brokers: [1, 3], size: [100B, 200B]}");
-    assert_eq!(told(&swept, &[]), (1, "brokers".to_owned()));
+    assert_eq!(reported(&swept, &[]), (1, "brokers".to_owned()));
     // By way of another param, which varies with it.
     let swept = swept.replace("params: {", "params: {m: = brokers, ");
     let swept = swept.replace("system: {brokers: $brokers}", "system: {brokers: $m}");
-    assert_eq!(told(&swept, &[]), (1, "brokers m".to_owned()));
+    assert_eq!(reported(&swept, &[]), (1, "brokers m".to_owned()));
     let without = swept.replace("system: {brokers: $m}\n", "");
-    assert_eq!(told(&without, &[]), (0, "m".to_owned()), "nothing to replace, and `m` is used nowhere");
+    assert_eq!(reported(&without, &[]), (0, "m".to_owned()), "nothing to replace, and `m` is used nowhere");
 }
 
 #[test]
@@ -460,8 +460,8 @@ fn references_to_secrets_in_a_stored_plan_are_not_followed() {
         (SecretRef::File("/etc/shadow".into()), "a file"),
         (SecretRef::Exec(vec!["rm".to_owned()]), "a command"),
     ] {
-        let told = check_stored(&with(reference)).unwrap_err().to_string();
-        assert!(told.contains(&format!("takes secret `pw` from {named}")), "{told}");
+        let reported = check_stored(&with(reference)).unwrap_err().to_string();
+        assert!(reported.contains(&format!("takes secret `pw` from {named}")), "{reported}");
     }
     // Facts of a run on a target are the target's own, and it names none.
     let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();

@@ -8,7 +8,7 @@ use kdyno_scenario::target::TargetFile;
 
 const LOAD: &str = "load: {w: {produce: t, rate: 10/s, value: 10B}}\nphases: {measure: 1m}\n";
 
-fn told(error: InputError) -> String {
+fn reported(error: InputError) -> String {
     format!("{error}; {}", error.hint.as_deref().unwrap_or_default())
 }
 
@@ -17,11 +17,11 @@ fn scenario(system: &str, more: &str) -> Result<Scenario, String> {
         "kdyno: 1\nid: through\nquestion: What does it cost?\nparams: {{p: none}}\n\
          system: {{kafka: 4.1.1, {system}}}\ntopics: {{t: {{partitions: 3}}}}\n{LOAD}{more}"
     );
-    Scenario::parse(&text, "s.yaml").map_err(told)
+    Scenario::parse(&text, "s.yaml").map_err(reported)
 }
 
 fn planned(system: &str, more: &str) -> Result<Plan, String> {
-    plan(&scenario(system, more)?, &Choices::default()).map_err(told)
+    plan(&scenario(system, more)?, &Choices::default()).map_err(reported)
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn one_of_the_users_own_is_written_as_a_component_is() {
 
 /// It writes nothing itself; and what a run file names is started where it is kdyno's own.
 #[test]
-fn what_is_written_is_known_and_a_stored_plan_starts_kroxylicious_alone() {
+fn written_bytes_are_known_and_a_stored_plan_starts_no_other() {
     let own = planned("proxy: kroxylicious", "").expect("a plan");
     let without = planned("proxy: none", "").expect("a plan");
     assert!(bytes_to_write_of_trial(&own.cases[0]).is_some_and(|bytes| bytes > 0));
@@ -79,7 +79,7 @@ fn a_side_of_a_comparison_adds_one() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
+fn impossible_settings_are_refused_in_place_with_a_hint() {
     for (system, more, words) in [
         ("proxy: kroxylicous", "", "did you mean `kroxylicious`"),
         ("proxy: shotover", "", "any other one is started by its command: `proxy: {command: …}`"),
@@ -115,7 +115,7 @@ fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
     let null = "kdyno: 1\nid: n\nquestion: q?\nsystem: {kafka: null-broker, proxy: kroxylicious}\n\
                 topics: {t: {partitions: 1}}\n";
     let null = Scenario::parse(&format!("{null}{LOAD}"), "s.yaml").expect("a scenario");
-    let error = plan(&null, &Choices::default()).map_err(told).expect_err("a null broker");
+    let error = plan(&null, &Choices::default()).map_err(reported).expect_err("a null broker");
     assert!(error.contains("no proxy can stand before a null broker"), "{error}");
 }
 
@@ -125,7 +125,7 @@ fn none_is_started_before_a_target() {
     let target = TargetFile::parse(target, "t.yaml").expect("read").resolve(None).expect("a target");
     let planned = |system: &str| {
         let choices = Choices { target: Some(target.clone()), ..Choices::default() };
-        plan(&scenario(system, "").expect("a scenario"), &choices).map_err(told)
+        plan(&scenario(system, "").expect("a scenario"), &choices).map_err(reported)
     };
     let refused = planned("proxy: kroxylicious").expect_err("it is somebody else's");
     assert!(refused.contains("no proxy is started before a target"), "{refused}");

@@ -17,15 +17,15 @@ fn sides_are_made_of_params_keys_of_the_system_and_paths() {
         assert_eq!(compare.labels, [a, b].map(|side| side.trim_start_matches("system.")));
         (release(&plan.cases[0].system), release(&compare.b[0].system), compare.changes.join("; "))
     };
-    let told = |a: &str, b: &str, change: &str| (a.to_owned(), b.to_owned(), change.to_owned());
-    assert_eq!(sides("kafka=3.9.1", "kafka=4.1.1"), told("3.9.1", "4.1.1", "kafka: 3.9.1 → 4.1.1"));
+    let reported = |a: &str, b: &str, change: &str| (a.to_owned(), b.to_owned(), change.to_owned());
+    assert_eq!(sides("kafka=3.9.1", "kafka=4.1.1"), reported("3.9.1", "4.1.1", "kafka: 3.9.1 → 4.1.1"));
     assert_eq!(
         sides("system.kafka=3.9.1", "home=/k"),
-        told("3.9.1", "home /k", "system.kafka: 3.9.1 → {home: /k}")
+        reported("3.9.1", "home /k", "system.kafka: 3.9.1 → {home: /k}")
     );
     assert_eq!(
         sides("kafka=3.9.1", "source=/k"),
-        told("3.9.1", "source /k", "kafka: 3.9.1 → 3.7.2; system.kafka: 3.9.1 → {source: /k}")
+        reported("3.9.1", "source /k", "kafka: 3.9.1 → 3.7.2; system.kafka: 3.9.1 → {source: /k}")
     );
     let label = |b: &[&str]| compared(BASE, &asking(comparing(&[], b))).1.labels[1].clone();
     let paths = ["load.writers.client.linger.ms=0", "load.readers.client.fetch.min.bytes=9"];
@@ -110,23 +110,23 @@ fn a_side_by_hand_leaves_the_other_one_as_the_scenario_has_it() {
             compare.changes.join("; "),
         )
     };
-    let told = |labels: [&str; 2], releases: [&str; 2], change: &str| {
+    let reported = |labels: [&str; 2], releases: [&str; 2], change: &str| {
         (labels.map(str::to_owned), releases.map(str::to_owned), change.to_owned())
     };
     assert_eq!(
         sides(&["kafka=3.9.1"], &[]),
-        told(["kafka=3.9.1", "new 4.1.1"], ["3.9.1", "4.1.1"], "kafka: 3.9.1 → 4.1.1")
+        reported(["kafka=3.9.1", "new 4.1.1"], ["3.9.1", "4.1.1"], "kafka: 3.9.1 → 4.1.1")
     );
     assert_eq!(
         sides(&[], &["kafka=3.9.1"]),
-        told(["old 3.7.2", "kafka=3.9.1"], ["3.7.2", "3.9.1"], "kafka: 3.7.2 → 3.9.1")
+        reported(["old 3.7.2", "kafka=3.9.1"], ["3.7.2", "3.9.1"], "kafka: 3.7.2 → 3.9.1")
     );
     let error = planned(&own, &asking(comparing(&["kafka=4.1.1"], &[]))).unwrap_err();
     assert!(error.contains("sides A and B do the same"), "{error}");
 }
 
 #[test]
-fn sides_that_cannot_be_are_refused_by_the_option_that_made_them() {
+fn impossible_sides_are_refused_by_the_option_that_made_them() {
     let refused = |a: &[&str], b: &[&str]| planned(BASE, &asking(comparing(a, b))).unwrap_err();
     let cases = [
         (
@@ -159,13 +159,13 @@ fn sides_that_cannot_be_are_refused_by_the_option_that_made_them() {
 }
 
 #[test]
-fn releases_that_nobody_tried_are_told_of_either_side() {
-    let told = |a: &str, b: &str| {
+fn untested_releases_are_reported_for_either_side() {
+    let reported = |a: &str, b: &str| {
         let (facts, _) = facts(BASE, &asking(comparing(&[a], &[b])));
         facts.into_iter().filter(|fact| fact.starts_with("Kafka ")).collect::<Vec<_>>()
     };
-    assert!(told("kafka=3.7.2", "kafka=newest").is_empty());
-    let [unknown, untested] = &told("kafka=4.1.1", "kafka=3.7.9")[..] else { panic!("one of each side") };
+    assert!(reported("kafka=3.7.2", "kafka=newest").is_empty());
+    let [unknown, untested] = &reported("kafka=4.1.1", "kafka=3.7.9")[..] else { panic!("one of each side") };
     assert!(unknown.starts_with("Kafka 3.7.9 was no known release"), "{unknown}");
     assert!(untested.starts_with("Kafka 4.1.1 is not among the releases"), "{untested}");
     let client = |version: &str| format!("load.writers.client.version={version}");
@@ -184,8 +184,8 @@ fn the_same_on_both_sides_is_meant_when_it_is_typed_so() {
     let (plan, compare) = compared(BASE, &twice);
     assert_eq!(plan.cases, compare.b);
     assert!(compare.changes.is_empty());
-    let (told, warned) = facts(BASE, &twice);
-    assert!(told.iter().any(|fact| fact.contains("what chance alone does")), "{told:?}");
+    let (reported, warned) = facts(BASE, &twice);
+    assert!(reported.iter().any(|fact| fact.contains("what chance alone does")), "{reported:?}");
     let is_known = |warning: &String| warning.contains("`spare`") || warning.contains("more than the margin");
     assert!(warned.iter().all(is_known), "{warned:?}");
     let different = asking(comparing(&["rate=1k/s"], &["rate=2k/s"]));
@@ -211,8 +211,8 @@ fn what_is_judged_is_as_said_or_the_usual() {
     let closed = BASE.replace("rate: 1k/s,", "rate: max,");
     assert_eq!(judged(&closed, &[]).unwrap(), "brokers.cpu_us_per_record-0.03 writers.acked_per_s+0.03");
     let by_hand = ["writers.response.p99.9:20%", "writers.acked_per_s", "readers.lag_time:5%"];
-    let told = "writers.response.p99.9-0.2 writers.acked_per_s+0.03 readers.lag_time-0.05";
-    assert_eq!(judged(BASE, &by_hand).unwrap(), told);
+    let reported = "writers.response.p99.9-0.2 writers.acked_per_s+0.03 readers.lag_time-0.05";
+    assert_eq!(judged(BASE, &by_hand).unwrap(), reported);
     let error = judged(BASE, &["writers.p99:3%"]).unwrap_err();
     assert!(error.starts_with("`--judge writers.p99:3%`: `p99` is not a metric"), "{error}");
     assert!(judged(BASE, &["writers.acked_per_s:3"]).unwrap_err().contains("is not a share in percent"));
@@ -234,8 +234,8 @@ fn a_scenario_may_compare_and_search() {
     let find =
         asked(PlanQuestion::Find(FindChoices { side: Some("A".to_owned()), ..FindChoices::default() }));
     assert!(matches!(find, Strategy::Find(of) if of.item == "writers"));
-    let (told, _) = facts(&both, &Choices::default());
-    assert!(told.iter().any(|fact| fact.contains("here its cases are run")), "{told:?}");
+    let (reported, _) = facts(&both, &Choices::default());
+    assert!(reported.iter().any(|fact| fact.contains("here its cases are run")), "{reported:?}");
     // Sides by hand do not ask for its search.
     let search = format!("{BASE}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms]}}\n");
     let by_hand = planned(&search, &asking(comparing(&[], &["kafka=4.1.1"]))).unwrap();
@@ -314,8 +314,8 @@ fn warm_ups_end_by_themselves_between_their_bounds() {
     };
     let auto =
         |least: u64, records_min: u64| Some(WarmupAuto { least_ns: least * 1_000_000_000, records_min });
-    let told = phases("auto", "rate: 1k/s");
-    assert_eq!((told.warmup_ns, told.warmup_auto), (MINUTE_NS, auto(5, 20_000)));
+    let reported = phases("auto", "rate: 1k/s");
+    assert_eq!((reported.warmup_ns, reported.warmup_auto), (MINUTE_NS, auto(5, 20_000)));
     assert_eq!(
         phases("10s..20s", "rate: 1k/s").warmup_auto,
         auto(10, 10_000),
@@ -348,9 +348,9 @@ fn claims_find_their_cases_or_are_not_tested() {
     assert_eq!((claim.text.as_str(), case(&claim.left)), ("twice", 1));
     let ClaimExpr::Product(factor, metric) = &claim.right else { panic!("{:?}", claim.right) };
     assert_eq!((&**factor, case(metric)), (&ClaimExpr::Number(1.9), 0));
-    let (told, _) = facts(&text, &Choices::default());
+    let (reported, _) = facts(&text, &Choices::default());
     let untested = "claim `newer` is not tested: profile laptop has no case with kafka=4.1.1";
-    assert!(told.iter().any(|fact| fact == untested), "{told:?}");
+    assert!(reported.iter().any(|fact| fact == untested), "{reported:?}");
     let other = Choices { profile: Some("one".to_owned()), ..Choices::default() };
     let plan = planned(&text, &other).unwrap();
     assert_eq!((plan.claims.len(), case(&plan.claims[0].left)), (1, 1));
@@ -359,8 +359,8 @@ fn claims_find_their_cases_or_are_not_tested() {
     let compare =
         Choices { ask: PlanQuestion::Compare(comparing(&[], &["mode=zookeeper"])), ..Choices::default() };
     assert!(planned(&text, &compare).unwrap().claims.is_empty());
-    let (told, _) = facts(&text, &compare);
-    assert!(told.iter().any(|fact| fact.contains("they are not judged here")), "{told:?}");
+    let (reported, _) = facts(&text, &compare);
+    assert!(reported.iter().any(|fact| fact.contains("they are not judged here")), "{reported:?}");
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn thresholds_are_of_each_case_and_judged_by_one_trial() {
            expect: [{claim: steady, that: 'writers.response.p99[kafka=3.7.2] <= 50ms'}]\n";
     let choices = Choices { fail_if: vec!["readers.fetched_per_s < 1/s".to_owned()], ..Choices::default() };
     let claims = planned(&text, &choices).unwrap().claims;
-    let told: Vec<_> =
+    let reported: Vec<_> =
         claims.iter().map(|claim| (claim.text.as_str(), claim.is_threshold, claim.op)).collect();
     let expected = [
         ("writers.response.p99 > 50ms (kafka=3.7.2)", true, ClaimOp::AtMost),
@@ -381,24 +381,24 @@ fn thresholds_are_of_each_case_and_judged_by_one_trial() {
         ("readers.fetched_per_s < 1/s (kafka=4.1.1)", true, ClaimOp::AtLeast),
         ("steady", false, ClaimOp::AtMost),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let case = |claim: usize| claims[claim].left.metrics().map(|(_, case)| case).collect::<Vec<_>>();
     assert_eq!([case(0), case(1), case(2)], [[0], [1], [1]]);
-    let (told, _) = facts(&text, &choices);
-    let [warning] = told.iter().filter(|one| one.contains("claim")).collect::<Vec<_>>()[..] else {
-        panic!("{told:?}")
+    let (reported, _) = facts(&text, &choices);
+    let [warning] = reported.iter().filter(|one| one.contains("claim")).collect::<Vec<_>>()[..] else {
+        panic!("{reported:?}")
     };
     assert!(
         warning.starts_with("claim `steady` cannot hold as planned") && warning.contains("3 repeats"),
         "{warning}"
     );
-    let (told, _) = facts(&(text + "repeat: 3\n"), &choices);
-    assert!(!told.iter().any(|one| one.contains("claim")), "{told:?}");
+    let (reported, _) = facts(&(text + "repeat: 3\n"), &choices);
+    assert!(!reported.iter().any(|one| one.contains("claim")), "{reported:?}");
 }
 
 /// A case of another profile is no mistake of the scenario, but one of who names it by hand.
 #[test]
-fn thresholds_of_cases_that_the_profile_lacks_are_not_passed_over() {
+fn thresholds_of_cases_that_the_profile_lacks_are_refused() {
     let text = format!(
         "{BASE}vary: {{kafka: [3.7.2, 4.1.1]}}\nprofiles: {{laptop: {{}}, one: {{vary: {{kafka: [3.7.2]}}}}}}\n\
          fail_if: ['writers.response.p99[kafka=4.1.1] > 50ms']\n"

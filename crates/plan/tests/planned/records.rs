@@ -92,7 +92,7 @@ fn values_are_made_by_a_schema() {
     // Files of 42 and 11 bytes.
     assert_eq!((records.values, mean), (ValuesPlan::Avro(avro), 27));
     assert!(stored.contains("sends what the file `/here/a.avsc` holds"), "{stored}");
-    for (said, told) in [
+    for (said, reported) in [
         ("value: {avro: {schema: b.avsc, id: 42}}", "the schema `b.avsc` is none"),
         ("value: {avro: {schema: a.avsc, id: -1}}", "`id`"),
         (
@@ -101,7 +101,7 @@ fn values_are_made_by_a_schema() {
         ),
     ] {
         let error = planned(said).unwrap_err().to_string();
-        assert!(error.contains(told), "{said}: {error}");
+        assert!(error.contains(reported), "{said}: {error}");
     }
 }
 
@@ -133,22 +133,22 @@ phases: {warmup: 5s, measure: 10s}
     };
     // In addition to a value there are the batch's and the record's own bytes, and the header that says where it comes
     // from.
-    let beside = 61 + 21 + 5 + 32 + 4;
-    assert_eq!(planned(TEXT), Ok(sampled((1 << 20) - beside)));
+    let overhead = 61 + 21 + 5 + 32 + 4;
+    assert_eq!(planned(TEXT), Ok(sampled((1 << 20) - overhead)));
     let config = "t: {partitions: 2, config: {max.message.bytes: 64KiB}}";
     let limited = TEXT.replace("t: {partitions: 2}", config);
-    assert_eq!(planned(&limited), Ok(sampled((64 << 10) - beside)));
+    assert_eq!(planned(&limited), Ok(sampled((64 << 10) - overhead)));
     let other = TEXT.replace("partition: 1}", "partition: 7}");
     assert!(planned(&other).unwrap_err().to_string().contains("topic `t` has no partition 7"));
     assert!(planned(&other.replace("produce: t,", "produce: orders,")).is_ok());
 }
 
 #[test]
-fn files_that_a_stored_plan_names_are_not_followed_but_for_bundled_ones() {
+fn files_named_by_a_stored_plan_are_not_read_unless_bundled() {
     let scenario = scenario("value: {file: lines.txt}");
     let stored = plan(&scenario, &Choices { files: FileReader(lines), ..Choices::default() }).unwrap();
-    let told = check_stored(&stored).unwrap_err().to_string();
-    assert!(told.contains("sends what the file `/here/lines.txt` holds"), "{told}");
+    let reported = check_stored(&stored).unwrap_err().to_string();
+    assert!(reported.contains("sends what the file `/here/lines.txt` holds"), "{reported}");
     let bundled: fn(&str, &str) -> Result<FoundFile, String> =
         |_, _| Ok(FoundFile { path: "bundled:lines.txt".to_owned(), content: b"a\n".to_vec() });
     let stored = plan(&scenario, &Choices { files: FileReader(bundled), ..Choices::default() }).unwrap();
@@ -157,7 +157,7 @@ fn files_that_a_stored_plan_names_are_not_followed_but_for_bundled_ones() {
 
 /// Behind the last rate of an item that compresses, and of no other.
 #[test]
-fn the_ratio_of_compression_stands_beside_the_rate() {
+fn the_ratio_of_compression_is_next_to_the_rate() {
     let columns = |said: &str| {
         let plan = plan(&scenario(said), &Choices::default()).unwrap();
         plan.show.columns.iter().map(|column| column.metric.clone()).collect::<Vec<_>>()

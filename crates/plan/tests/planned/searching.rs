@@ -137,10 +137,10 @@ fn a_budget_makes_a_search_a_quick_look() {
     assert_eq!((plan.depth, search.confirm_trials, search.trials_max), (Depth::Quick, 1, 9));
     assert!(estimate(&plan).longest_ns <= 6 * MINUTE_NS);
     let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
-    let told = remarks(&scenario, &with(12), &found(BASE, &with(12)).0).unwrap();
+    let reported = remarks(&scenario, &with(12), &found(BASE, &with(12)).0).unwrap();
     assert!(
-        told.contains(&Remark::Fact("the budget allows a quick look: short trials".to_owned())),
-        "{told:?}"
+        reported.contains(&Remark::Fact("the budget allows a quick look: short trials".to_owned())),
+        "{reported:?}"
     );
     assert!(planned(BASE, &with(1)).unwrap_err().contains("too small for a search"));
 }
@@ -192,10 +192,11 @@ fn a_search_on_a_target_must_be_allowed_and_know_when_to_stop() {
     let capped = allowed.replace("allow:", "caps: {produce: 10MiB/s}, allow:");
     let Strategy::Find(search) = on(&capped).unwrap().strategy else { panic!("a search") };
     assert_eq!(search.to_per_s, 10_240.0);
-    let beside = BASE.replace("  readers:", "  others: {produce: t, rate: 2k/s, value: 1KiB}\n  readers:");
+    let with_others =
+        BASE.replace("  readers:", "  others: {produce: t, rate: 2k/s, value: 1KiB}\n  readers:");
     let to = |to: Option<&str>| {
         let ask = FindChoices { to: to.map(str::to_owned), ..ask.clone() };
-        planned(&beside, &Choices { target: Some(target("staging", &capped)), ..finding(ask) })
+        planned(&with_others, &Choices { target: Some(target("staging", &capped)), ..finding(ask) })
     };
     let Strategy::Find(search) = to(None).unwrap().strategy else { panic!("a search") };
     assert_eq!(search.to_per_s, 8_240.0);

@@ -60,7 +60,7 @@ fn costs(plan: &Plan) -> usize {
 }
 
 #[test]
-fn a_table_over_targets_has_their_cost_where_one_declares_a_price() {
+fn a_table_over_targets_has_costs_where_one_declares_a_price() {
     assert_eq!(costs(&planned(BASE, &Choices::default()).unwrap()), 0);
     assert_eq!(costs(&planned(BASE, &on(target("free", ""))).unwrap()), 0);
     assert_eq!(costs(&planned(BASE, &on(priced("paid", "4.32", "USD"))).unwrap()), 1);
@@ -82,7 +82,7 @@ fn a_table_over_targets_has_their_cost_where_one_declares_a_price() {
 }
 
 #[test]
-fn a_comparison_tells_costs_where_both_sides_have_a_price() {
+fn a_comparison_has_costs_where_both_sides_have_a_price() {
     let costs_of = |a: Target, b: Target| planned(BASE, &comparing(a, b)).map(|plan| costs(&plan));
     assert_eq!(costs_of(priced("a", "1", "USD"), priced("b", "2", "USD")), Ok(1));
     assert_eq!(costs_of(priced("a", "1", "USD"), target("b", "")), Ok(0), "a ratio needs both");
@@ -102,21 +102,21 @@ fn a_comparison_tells_costs_where_both_sides_have_a_price() {
 }
 
 #[test]
-fn topics_that_are_there_take_nothing_of_the_cap_on_partitions_and_are_told() {
+fn existing_topics_do_not_count_towards_the_partition_cap() {
     let guard = "guard: {allow: [existing-topics], caps: {partitions: 1}}\n";
     assert!(planned(BASE, &on(target("there", guard))).unwrap_err().contains("has 2 partitions at once"));
     let choices = on(target("there", &format!("topics: {{t: team-a.load, unused: x}}\n{guard}")));
     let plan = planned(BASE, &choices).unwrap();
     let notes = remarks(&Scenario::parse(BASE, "s.yaml").unwrap(), &choices, &plan).unwrap();
-    let told = |note: &&Remark| matches!(note, Remark::Fact(fact) if fact.contains("`t` is the existing topic `team-a.load` of target there"));
-    assert_eq!(notes.iter().filter(told).count(), 1, "{notes:?}");
+    let reported = |note: &&Remark| matches!(note, Remark::Fact(fact) if fact.contains("`t` is the existing topic `team-a.load` of target there"));
+    assert_eq!(notes.iter().filter(reported).count(), 1, "{notes:?}");
     assert!(!format!("{notes:?}").contains("unused"), "the scenario has no such topic: {notes:?}");
 }
 
 #[test]
-fn topics_of_which_one_existing_topic_is_both_are_told() {
+fn two_topics_mapped_to_one_existing_topic_are_reported() {
     let text = BASE.replace("topics: {t:", "topics: {other: {partitions: 1}, t:");
-    let told = |topics: &str| {
+    let reported = |topics: &str| {
         let guard = "guard: {allow: [existing-topics]}\n";
         let choices = on(target("there", &format!("topics: {topics}\n{guard}")));
         let plan = planned(&text, &choices).unwrap();
@@ -125,23 +125,23 @@ fn topics_of_which_one_existing_topic_is_both_are_told() {
             "target there has one topic, `team-a.load`, for `other`, `t`: their records mix".to_owned(),
         ))
     };
-    assert!(told("{t: team-a.load, other: team-a.load}"));
-    assert!(!told("{t: team-a.load, other: team-b.load}"));
+    assert!(reported("{t: team-a.load, other: team-a.load}"));
+    assert!(!reported("{t: team-a.load, other: team-b.load}"));
 }
 
 #[test]
-fn an_existing_topic_that_is_written_much_like_one_of_the_scenarios_is_told() {
+fn an_existing_topic_with_a_name_like_a_scenarios_topic_warns() {
     let text = BASE.replace("topics: {t:", "topics: {orders:").replace("produce: t,", "produce: orders,");
-    let told = |topics: &str| {
+    let reported = |topics: &str| {
         let guard = "guard: {allow: [existing-topics]}\n";
         let choices = on(target("there", &format!("topics: {topics}\n{guard}")));
         let plan = planned(&text, &choices).unwrap();
         remarks(&Scenario::parse(&text, "s.yaml").unwrap(), &choices, &plan).unwrap()
     };
-    let is_told = |note: &Remark| matches!(note, Remark::Warning(text) if text.contains("for `order`, which the scenario does not have: did you mean `orders`"));
-    assert!(told("{order: team-a.load}").iter().any(is_told));
+    let is_reported = |note: &Remark| matches!(note, Remark::Warning(text) if text.contains("for `order`, which the scenario does not have: did you mean `orders`"));
+    assert!(reported("{order: team-a.load}").iter().any(is_reported));
     for fine in ["{orders: team-a.load, order: x}", "{payments: x}"] {
-        assert!(!told(fine).iter().any(|note| format!("{note:?}").contains("does not have")), "{fine}");
+        assert!(!reported(fine).iter().any(|note| format!("{note:?}").contains("does not have")), "{fine}");
     }
 }
 
@@ -195,10 +195,10 @@ fn windows_on_targets_last_as_long_as_is_asked_for() {
     assert_eq!(compare.b[0].phases.measure_ns, 30 * MINUTE_NS);
     let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
     let choices = sustained(30, there());
-    let told = remarks(&scenario, &choices, &planned(BASE, &choices).unwrap()).unwrap();
+    let reported = remarks(&scenario, &choices, &planned(BASE, &choices).unwrap()).unwrap();
     assert!(
-        told.iter().any(|note| matches!(note, Remark::Fact(text) if text.contains("30 min"))),
-        "{told:?}"
+        reported.iter().any(|note| matches!(note, Remark::Fact(text) if text.contains("30 min"))),
+        "{reported:?}"
     );
 }
 
@@ -298,9 +298,9 @@ fn fewer_clusters_speak_of_themselves() {
     assert_eq!(compare.labels, ["a1, a2, a3", "b1, b2, b3"]);
     assert_eq!([clusters(&plan, 0), clusters(&plan, 5)], [["a1", "b1"], ["a3", "b3"]]);
     let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
-    let told = remarks(&scenario, &choices, &plan).unwrap();
+    let reported = remarks(&scenario, &choices, &plan).unwrap();
     let says = |note: &Remark| matches!(note, Remark::Fact(text) if text.contains("about these clusters"));
-    assert_eq!(told.iter().filter(|note| says(note)).count(), 1, "{told:?}");
+    assert_eq!(reported.iter().filter(|note| says(note)).count(), 1, "{reported:?}");
 }
 
 #[test]
@@ -329,9 +329,9 @@ fn sides_have_as_many_clusters_each_of_its_own() {
 }
 
 #[test]
-fn the_shortest_cap_on_time_of_all_clusters_is_the_budget_and_is_told() {
+fn the_shortest_time_cap_of_all_clusters_is_the_reported_budget() {
     let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
-    let told = |choices: &Choices| {
+    let reported = |choices: &Choices| {
         let plan = planned(BASE, choices).unwrap();
         let cut = |note: Remark| match note {
             Remark::Fact(fact) if fact.contains(" allows ") => Some(fact),
@@ -341,27 +341,27 @@ fn the_shortest_cap_on_time_of_all_clusters_is_the_budget_and_is_told() {
     };
     // A pair takes 38 s.
     let mut capped = on_several([2, 2], ["", ""]);
-    assert_eq!(told(&capped), (vec![8, 16, 24], None));
+    assert_eq!(reported(&capped), (vec![8, 16, 24], None));
     if let PlanQuestion::Compare(ask) = &mut capped.ask {
         ask.b.more_targets = vec![target("b2", "guard: {caps: {time: 12m}}\n")];
     }
     let cut = "the target's cap on `time` allows a look after 8, 16 units of evidence, not after 8, 16, 24";
-    assert_eq!(told(&capped), (vec![8, 16], Some(cut.to_owned())));
+    assert_eq!(reported(&capped), (vec![8, 16], Some(cut.to_owned())));
     let shorter = Choices { budget_ns: Some(11 * MINUTE_NS), ..capped };
     let cut = "the budget allows a look after 8, 16 units of evidence, not after 8, 16, 24";
-    assert_eq!(told(&shorter), (vec![8, 16], Some(cut.to_owned())));
+    assert_eq!(reported(&shorter), (vec![8, 16], Some(cut.to_owned())));
     // A cap that the whole run would not keep to is no mistake where the budget is shorter still.
     let text = BASE.to_owned() + "repeat: 10\n";
     let scenario = Scenario::parse(&text, "s.yaml").unwrap();
     let capped = target("one", "guard: {caps: {time: 3m}}\n");
     let choices = Choices { budget_ns: Some(2 * MINUTE_NS), ..on(capped) };
-    let told = remarks(&scenario, &choices, &plan(&scenario, &choices).unwrap()).unwrap();
-    assert!(told.contains(&Remark::Fact("the budget allows 6 of 10 repeats".to_owned())), "{told:?}");
+    let reported = remarks(&scenario, &choices, &plan(&scenario, &choices).unwrap()).unwrap();
+    assert!(reported.contains(&Remark::Fact("the budget allows 6 of 10 repeats".to_owned())), "{reported:?}");
 }
 
 #[test]
 fn a_quick_look_at_many_clusters_speaks_of_those_that_it_saw() {
-    let told = |clusters: usize, minutes: u64| {
+    let reported = |clusters: usize, minutes: u64| {
         let (depth, budget_ns) = (Depth::Quick, Some(minutes * MINUTE_NS));
         let choices = Choices { depth, budget_ns, ..on_several([clusters; 2], ["", ""]) };
         let plan = planned(BASE, &choices).unwrap();
@@ -376,8 +376,8 @@ fn a_quick_look_at_many_clusters_speaks_of_those_that_it_saw() {
         let about = "what it shows is about these, not about what runs on them";
         vec![format!("a quick look at {seen} clusters of each side: {about}")]
     };
-    assert_eq!(told(6, 10), says("6 of 6"));
-    assert_eq!(told(6, 2), says("3 of 6"));
-    assert_eq!(told(2, 10), says("2 of 2"));
-    assert!(told(1, 10).is_empty());
+    assert_eq!(reported(6, 10), says("6 of 6"));
+    assert_eq!(reported(6, 2), says("3 of 6"));
+    assert_eq!(reported(2, 10), says("2 of 2"));
+    assert!(reported(1, 10).is_empty());
 }

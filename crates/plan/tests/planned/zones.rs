@@ -11,9 +11,9 @@ fn planned(params: &str, system: &str, zone: &str) -> Result<Plan, String> {
          topics: {{t: {{partitions: 3}}}}\nload: {{writers: {{produce: t, rate: 10/s, value: 100B{zone}}}}}\n\
          phases: {{warmup: 5s, measure: 10s}}\n"
     );
-    let told = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(told)?;
-    plan(&scenario, &Choices::default()).map_err(told)
+    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
+    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
+    plan(&scenario, &Choices::default()).map_err(reported)
 }
 
 fn zones(plan: &Plan, case: usize) -> &ZonesPlan {
@@ -53,13 +53,13 @@ fn a_delay_is_swept_like_anything_else() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
+fn impossible_settings_are_refused_in_place_with_a_hint() {
     let refused = |system: &str, zone: &str| {
         let error = planned("", system, zone).expect_err("refused");
         assert!(error.starts_with("s.yaml:"), "{error}");
         error
     };
-    for (system, zone, told) in [
+    for (system, zone, reported) in [
         ("", ", zone: b", "the system has no `zones`"),
         (", zones: {brokers: [a], clients: [zone-b]}", ", zone: zone-c", "did you mean `zone-b`?"),
         (", zones: {brokers: [a], clients: [b]}", ", zone: elsewhere", "allowed here: `a`, `b`, `same`"),
@@ -85,7 +85,7 @@ fn what_cannot_be_is_refused_where_it_stands_with_what_to_do() {
         (", zones: {brokers: [a], clients: [b], between_brokers: yes}", "", "there is one broker"),
     ] {
         let error = refused(system, zone);
-        assert!(error.contains(told), "{system}{zone}: {error}");
+        assert!(error.contains(reported), "{system}{zone}: {error}");
     }
     let null = "kdyno: 1\nid: n\nquestion: Which?\nsystem: {kafka: null-broker, zones: {brokers: [a], clients: [b]}}\n\
                 topics: {t: {partitions: 1}}\nload: {w: {produce: t, rate: 1/s, value: 100B}}\n\

@@ -140,9 +140,9 @@ fn sides_a_margin_apart_are_rarely_called_equivalent() {
 }
 
 #[test]
-fn the_smallest_difference_that_is_told_is_found_in_four_comparisons_of_five() {
+fn the_smallest_detectable_change_is_found_four_times_in_five() {
     for (stream, (name, plans)) in (8_000..).step_by(1_000).zip(PLANS) {
-        let told = |asked: &TestedPlan| -> Option<f64> {
+        let reported = |asked: &TestedPlan| -> Option<f64> {
             let sd = SQRT_2 * asked.run_sd();
             let (looks, starts_sd): (&[u32], f64) = match asked {
                 Quick(pairs) => (std::slice::from_ref(pairs), sd),
@@ -153,23 +153,24 @@ fn the_smallest_difference_that_is_told_is_found_in_four_comparisons_of_five() {
             };
             smallest_visible(looks, &[UnitSpread { sd, starts_sd, margin: MARGIN }; 3])[0]
         };
-        let found = |((asked, told), stream): ((&TestedPlan, &Option<f64>), u64)| {
+        let found = |((asked, reported), stream): ((&TestedPlan, &Option<f64>), u64)| {
             let kind = if matches!(asked, Quick(_)) { Variation::Starts } else { Variation::Normal };
-            let effects = [told.unwrap_or(3.0).ln_1p(), 0.0, 0.0];
+            let effects = [reported.unwrap_or(3.0).ln_1p(), 0.0, 0.0];
             asked.share(kind, effects, stream, |said| differs(&said[0]))
         };
-        let told: Vec<Option<f64>> = plans.iter().map(told).collect();
-        let found: Vec<f64> = plans.iter().zip(&told).zip(stream..).map(found).collect();
-        let percents =
-            |told: &Option<f64>| told.map_or("none".to_owned(), |told| format!("{:.1} %", 100.0 * told));
-        let each: Vec<String> = told.iter().map(percents).collect();
+        let reported: Vec<Option<f64>> = plans.iter().map(reported).collect();
+        let found: Vec<f64> = plans.iter().zip(&reported).zip(stream..).map(found).collect();
+        let percents = |reported: &Option<f64>| {
+            reported.map_or("none".to_owned(), |reported| format!("{:.1} %", 100.0 * reported))
+        };
+        let each: Vec<String> = reported.iter().map(percents).collect();
         let figure = "the smallest difference told, in one of three: found, %";
         show(name, figure, "80 ± 5", &listed(&found), &format!("told {}", each.join(", ")));
         // Three standard errors of so many simulations are added.
         let within = POWER_WITHIN + allowed(POWER, comparisons()) - POWER;
-        for (told, found) in told.iter().zip(&found) {
-            match told {
-                Some(_) => assert!((found - POWER).abs() <= within, "{name}: {found} % of {told:?}"),
+        for (reported, found) in reported.iter().zip(&found) {
+            match reported {
+                Some(_) => assert!((found - POWER).abs() <= within, "{name}: {found} % of {reported:?}"),
                 None => assert!(*found == 0.0, "{name}: {found} %, and none is told"),
             }
         }

@@ -71,7 +71,7 @@ const HELD: f64 = 90.0;
 #[derive(Default)]
 struct Found {
     /// With an interval.
-    told: u32,
+    reported: u32,
     /// The searches among them that hold the truth.
     held: u32,
     /// Half of their widths.
@@ -105,19 +105,19 @@ impl Found {
         else {
             return;
         };
-        self.told += 1;
+        self.reported += 1;
         self.held += u32::from((low..=high).contains(&truth));
         self.half_widths.push(50.0 * (high - low));
     }
 }
 
 #[test]
-fn intervals_of_searches_hold_the_truth_also_where_capacity_changes() {
+fn search_intervals_cover_the_truth_also_where_capacity_varies() {
     searches("verdict", Depth::Verdict);
 }
 
 #[test]
-fn intervals_of_quick_searches_hold_the_truth_also_where_capacity_changes() {
+fn quick_search_intervals_cover_the_truth_where_capacity_varies() {
     searches("quick", Depth::Quick);
 }
 
@@ -130,14 +130,14 @@ fn searches(depth_name: &str, depth: Depth) {
                 found.add(depth, curve, sd, capacity, stream + 1_000 * place + one);
             }
         }
-        let held = percent(found.held, found.told);
+        let held = percent(found.held, found.reported);
         found.half_widths.sort_by(f64::total_cmp);
         let half_width = found.half_widths[found.half_widths.len() / 2];
         let world = format!("find, {depth_name}, {name}, five curves");
         let trials = found.trials as f64 / f64::from(found.searches);
         let says = format!("half-width {half_width:.1} % in the median, {trials:.1} trials after the ramp");
         show(&world, "95 % interval holds the truth, %", "≥ 90", &format!("{held:.1}"), &says);
-        assert!(100.0 - held <= allowed(100.0 - HELD, found.told), "{world}: {held}");
+        assert!(100.0 - held <= allowed(100.0 - HELD, found.reported), "{world}: {held}");
         let above = percent(found.above, found.confirmed);
         show(&world, "confirmed above the truth, %", "≤ 10", &format!("{above:.1}"), "of all confirmed");
         assert!(above <= allowed(10.0, found.confirmed), "{world}: {above}");

@@ -36,7 +36,7 @@ fn window(random: &mut Pcg64, n: usize, (correlation, sd): (f64, f64), stall: &[
 }
 
 #[test]
-fn a_window_with_a_stall_is_marked_no_more_often_than_an_even_one() {
+fn a_window_with_a_stall_is_not_marked_more_often_than_without() {
     let windows = count(2_000, 300);
     for (stream, (correlation, sd, promised)) in (90_000..).zip(NOISES) {
         for (name, stall) in STALLS {

@@ -103,13 +103,13 @@ fn resources(demand: &Demand) -> String {
         let comma = if what == SHARED { "," } else { "" };
         format!("{what}{comma} {}", words::percent(of.used, OF_TIMES))
     });
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for one in each {
-        if !told.contains(&one) {
-            told.push(one);
+        if !reported.contains(&one) {
+            reported.push(one);
         }
     }
-    told.join("; ")
+    reported.join("; ")
 }
 
 /// What processors are called that no process of brokers or load generator has a larger share of than the host.
@@ -198,7 +198,7 @@ fn times(at: AtLimit) -> Option<String> {
 /// Where a multiple lies. An end at the bound may be any beyond.
 fn spread(at: AtLimit) -> Option<String> {
     let AtLimit::At { interval: Interval::Bounds { low, high, level, .. }, .. } = at else { return None };
-    let end = |times: f64| match times < Demand::FORETOLD_MAX {
+    let end = |times: f64| match times < Demand::PREDICTED_MAX {
         true => digits::decimals(times, OF_TIMES),
         false => format!("{} or more", bound()),
     };
@@ -207,7 +207,7 @@ fn spread(at: AtLimit) -> Option<String> {
 }
 
 fn bound() -> String {
-    digits::named(Demand::FORETOLD_MAX)
+    digits::named(Demand::PREDICTED_MAX)
 }
 
 fn time(ns: f64) -> String {

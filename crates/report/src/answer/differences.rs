@@ -14,10 +14,10 @@ type VerdictRatio<'a> = (&'a Verdict, Ratio, (f64, f64));
 /// The sentence; `None` of fewer than two metrics that have an interval. What was imported has no better side and is left out.
 pub(super) fn sentence(verdicts: &[&Verdict]) -> Option<Sentence> {
     let own = verdicts.iter().filter(|one| one.role != MetricRole::Imported);
-    let told: Vec<VerdictRatio<'_>> = own.filter_map(|one| told(one)).collect();
-    let depth = told.first().filter(|_| told.len() > 1)?.0.depth;
+    let reported: Vec<VerdictRatio<'_>> = own.filter_map(|one| reported(one)).collect();
+    let depth = reported.first().filter(|_| reported.len() > 1)?.0.depth;
     let (different, rest): (Vec<VerdictRatio<'_>>, Vec<VerdictRatio<'_>>) =
-        told.into_iter().partition(is_different);
+        reported.into_iter().partition(is_different);
     let largest = different.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
     let named = match largest {
         Some(one) => format!(
@@ -37,7 +37,7 @@ pub(super) fn sentence(verdicts: &[&Verdict]) -> Option<Sentence> {
     Some(Sentence::new(Tone::Plain, format!("{quick}{named}{within}.")))
 }
 
-fn told(one: &Verdict) -> Option<VerdictRatio<'_>> {
+fn reported(one: &Verdict) -> Option<VerdictRatio<'_>> {
     let ratio = one.judged_by().filter(|ratio| ratio.estimate.is_finite() && ratio.estimate > 0.0)?;
     let (low, high, _) = words::bounds(&ratio)?;
     Some((one, ratio, (low, high)))

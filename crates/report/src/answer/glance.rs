@@ -106,11 +106,11 @@ fn compared(input: &ReportInput<'_>) -> Vec<Sentence> {
     let mut answer = Vec::new();
     for scope in verdict::compared_scopes(input.conclusions) {
         let judged: Vec<&Verdict> = judged(input, scope).collect();
-        let (mut told, mut rest): (Vec<&Verdict>, Vec<&Verdict>) =
+        let (mut reported, mut rest): (Vec<&Verdict>, Vec<&Verdict>) =
             judged.iter().copied().partition(|one| judged.len() == 1 || is_material(one));
-        told.sort_by_key(|one| !matches!(one.says, Says::Different { worse: true, .. }));
-        rest.extend(told.split_off(told.len().min(VERDICTS_MAX)));
-        let sentences = told.into_iter().map(|one| verdict::sentence(one, &labels));
+        reported.sort_by_key(|one| !matches!(one.says, Says::Different { worse: true, .. }));
+        rest.extend(reported.split_off(reported.len().min(VERDICTS_MAX)));
+        let sentences = reported.into_iter().map(|one| verdict::sentence(one, &labels));
         answer.extend(
             sentences.chain(together(&rest, &labels)).map(|one| headline::of_case(one, scope, input)),
         );
@@ -182,8 +182,8 @@ fn what(one: &Verdict) -> (&'static str, &'static str) {
 
 /// The heaviest caveats, and how many are left out. One of a group, such as the host, is enough while others have none.
 fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
-    let is_told = |one: &&Worded| !one.is_loss && !one.is_elsewhere;
-    let all: Vec<&Worded> = worded.iter().filter(is_told).collect();
+    let is_reported = |one: &&Worded| !one.is_loss && !one.is_elsewhere;
+    let all: Vec<&Worded> = worded.iter().filter(is_reported).collect();
     let mut heavy: Vec<&Worded> = all.iter().copied().filter(|one| one.severity > Severity::Note).collect();
     heavy.sort_by_key(rank);
     let mut groups: BTreeSet<(Severity, CaveatGroup)> = BTreeSet::new();

@@ -53,7 +53,7 @@ pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
 /// before it, else the one that it names first.
 fn of_contrasts(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<Sentence> {
     let column = |of: &Address| table.metrics.iter().position(|column| column.of == *of && is_answer(column));
-    let mut told: Vec<(&Contrast, &Finding)> = Vec::new();
+    let mut reported: Vec<(&Contrast, &Finding)> = Vec::new();
     for (contrast, one) in
         claims::contrasted(input).into_iter().filter(|(_, one)| one.estimate != Value::None)
     {
@@ -61,14 +61,14 @@ fn of_contrasts(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<Sentence>
             (Some(place), Some(other)) => place < other,
             (place, other) => place.is_some() && other.is_none(),
         };
-        match told.iter_mut().find(|(known, _)| *known == contrast) {
+        match reported.iter_mut().find(|(known, _)| *known == contrast) {
             Some((_, known)) if is_before(known) => *known = one,
             Some(_) => {}
-            None => told.push((contrast, one)),
+            None => reported.push((contrast, one)),
         }
     }
     let mut sentences = Vec::new();
-    for (contrast, one) in told {
+    for (contrast, one) in reported {
         let [from, to] = [contrast.from, contrast.to].map(|case| input.case_label(case));
         let level = match one.interval {
             Interval::Bounds { level, .. } => format!(", {} % confidence", units::significant(level * 100.0)),
@@ -139,7 +139,7 @@ fn of_table(table: &CaseTable<'_>, own: &FindingIndex<'_>) -> Headline {
     let columns = table.metrics.iter().enumerate();
     let known: Vec<(&ShownMetric, Vec<HeadlineFigure<'_>>)> =
         columns.map(|(index, column)| (column, figures(table, index))).collect();
-    let told: Vec<(&ShownMetric, Vec<HeadlineFigure<'_>>)> = match table.rows.len() {
+    let reported: Vec<(&ShownMetric, Vec<HeadlineFigure<'_>>)> = match table.rows.len() {
         0 | 1 => {
             known.into_iter().filter(|(column, figures)| is_answer(column) && !figures.is_empty()).collect()
         }
@@ -151,16 +151,16 @@ fn of_table(table: &CaseTable<'_>, own: &FindingIndex<'_>) -> Headline {
             })
             .collect(),
     };
-    let told = match table.rows.len() {
-        0 | 1 => chosen(told, FIGURES_MAX),
-        _ => chosen(by_spread(told), 1),
+    let reported = match table.rows.len() {
+        0 | 1 => chosen(reported, FIGURES_MAX),
+        _ => chosen(by_spread(reported), 1),
     };
-    if told.is_empty() {
+    if reported.is_empty() {
         return Headline::default();
     }
-    let parts: Vec<String> = told.iter().map(|(column, figures)| part(column, figures, own)).collect();
+    let parts: Vec<String> = reported.iter().map(|(column, figures)| part(column, figures, own)).collect();
     let all: Vec<&Finding> =
-        told.iter().flat_map(|(_, figures)| figures.iter().map(|(_, one, _)| *one)).collect();
+        reported.iter().flat_map(|(_, figures)| figures.iter().map(|(_, one, _)| *one)).collect();
     let mut signs = Signs::default();
     all.iter().for_each(|one| signs.add(&one.marks, &digits::text(one)));
     let is_doubtful = all.iter().any(|one| one.is_invalid());
@@ -175,14 +175,14 @@ pub fn is_answer(column: &ShownMetric) -> bool {
 }
 
 /// The first rates or other figures, and the first latency, the one at p99 before others.
-fn chosen<T>(told: Vec<(&ShownMetric, T)>, others_max: usize) -> Vec<(&ShownMetric, T)> {
+fn chosen<T>(reported: Vec<(&ShownMetric, T)>, others_max: usize) -> Vec<(&ShownMetric, T)> {
     let is_time = |column: &ShownMetric| column.unit == Unit::Ns;
-    let at = |wanted: &dyn Fn(&ShownMetric) -> bool| told.iter().position(|(column, _)| wanted(column));
+    let at = |wanted: &dyn Fn(&ShownMetric) -> bool| reported.iter().position(|(column, _)| wanted(column));
     let latency =
         at(&|column| is_time(column) && column.of.metric.ends_with(".p99")).or_else(|| at(&is_time));
     let mut others = 0;
     let mut kept = Vec::new();
-    for (index, (column, figures)) in told.into_iter().enumerate() {
+    for (index, (column, figures)) in reported.into_iter().enumerate() {
         others += usize::from(!is_time(column));
         if Some(index) == latency || (!is_time(column) && others <= others_max) {
             kept.push((column, figures));
@@ -194,9 +194,9 @@ fn chosen<T>(told: Vec<(&ShownMetric, T)>, others_max: usize) -> Vec<(&ShownMetr
 }
 
 /// Columns in which the cases differ most come first.
-fn by_spread<'a, T>(mut told: Vec<(T, Vec<HeadlineFigure<'a>>)>) -> Vec<(T, Vec<HeadlineFigure<'a>>)> {
-    told.sort_by(|(_, a), (_, b)| spread(b).total_cmp(&spread(a)));
-    told
+fn by_spread<'a, T>(mut reported: Vec<(T, Vec<HeadlineFigure<'a>>)>) -> Vec<(T, Vec<HeadlineFigure<'a>>)> {
+    reported.sort_by(|(_, a), (_, b)| spread(b).total_cmp(&spread(a)));
+    reported
 }
 
 /// Whether a column says something about the cases: it differs by more than its last printed digits.
@@ -226,7 +226,7 @@ fn spread(figures: &[HeadlineFigure<'_>]) -> f64 {
 fn part(column: &ShownMetric, figures: &[HeadlineFigure<'_>], own: &FindingIndex<'_>) -> String {
     let what = words::metric(&column.of);
     // Missing repeats that the figure does not lack are reported with it.
-    let told = |(ours, one, case): &HeadlineFigure<'_>| {
+    let reported = |(ours, one, case): &HeadlineFigure<'_>| {
         let figure = marks::marked(&one.marks, digits::with_spread(one));
         let figure = figure + &without_generator::clause(own, one.scope, &one.of);
         let figure = match ours.missing() {
@@ -240,11 +240,11 @@ fn part(column: &ShownMetric, figures: &[HeadlineFigure<'_>], own: &FindingIndex
         Value::None => f64::NAN,
     };
     if figures.len() <= CASES_MAX {
-        return format!("{what}: {}", words::list(&figures.iter().map(told).collect::<Vec<_>>()));
+        return format!("{what}: {}", words::list(&figures.iter().map(reported).collect::<Vec<_>>()));
     }
     let least = figures.iter().min_by(|a, b| number(a).total_cmp(&number(b)));
     let most = figures.iter().max_by(|a, b| number(a).total_cmp(&number(b)));
-    let ends: Vec<String> = least.into_iter().chain(most).map(told).collect();
+    let ends: Vec<String> = least.into_iter().chain(most).map(reported).collect();
     format!("{what} in {} cases: from {}", figures.len(), ends.join(" to "))
 }
 

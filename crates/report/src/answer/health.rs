@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 const TITLE: &str = "Health";
 /// Reasons at most why something could not be read.
-const UNREAD_TOLD_MAX: usize = 3;
+const UNREAD_LISTED_MAX: usize = 3;
 /// Broken rules at most that one line names.
 const NAMED_MAX: usize = 3;
 
@@ -100,11 +100,11 @@ fn head(checks: &[Check<'_>]) -> Vec<Sentence> {
 /// What was not judged, since it could not be read.
 fn unread(input: &ReportInput<'_>) -> Option<Sentence> {
     let whys = input.details_of(&[EventKind::MetricsNotRead, EventKind::LogsNotRead]);
-    let told: Vec<&str> = whys.iter().take(UNREAD_TOLD_MAX).copied().collect();
-    let more = whys.len().saturating_sub(UNREAD_TOLD_MAX);
+    let reported: Vec<&str> = whys.iter().take(UNREAD_LISTED_MAX).copied().collect();
+    let more = whys.len().saturating_sub(UNREAD_LISTED_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let text =
-        format!("Rules that rest on what could not be read were not asked: {}{more}.", told.join("; "));
+        format!("Rules that rest on what could not be read were not asked: {}{more}.", reported.join("; "));
     (!whys.is_empty()).then(|| Sentence::new(Tone::Warn, text))
 }
 
@@ -124,7 +124,7 @@ pub fn trial_sentence(health: &Health) -> String {
 
 fn of_check(check: &HealthCheck) -> String {
     let text = check.rule.text();
-    format!("{}, {}: {}", check.of, text.figure, beside_threshold(&text, &figure(check.value, text.unit)))
+    format!("{}, {}: {}", check.of, text.figure, with_threshold(&text, &figure(check.value, text.unit)))
 }
 
 /// Trials that are reported together, by the cases of the table, or of a search by its answer; each with what they have
@@ -213,8 +213,8 @@ impl Check<'_> {
     /// What it was asked of: of the trials in which it is broken, where there are any.
     fn of(&self) -> String {
         let any_broken = self.broken() > 0;
-        let told = self.trials.iter().filter(|trial| trial.is_broken || !any_broken);
-        let names: BTreeSet<&str> = told.map(|trial| trial.of.as_str()).collect();
+        let reported = self.trials.iter().filter(|trial| trial.is_broken || !any_broken);
+        let names: BTreeSet<&str> = reported.map(|trial| trial.of.as_str()).collect();
         names.into_iter().collect::<Vec<_>>().join(", ")
     }
 
@@ -248,7 +248,7 @@ fn sentence(rule: HealthRule, checks: &[Check<'_>]) -> Option<Sentence> {
     let said = format!(
         "{}: {}: {}. Next: {} [{}].",
         text.figure,
-        beside_threshold(&text, &words::list(&ranges)),
+        with_threshold(&text, &words::list(&ranges)),
         text.consequence,
         text.next_step,
         text.source
@@ -257,7 +257,7 @@ fn sentence(rule: HealthRule, checks: &[Check<'_>]) -> Option<Sentence> {
 }
 
 /// `92 %, above 80 %`.
-fn beside_threshold(text: &RuleText, figures: &str) -> String {
+fn with_threshold(text: &RuleText, figures: &str) -> String {
     let (direction, limit) = match text.threshold {
         HealthThreshold::Above(limit) => ("above", limit),
         HealthThreshold::Below(limit) => ("below", limit),

@@ -68,8 +68,8 @@ mod tests {
     use kdyno_model::metric::Address;
 
     #[test]
-    fn instants_are_told_as_such_and_counts_as_counts() {
-        let told = |metric: &str, unit, number| {
+    fn instants_are_shown_as_such_and_counts_as_counts() {
+        let reported = |metric: &str, unit, number| {
             let of = Address { subject: "imported-rds".to_owned(), metric: metric.to_owned() };
             let finding = Finding {
                 scope: Scope::Run,
@@ -85,11 +85,15 @@ mod tests {
             instant(finding.estimate, &finding)
         };
         let at = Some("2026-03-07T09:05:04Z".to_owned());
-        assert_eq!(told("process_start_time_seconds", Unit::Count, 1_772_874_304.0), at);
-        assert_eq!(told("timeStamp", Unit::Count, 1_772_874_304_000.0), at);
-        assert_eq!(told("last_backup", Unit::Ns, 1_772_874_304e9), at, "in seconds: it is no length of time");
-        assert_eq!(told("bytes_read", Unit::Count, 1_772_874_304.0), None);
-        assert_eq!(told("start_time", Unit::Count, 12.5), None);
-        assert_eq!(told("latency", Unit::Ns, 12.5e9), None);
+        assert_eq!(reported("process_start_time_seconds", Unit::Count, 1_772_874_304.0), at);
+        assert_eq!(reported("timeStamp", Unit::Count, 1_772_874_304_000.0), at);
+        assert_eq!(
+            reported("last_backup", Unit::Ns, 1_772_874_304e9),
+            at,
+            "in seconds: it is no length of time"
+        );
+        assert_eq!(reported("bytes_read", Unit::Count, 1_772_874_304.0), None);
+        assert_eq!(reported("start_time", Unit::Count, 12.5), None);
+        assert_eq!(reported("latency", Unit::Ns, 12.5e9), None);
     }
 }

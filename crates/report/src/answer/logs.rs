@@ -69,13 +69,13 @@ fn deleted(input: &ReportInput<'_>) -> Option<String> {
     let cut = inside::groups(input).into_iter().filter_map(|(label, scope)| {
         let grown = of_brokers(scope, logs::LOG_GROWTH)?;
         let written = of_brokers(scope, BYTES_IN)? * f64::from(replicas(input, scope));
-        let told = format!(
+        let reported = format!(
             "{} of {} MiB/s{}",
             units::significant(grown),
             units::significant(written),
             in_case(&label)
         );
-        (grown < GROWN_SHARE_MIN * written).then_some(told)
+        (grown < GROWN_SHARE_MIN * written).then_some(reported)
     });
     let cut: Vec<String> = cut.collect();
     let shown = &cut[..cut.len().min(CASES_MAX)];
@@ -134,8 +134,8 @@ pub(super) fn table(
     // Brokers by their numbers, all together last; what else there is by name.
     subjects.sort_by_cached_key(|subject| (*subject == BROKERS, subject.parse::<Subject>().ok(), *subject));
     subjects.dedup();
-    let told: BTreeSet<&str> = wanted().map(|one| one.of.metric.as_str()).collect();
-    let columns: Vec<_> = columns.iter().filter(|(_, metric)| told.contains(metric)).collect();
+    let reported: BTreeSet<&str> = wanted().map(|one| one.of.metric.as_str()).collect();
+    let columns: Vec<_> = columns.iter().filter(|(_, metric)| reported.contains(metric)).collect();
     let groups = inside::groups(input);
     let is_labelled = groups.len() > 1;
     let mut rows = Vec::new();

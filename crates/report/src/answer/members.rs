@@ -89,7 +89,7 @@ fn members_cells(members: &Members) -> Vec<[String; 6]> {
             spread(one.losses.map(|count| count.to_string())),
         ]
     };
-    members.told.iter().map(one).chain(members.others.iter().map(others)).collect()
+    members.reported.iter().map(one).chain(members.others.iter().map(others)).collect()
 }
 
 fn percent(share: f64) -> String {
@@ -104,11 +104,12 @@ fn spread([least, most]: [String; 2]) -> String {
 /// How a group's members fared, without the trial: `readers: 3 members consumed 900 to 1,100 records each; 1 lost partitions`.
 pub fn sentence(of: &Members) -> String {
     let others = of.others.as_ref();
-    let count = of.told.len() + others.map_or(0, |others| others.members as usize);
-    let records = of.told.iter().map(|one| one.records).chain(others.into_iter().flat_map(|one| one.records));
+    let count = of.reported.len() + others.map_or(0, |others| others.members as usize);
+    let records =
+        of.reported.iter().map(|one| one.records).chain(others.into_iter().flat_map(|one| one.records));
     let (least, most) = records.fold((u64::MAX, 0), |(least, most), one| (least.min(one), most.max(one)));
     let records = spread([least.min(most), most].map(|records| units::count(records as f64)));
-    let lost = of.told.iter().filter(|one| one.losses > 0).count();
+    let lost = of.reported.iter().filter(|one| one.losses > 0).count();
     let lost = match lost {
         0 => String::new(),
         _ if others.is_some_and(|others| others.losses[1] > 0) => {

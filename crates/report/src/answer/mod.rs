@@ -85,7 +85,7 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
         Conclusion::ToldApart(of) => {
             let figures = FindingIndex::new(input.findings, input.caveats);
             let table = case_table(input, &figures);
-            notes::told_apart(&[of], &|cases| notes::by_row(&table, cases))
+            notes::distinguished(&[of], &|cases| notes::by_row(&table, cases))
         }
         Conclusion::SettingDiffers(of) => settings::sentence(of),
         Conclusion::Members(of) => members::sentence(of),

@@ -53,12 +53,12 @@ const JUDGED_TOGETHER: &str = "All comparisons of a figure are judged together (
 
 /// Which rows differ in the figures; once for all figures that say the same.
 fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &CaseNames<'_>) -> Vec<String> {
-    let told = input.conclusions.iter().filter_map(|one| match one {
+    let reported = input.conclusions.iter().filter_map(|one| match one {
         Conclusion::ToldApart(of) if table.rows.len() > 1 => Some(of),
         _ => None,
     });
     let mut alike: Vec<Vec<&DistinctRows>> = Vec::new();
-    for one in told {
+    for one in reported {
         let says_it = |group: &&mut Vec<&DistinctRows>| {
             group.first().is_some_and(|first| {
                 (first.base, &first.differ, &first.same, &first.why_not)
@@ -76,7 +76,7 @@ fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &CaseNames<'_>)
     {
         return vec![format!("No confidence intervals: {why_not}.")];
     }
-    let texts = alike.iter().map(|group| told_apart(group, name));
+    let texts = alike.iter().map(|group| distinguished(group, name));
     let mut texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
     if alike.iter().flatten().any(|one| one.why_not.is_none() && !one.same.is_empty()) {
         texts.push(JUDGED_TOGETHER.to_owned());
@@ -89,7 +89,7 @@ fn are(cases: usize) -> &'static str {
 }
 
 /// What some figures say that say the same: `writers.acked_per_s: rows 2 and 3 differ from row 1; row 4 is not shown to.`
-pub fn told_apart(group: &[&DistinctRows], name: &CaseNames<'_>) -> String {
+pub fn distinguished(group: &[&DistinctRows], name: &CaseNames<'_>) -> String {
     let Some(of) = group.first() else { return String::new() };
     let by: Vec<String> = group.iter().map(|one| one.of.to_string()).collect();
     let by = words::list(&by);

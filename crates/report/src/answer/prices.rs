@@ -20,9 +20,9 @@ pub(super) fn note(plan: &Plan) -> Option<String> {
     let currency = &priced.first()?.1.currency;
     let mut prices: Vec<String> = Vec::new();
     for (target, price) in &priced {
-        let told = format!("{} {} {} per hour", target.target, price.per_hour, price.currency);
-        if !prices.contains(&told) {
-            prices.push(told);
+        let reported = format!("{} {} {} per hour", target.target, price.per_hour, price.currency);
+        if !prices.contains(&reported) {
+            prices.push(reported);
         }
     }
     Some(format!(

@@ -41,7 +41,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     if rows.is_empty() {
         return None;
     }
-    let sentences = [growing(&rows), untold(&rows)].into_iter().flatten();
+    let sentences = [growing(&rows), unreported(&rows)].into_iter().flatten();
     Some(Answer {
         sentences: sentences.collect(),
         ..Answer::of_table(TITLE.to_owned(), table(&rows), vec![NOTE.to_owned()])
@@ -102,7 +102,7 @@ impl<'a> ProcessRow<'a> {
 
 /// Which processes grow.
 fn growing(rows: &[ProcessRow<'_>]) -> Option<Sentence> {
-    let told: Vec<String> = rows
+    let reported: Vec<String> = rows
         .iter()
         .filter_map(|row| {
             let all = row.memory();
@@ -120,13 +120,13 @@ fn growing(rows: &[ProcessRow<'_>]) -> Option<Sentence> {
         .collect();
     let said = format!(
         "memory grows throughout the window: {}. A longer run shows whether that is a leak or a cache that fills.",
-        words::list(&told)
+        words::list(&reported)
     );
-    (!told.is_empty()).then(|| Sentence::new(Tone::Warn, said))
+    (!reported.is_empty()).then(|| Sentence::new(Tone::Warn, said))
 }
 
 /// The sentence that windows are too short to determine it.
-fn untold(rows: &[ProcessRow<'_>]) -> Option<Sentence> {
+fn unreported(rows: &[ProcessRow<'_>]) -> Option<Sentence> {
     let needed = rows.iter().flat_map(ProcessRow::memory).filter_map(|one| match one.says {
         MemorySays::CannotTell(MemoryUntold::WindowTooShort { needed_s }) => Some(needed_s),
         _ => None,

@@ -149,7 +149,7 @@ fn marked(verdict: &Verdict) -> String {
         | Says::MaybeMaterial { .. }
         | Says::DifferentAlone { .. }
         | Says::OnThisStart { .. }
-        | Says::Equivalent => marks::clause_that_stands(&marks),
+        | Says::Equivalent => marks::validity_clause(&marks),
         Says::Inconclusive { .. } | Says::Invalid { .. } => marks::clause(&marks),
     }
 }

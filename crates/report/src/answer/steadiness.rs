@@ -34,10 +34,10 @@ pub fn notes(input: &ReportInput<'_>) -> Vec<String> {
         _ => None,
     });
     let windows: Vec<(TrialId, &Steadiness)> = windows.collect();
-    let is_told = |one: &Steadiness| one.state != SteadyState::Steady || !one.short_term.is_empty();
-    let told = || windows.iter().filter(|(_, one)| is_told(one));
-    if told().count() > LINES_MAX {
-        let items: BTreeSet<&str> = told().map(|(_, one)| one.item.as_str()).collect();
+    let is_listed = |one: &Steadiness| one.state != SteadyState::Steady || !one.short_term.is_empty();
+    let listed = || windows.iter().filter(|(_, one)| is_listed(one));
+    if listed().count() > LINES_MAX {
+        let items: BTreeSet<&str> = listed().map(|(_, one)| one.item.as_str()).collect();
         let of_item = |item: &str| -> Vec<&Steadiness> {
             windows.iter().map(|(_, one)| *one).filter(|one| one.item == item).collect()
         };
@@ -49,7 +49,7 @@ pub fn notes(input: &ReportInput<'_>) -> Vec<String> {
         let whose = if reported.len() > 1 { format!("{whose}, ") } else { String::new() };
         format!("{whose}{}.", sentence(one))
     };
-    told().map(line).collect()
+    listed().map(line).collect()
 }
 
 /// All windows of an item: `writers: of 12 windows 9 too short to tell whether they were steady (16 to 372 s would do),
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_level_of_a_quantile_is_called_what_it_is() {
-        let told = |metric: &str, value: f64| {
+        let listed = |metric: &str, value: f64| {
             let level = |from_s: u32, to_s: u32, value: f64| Level { from_s, to_s, value };
             let levels = vec![level(5, 17, value), level(17, 35, 2.0 * value)];
             sentence(&Steadiness {
@@ -183,12 +183,12 @@ mod tests {
                 short_term: Vec::new(),
             })
         };
-        let p50 = told("response.p50", 3e6);
+        let p50 = listed("response.p50", 3e6);
         assert!(
             p50.contains("response.p50 stayed at several levels (each the mean of its seconds): 3"),
             "{p50}"
         );
-        let rate = told("acked_per_s", 3e4);
+        let rate = listed("acked_per_s", 3e4);
         assert!(rate.contains("acked_per_s stayed at several levels: 30,000/s from 5 to 17 s"), "{rate}");
     }
 }

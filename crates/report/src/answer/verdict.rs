@@ -146,9 +146,9 @@ fn changes(compare: Option<&ComparePlan>) -> Option<String> {
 
 /// For a duet: what its figures are.
 fn at_once(compare: Option<&ComparePlan>) -> Option<String> {
-    let told = "Both sides ran at once on this machine, so only their ratio says something: what disturbed one side disturbed \
+    let reported = "Both sides ran at once on this machine, so only their ratio says something: what disturbed one side disturbed \
                 the other.";
-    (compare?.design == PairDesign::Duet).then(|| told.to_owned())
+    (compare?.design == PairDesign::Duet).then(|| reported.to_owned())
 }
 
 /// The verdicts among conclusions.
@@ -167,7 +167,7 @@ fn too_wide(verdict: &Verdict) -> Option<String> {
     let (low, high, level) = words::bounds(&Ratio { interval, ..verdict.ratio? })?;
     let reach = (high - low) / 2.0;
     let margin = verdict.margin;
-    let told = || {
+    let reported = || {
         let reach = digits::decimals_apart_from(&[margin * 100.0], reach * 100.0, Some(reach * 100.0), 0);
         format!(
             "The interval of {} is as wide as ±{} % at {} confidence, wider than the margin of ±{}: this evidence cannot show \
@@ -178,7 +178,7 @@ fn too_wide(verdict: &Verdict) -> Option<String> {
             words::margin(margin),
         )
     };
-    (is_open && verdict.role == MetricRole::Judged && reach > margin).then(told)
+    (is_open && verdict.role == MetricRole::Judged && reach > margin).then(reported)
 }
 
 /// The verdict in one or two words.
@@ -253,7 +253,7 @@ pub(crate) fn ratio(verdict: &Verdict) -> (Cell, String) {
     match verdict.judged_by() {
         Some(of) => (
             Cell::figure(&marks_of_both(&verdict.marks), words::ratio(&of)),
-            words::interval_beside_margin(&of, verdict.margin),
+            words::interval_with_margin(&of, verdict.margin),
         ),
         None => (units::NOTHING.into(), units::NOTHING.to_owned()),
     }

@@ -3,7 +3,7 @@
 
 use super::form::Sentence;
 use super::words;
-use crate::caveats::{is_told_with_verdicts, waited};
+use crate::caveats::{is_shown_with_verdicts, waited};
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use kdyno_model::finding::Scope;
@@ -15,7 +15,7 @@ type WaitShares = Vec<(f64, bool)>;
 /// What is said of one compared case; `None`: no brokers waited, or it is reported of each trial.
 pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2]) -> Option<Sentence> {
     let shares = ComparePlan::SIDES.map(|side| of_side(input, case, side));
-    let told = |side: usize| {
+    let reported = |side: usize| {
         let print = |share: f64| words::percent(share, Some(0.05));
         let range = words::range(shares[side].iter().map(|(share, _)| *share), print)?;
         Some(format!("those of {} for {range}", labels[side]))
@@ -26,7 +26,7 @@ pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2])
     } else {
         "of the window, all their threads added up"
     };
-    let (waited, means) = match (told(0), told(1)) {
+    let (waited, means) = match (reported(0), reported(1)) {
         (None, None) => return None,
         (Some(a), Some(b)) => (
             format!("brokers of both sides waited for a CPU, {a}, {b} {base}"),
@@ -43,7 +43,7 @@ pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2])
 }
 
 fn of_side(input: &ReportInput<'_>, case: u32, side: &str) -> WaitShares {
-    let of_trial = input.caveats.iter().filter(|one| is_told_with_verdicts(input, one)).filter(|one| {
+    let of_trial = input.caveats.iter().filter(|one| is_shown_with_verdicts(input, one)).filter(|one| {
         let Scope::Trial(id) = one.scope else { return false };
         let trial = input.reported().find(|trial| trial.id == id);
         trial.is_some_and(|trial| trial.case == case && trial.variant.as_deref() == Some(side))

@@ -164,14 +164,14 @@ pub(super) fn ratio(ratio: &Ratio) -> String {
     match bounds(ratio) {
         Some((low, high, _)) if high > low => {
             let least = digits::ratio_decimals(ratio.estimate, low);
-            digits::decimals_beside(ratio.estimate, Some((high - low) / 2.0), least)
+            digits::decimals_with(ratio.estimate, Some((high - low) / 2.0), least)
         }
         _ => units::significant(ratio.estimate),
     }
 }
 
 /// The interval of a ratio shown with a margin, which lies as far from 1 as this share.
-pub(super) fn interval_beside_margin(ratio: &Ratio, margin: f64) -> String {
+pub(super) fn interval_with_margin(ratio: &Ratio, margin: f64) -> String {
     interval_apart_from(ratio, &[1.0 - margin, 1.0, 1.0 + margin], digits::decimals_of(margin))
 }
 
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_with_the_digits_of_their_interval() {
+    fn changes_have_the_digits_of_their_interval() {
         let worse = with(1.1234, 1.08, 1.16);
         assert_eq!(change(&worse), "12 % higher");
         assert_eq!(between(&worse, 0.1), "between +8 % and +16 %, 96.1 % confidence");
@@ -212,14 +212,14 @@ mod tests {
         assert_eq!(between(&alike, 0.0475), "between −4.74 % and +1.74 %, 96.1 % confidence");
         let interval = |ratio: &Ratio| interval_apart_from(ratio, &[1.0], 0);
         assert_eq!(interval(&alike), "0.95 – 1.02");
-        assert_eq!(interval_beside_margin(&alike, 0.05), "0.953 – 1.02", "it lies within 0.95");
-        assert_eq!(interval_beside_margin(&alike, 0.0475), "0.9526 – 1.0174");
+        assert_eq!(interval_with_margin(&alike, 0.05), "0.953 – 1.02", "it lies within 0.95");
+        assert_eq!(interval_with_margin(&alike, 0.0475), "0.9526 – 1.0174");
         let hardly = with(1.09, 1.0031, 1.2);
         assert_eq!(between(&hardly, 0.1), "between +0.3 % and +20 %, 96.1 % confidence");
-        assert_eq!(interval_beside_margin(&hardly, 0.1), "1.003 – 1.20", "it excludes 1");
+        assert_eq!(interval_with_margin(&hardly, 0.1), "1.003 – 1.20", "it excludes 1");
         assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.4 × as high");
         let wide = with(0.99, 0.8684, 1.1494);
-        assert_eq!((ratio(&wide), interval_beside_margin(&wide, 0.1)), ("0.99".into(), "0.87 – 1.15".into()));
+        assert_eq!((ratio(&wide), interval_with_margin(&wide, 0.1)), ("0.99".into(), "0.87 – 1.15".into()));
         assert_eq!(interval(&with(0.142, 0.047, 0.428)), "0.047 – 0.428", "more than nothing");
         let alone = Ratio { estimate: 1.5, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
         assert_eq!((change(&alone), between(&alone, 0.1)), ("50.0 % higher".to_owned(), String::new()));

@@ -13,7 +13,7 @@ use crate::input::{ReportInput, trial_name};
 use kdyno_model::caveat::{Caveat, CaveatGroup, CaveatKind, ScopedCaveat, Severity};
 use kdyno_model::finding::Scope;
 use kdyno_model::trial::Trial;
-pub(crate) use reach::{elsewhere, is_told_with_verdicts, waited};
+pub(crate) use reach::{elsewhere, is_shown_with_verdicts, waited};
 use std::cmp::Reverse;
 use together::together;
 use words::{said, short};
@@ -49,15 +49,15 @@ impl Worded {
 /// Groups and words a run's caveats: first those that speak of what its verdicts are about, if it has any, and among
 /// these the most severe first. What is reported with the verdicts is left out.
 pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
-    let caveats = input.caveats.iter().filter(|one| !is_told_with_verdicts(input, one));
+    let caveats = input.caveats.iter().filter(|one| !is_shown_with_verdicts(input, one));
     let mut worded: Vec<Worded> = Vec::new();
-    for told in together(caveats.map(|one| (reach::is_elsewhere(input, one), one))) {
-        let caveats = told.caveats();
-        let kind = told.kind;
+    for described in together(caveats.map(|one| (reach::is_elsewhere(input, one), one))) {
+        let caveats = described.caveats();
+        let kind = described.kind;
         let (sentence, remedy) = said(&caveats);
-        let concerns = concerns(input, &told.scopes());
+        let concerns = concerns(input, &described.scopes());
         let (severity, is_elsewhere, is_loss) =
-            (told.severity, told.is_elsewhere, kind.row().group == CaveatGroup::Loss);
+            (described.severity, described.is_elsewhere, kind.row().group == CaveatGroup::Loss);
         let short = short(&caveats);
         worded.push(Worded { severity, is_loss, is_elsewhere, kind, short, sentence, remedy, concerns });
     }
@@ -79,11 +79,11 @@ pub struct TrialCaveat {
 /// The caveats of one trial; those that differ in the name of a load item, or topic, alone are one.
 pub fn of_trial<'a>(caveats: impl Iterator<Item = &'a ScopedCaveat>) -> Vec<TrialCaveat> {
     let together = together(caveats.map(|one| (false, one)));
-    let of_told = |told: &together::MergedCaveats<'_>| {
-        let kind = told.kind;
-        TrialCaveat { severity: told.severity, kind, short: short(&told.caveats()) }
+    let of_group = |described: &together::MergedCaveats<'_>| {
+        let kind = described.kind;
+        TrialCaveat { severity: described.severity, kind, short: short(&described.caveats()) }
     };
-    together.iter().map(of_told).collect()
+    together.iter().map(of_group).collect()
 }
 
 /// The sentence of one caveat alone, for a line about its trial.

@@ -17,7 +17,7 @@ pub(super) fn is_elsewhere(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bo
 
 /// Whether it is told with the verdicts: which pairs do not count, and that brokers waited for a CPU where both sides of a pair
 /// ran at once, which limits what the ratio says, of all pairs alike.
-pub(crate) fn is_told_with_verdicts(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
+pub(crate) fn is_shown_with_verdicts(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
     if matches!(caveat.caveat, Caveat::PairsLost { .. } | Caveat::PairsTied(_)) {
         return verdicts(input).any(|one| one.scope == caveat.scope);
     }

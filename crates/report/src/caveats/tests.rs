@@ -7,7 +7,7 @@ use kdyno_model::caveat::{
 };
 use kdyno_model::event::Subject;
 
-fn told(group: &[&Caveat]) -> (String, &'static str) {
+fn reported(group: &[&Caveat]) -> (String, &'static str) {
     said(group)
 }
 
@@ -18,22 +18,26 @@ fn of(caveat: &Caveat) -> String {
 #[test]
 fn a_group_states_the_range_of_its_numbers() {
     let small = |share| Caveat::SmallBatches { item: "writers".to_owned(), share };
-    let (sentence, remedy) = told(&[&small(0.19), &small(0.23)]);
+    let (sentence, remedy) = reported(&[&small(0.19), &small(0.23)]);
     assert!(sentence.contains("`linger.ms` at 19.0 % to 23.0 % of"), "{sentence}");
     assert!(remedy.contains("offer more"), "{remedy}");
 }
 
 #[test]
-fn what_trials_tell_apart_is_told_of_the_first_and_called_so() {
+fn details_that_differ_by_trial_are_those_of_the_first() {
     let unsteady = |detail: &str| Caveat::Unsteady { item: "writers".to_owned(), detail: detail.to_owned() };
     let (one, two) = (unsteady("it fell"), unsteady("it rose"));
     assert_eq!(of(&one), of(&two), "one line for all trials");
-    assert!(told(&[&one]).0.contains("not steady (it fell)"), "{}", told(&[&one]).0);
-    assert!(told(&[&one, &two]).0.contains("not steady (the first: it fell)"), "{}", told(&[&one, &two]).0);
+    assert!(reported(&[&one]).0.contains("not steady (it fell)"), "{}", reported(&[&one]).0);
+    assert!(
+        reported(&[&one, &two]).0.contains("not steady (the first: it fell)"),
+        "{}",
+        reported(&[&one, &two]).0
+    );
 }
 
 #[test]
-fn a_ratio_of_compression_that_is_too_high_has_another_remedy_than_one_too_low() {
+fn too_high_and_too_low_compression_have_different_remedies() {
     let missed = |reached| Caveat::CompressionMissed { item: "writers".to_owned(), stated: 3.0, reached };
     let (low, high) = (missed(2.0), missed(4.0));
     assert_ne!(of(&low), of(&high), "not one line for both");
@@ -49,13 +53,13 @@ fn two_numbers_of_one_caveat_have_each_its_range() {
         growth_s,
         allowed_s: 0.05,
     };
-    let (sentence, _) = told(&[&queue(0.2, 1.5), &queue(0.1, 1.5)]);
+    let (sentence, _) = reported(&[&queue(0.2, 1.5), &queue(0.1, 1.5)]);
     let expected = "writers: the queue held 100 ms to 200 ms of the offered load when the window began and 1.50 s \
                     more when it ended, where 50.0 ms is allowed";
     assert!(sentence.starts_with(expected), "{sentence}");
-    let (sentence, _) = told(&[&queue(0.2, 0.0), &queue(0.1, 1.5)]);
+    let (sentence, _) = reported(&[&queue(0.2, 0.0), &queue(0.1, 1.5)]);
     assert!(sentence.contains("and 0 s to 1.50 s more when it ended"), "{sentence}");
-    let (sentence, _) = told(&[&queue(0.296, 0.0)]);
+    let (sentence, _) = reported(&[&queue(0.296, 0.0)]);
     let expected = "writers: the queue was too long when the window began: it held 296 ms of the offered load, where \
                     50.0 ms is allowed, and grew no further: latencies include the time in it";
     assert_eq!(sentence, expected);
@@ -87,20 +91,20 @@ fn caveats_of_two_kinds_about_one_item_stay_apart() {
 }
 
 #[test]
-fn each_unknown_setting_is_told_once_in_the_words_of_its_event() {
+fn each_unknown_setting_is_reported_once_as_in_its_event() {
     let caveat = |name: &str| Caveat::UnknownSetting {
         setting: name.to_owned(),
         detail: format!("the brokers know no setting `{name}`"),
     };
     let (thread, hour) = (caveat("num.io.thread"), caveat("log.retention.hour"));
     assert_ne!(of(&thread), of(&hour));
-    let (sentence, remedy) = told(&[&thread, &thread]);
+    let (sentence, remedy) = reported(&[&thread, &thread]);
     assert_eq!(sentence, "the brokers know no setting `num.io.thread`");
     assert!(remedy.contains("`system.config`"), "{remedy}");
 }
 
 #[test]
-fn how_late_the_generator_was_is_told_once_whatever_quantiles_it_reached() {
+fn generator_lateness_is_reported_once_for_all_quantiles() {
     let late = |quantile: &str, late_ns| Caveat::GeneratorLate {
         item: "writers".to_owned(),
         quantile: quantile.to_owned(),
@@ -109,8 +113,8 @@ fn how_late_the_generator_was_is_told_once_whatever_quantiles_it_reached() {
     };
     let (one, other) = (late("p95", 2_000_000), late("p99.99", 5_000_000));
     assert_eq!(of(&one), of(&other));
-    assert!(told(&[&one]).0.starts_with("writers: at p95 the load"), "{}", told(&[&one]).0);
-    let (sentence, _) = told(&[&other, &one]);
+    assert!(reported(&[&one]).0.starts_with("writers: at p95 the load"), "{}", reported(&[&one]).0);
+    let (sentence, _) = reported(&[&other, &one]);
     let expected =
         "writers: at p95 to p99.99 the load generator's own lateness makes up 2.00 ms to 5.00 ms of the";
     assert!(sentence.starts_with(expected), "{sentence}");
@@ -118,13 +122,13 @@ fn how_late_the_generator_was_is_told_once_whatever_quantiles_it_reached() {
 }
 
 #[test]
-fn what_happened_while_fetching_is_told_with_the_first_event() {
+fn events_while_fetching_are_reported_with_the_first_one() {
     let caveat = |events| Caveat::FetchErrors {
         item: "readers".to_owned(),
         events,
         first: "client 0: partition 3: fetching failed: NOT_LEADER_OR_FOLLOWER".to_owned(),
     };
-    let (sentence, _) = told(&[&caveat(2), &caveat(7)]);
+    let (sentence, _) = reported(&[&caveat(2), &caveat(7)]);
     assert_eq!(
         sentence,
         "readers: fetching failed for a while (2 to 7 events; the first: client 0: partition 3: fetching failed: \
@@ -133,10 +137,10 @@ fn what_happened_while_fetching_is_told_with_the_first_event() {
 }
 
 #[test]
-fn another_run_on_the_host_is_told() {
+fn another_run_on_the_host_is_reported() {
     let shared = Caveat::HostShared { detail: "run 12 of first-light".to_owned() };
-    let told = "another measured run used this host at the same time (run 12 of first-light): ";
-    assert!(sentence(&shared).starts_with(told), "{}", sentence(&shared));
+    let reported = "another measured run used this host at the same time (run 12 of first-light): ";
+    assert!(sentence(&shared).starts_with(reported), "{}", sentence(&shared));
 }
 
 /// A busy processor does not sleep, so that other programs may as well make a load cheaper and quicker.
@@ -160,17 +164,20 @@ fn a_caveat_of_many_load_items_is_one_with_their_names() {
         (1..=20).map(|index| of_item(0, Severity::Note, closed(index))).collect();
     let share = |index: usize, share| Caveat::SmallBatches { item: format!("w{index}"), share };
     all.extend([of_item(0, Severity::Warning, share(1, 0.2)), of_item(0, Severity::Warning, share(2, 0.4))]);
-    let told = of_trial(all.iter());
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].short.starts_with("w1, w2, w3, w4, w5, w6 and 14 more: at the maximum rate"), "{told:?}");
-    assert_eq!(told[1].short, "w1 and w2: batches were filled to 20.0 % to 40.0 % of batch.size");
+    let reported = of_trial(all.iter());
+    assert_eq!(reported.len(), 2, "{reported:?}");
+    assert!(
+        reported[0].short.starts_with("w1, w2, w3, w4, w5, w6 and 14 more: at the maximum rate"),
+        "{reported:?}"
+    );
+    assert_eq!(reported[1].short, "w1 and w2: batches were filled to 20.0 % to 40.0 % of batch.size");
     let topics = ["a", "b"].map(|topic| {
         let (topic, detail) = (topic.to_owned(), format!("{topic} is gone"));
         of_item(0, Severity::Note, Caveat::LogNotChecked { topic, detail })
     });
-    let told = of_trial(topics.iter());
+    let reported = of_trial(topics.iter());
     let expected = "topic a and b: its log was not checked for lost records";
-    assert!(told.len() == 1 && told[0].short == expected, "{told:?}");
+    assert!(reported.len() == 1 && reported[0].short == expected, "{reported:?}");
 }
 
 #[test]
@@ -192,7 +199,7 @@ fn caveats_of_items_stay_apart_that_say_something_else() {
         of_item(0, Severity::Note, Caveat::ClosedLoop { item: "a".to_owned() }),
         of_item(1, Severity::Note, Caveat::ClosedLoop { item: "b".to_owned() }),
     ];
-    let told: Vec<String> = of_trial(all.iter()).into_iter().map(|one| one.short).collect();
+    let reported: Vec<String> = of_trial(all.iter()).into_iter().map(|one| one.short).collect();
     let begins = [
         "a and c: 5 records",
         "b: 5 records",
@@ -201,8 +208,11 @@ fn caveats_of_items_stay_apart_that_say_something_else() {
         "a: at",
         "b: at",
     ];
-    assert_eq!(told.len(), begins.len(), "{told:#?}");
-    assert!(told.iter().zip(begins).all(|(told, begins)| told.starts_with(begins)), "{told:#?}");
+    assert_eq!(reported.len(), begins.len(), "{reported:#?}");
+    assert!(
+        reported.iter().zip(begins).all(|(reported, begins)| reported.starts_with(begins)),
+        "{reported:#?}"
+    );
 }
 
 #[test]
@@ -399,7 +409,7 @@ fn what_a_kind_says_else_is_worded_too() {
 
 fn printed(caveats: &[Caveat]) -> String {
     let words = caveats.iter().map(|one| {
-        let (sentence, remedy) = told(&[one]);
+        let (sentence, remedy) = reported(&[one]);
         assert!(sentence.contains(' ') && !sentence.ends_with('.'), "{one:?}: {sentence}");
         if remedy.is_empty() { sentence } else { format!("{sentence}\n  → {remedy}") }
     });

@@ -55,9 +55,9 @@ pub(super) fn together<'a>(
     let each =
         caveats.map(|(is_elsewhere, one)| (MergedCaveats::new(is_elsewhere, one), whom(&one.caveat, None).0));
     let of_trials = merged(each, |a, b| a == b);
-    let keyed = of_trials.into_iter().map(|told| {
-        let key = told.but_for_names();
-        (told, key)
+    let keyed = of_trials.into_iter().map(|reported| {
+        let key = reported.but_for_names();
+        (reported, key)
     });
     merged(keyed, |a, b| a.is_some() && a == b)
 }
@@ -68,11 +68,11 @@ fn merged<'a, K>(
     is_same: fn(&K, &K) -> bool,
 ) -> Vec<MergedCaveats<'a>> {
     let mut merged: Vec<(MergedCaveats<'a>, K)> = Vec::new();
-    for (told, key) in each {
-        match merged.iter_mut().find(|(known, own)| known.is_like(&told) && is_same(own, &key)) {
-            Some((known, _)) => known.caveats.extend(told.caveats),
-            None => merged.push((told, key)),
+    for (reported, key) in each {
+        match merged.iter_mut().find(|(known, own)| known.is_like(&reported) && is_same(own, &key)) {
+            Some((known, _)) => known.caveats.extend(reported.caveats),
+            None => merged.push((reported, key)),
         }
     }
-    merged.into_iter().map(|(told, _)| told).collect()
+    merged.into_iter().map(|(reported, _)| reported).collect()
 }

@@ -422,11 +422,11 @@ fn cut_short(finding: &Finding, input: &ReportInput<'_>) -> String {
         return String::new();
     }
     let is_cut = |trial: &Trial| is_cut_short(trial, input.caveats);
-    let told = match finding.scope {
+    let reported = match finding.scope {
         Scope::Trial(id) => input.trial(id).map(is_cut),
         scope => place(scope).map(|place| trials_of(input, place).any(is_cut)),
     };
-    told.map_or_else(String::new, |told| told.to_string())
+    reported.map_or_else(String::new, |reported| reported.to_string())
 }
 
 /// The verdict on a ratio of two sides, and the bounds by which it is judged that they are alike.

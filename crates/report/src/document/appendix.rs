@@ -50,8 +50,8 @@ pub(super) fn parts(input: &ReportInput<'_>) -> Vec<AppendixSection> {
     }
     let (started, left_out) = systems::all(input);
     for (concerns, start) in started {
-        let told = format!("{}\n{}", facts(&start.cluster), command_lines(start));
-        parts.push(part(&format!("System under test: {concerns}"), told));
+        let reported = format!("{}\n{}", facts(&start.cluster), command_lines(start));
+        parts.push(part(&format!("System under test: {concerns}"), reported));
     }
     if left_out > 0 {
         parts.push(part("Further starts", systems::left_out(left_out)));

@@ -42,7 +42,7 @@ fn head(of: &Document<'_>) -> Markup {
             h1 { (of.front.title) }
             dl {
                 @for (name, value) in &of.front.facts { dt { (name) } dd { (value) } }
-                dt { "made by" } dd { "kdyno " (of.kdyno) " from " (of.runs_told()) }
+                dt { "made by" } dd { "kdyno " (of.kdyno) " from " (of.runs_text()) }
             }
         }
     }

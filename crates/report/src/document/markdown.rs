@@ -14,7 +14,7 @@ pub(super) fn text(of: &Document<'_>) -> String {
     for (name, value) in &of.front.facts {
         let _ = writeln!(out, "- {}: {}", escaped(name), escaped(value));
     }
-    let _ = writeln!(out, "- made by: kdyno {} from {}\n", escaped(of.kdyno), of.runs_told());
+    let _ = writeln!(out, "- made by: kdyno {} from {}\n", escaped(of.kdyno), of.runs_text());
     if !of.front.text.is_empty() {
         let _ = writeln!(out, "{}\n", of.front.text);
     }

@@ -30,7 +30,7 @@ pub struct Document<'a> {
 
 impl Document<'_> {
     /// How many runs it is of: `1 run`, `3 runs`.
-    pub(super) fn runs_told(&self) -> String {
+    pub(super) fn runs_text(&self) -> String {
         units::plural(u32::try_from(self.runs.len()).unwrap_or(u32::MAX), "run")
     }
 }

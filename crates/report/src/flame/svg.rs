@@ -77,7 +77,7 @@ fn frame(graph: &Graph, one: &Placed<'_>) -> Markup {
     let class = if is_dark { format!("{class} dark") } else { class };
     html! {
         g class=(class) {
-            title { (told(graph, one)) }
+            title { (reported(graph, one)) }
             rect x=(x_text) y=(y_text) width=(width_text) height=(short(ROW_HEIGHT - 1.0)) {}
             @if let Some(label) = label { text x=(short(x + 3.0)) y=(short(y + 12.0)) { (label) } }
         }
@@ -137,7 +137,7 @@ pub(super) fn shares(graph: &Graph, one: &Placed<'_>) -> Vec<f64> {
 }
 
 /// The tooltip.
-fn told(graph: &Graph, one: &Placed<'_>) -> String {
+fn reported(graph: &Graph, one: &Placed<'_>) -> String {
     let name = whole_name(one.name);
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     match shares(graph, one)[..] {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_as_java_writes_them() {
+    fn names_are_shown_as_java_writes_them() {
         assert_eq!(whole_name("kafka/server/KafkaApis.handle"), "kafka.server.KafkaApis.handle");
         assert_eq!(whole_name("byte[]_[i]"), "byte[]");
         assert_eq!(whole_name("operator new(unsigned long)"), "operator new(unsigned long)");

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_thinned_has_the_gaps_of_its_data_and_no_others() {
+    fn a_thinned_line_has_the_gaps_of_its_data_and_no_others() {
         let points = |from: i32, to: i32| {
             (from..to).map(|i| ChartPoint { x: f64::from(i), y: Some(f64::from(i % 7)), at_least: false })
         };

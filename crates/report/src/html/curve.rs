@@ -45,7 +45,7 @@ pub fn figure(curve: &Curve, id: &str, height: f64, table: &Markup) -> Markup {
         flags: answer.into_iter().collect(),
         detail: Detail { points: 450, rows: 0 },
     };
-    let told = html! {
+    let reported = html! {
         p class="note" {
             "The stroke across is the limit, " (units::number(curve.limit, curve.unit)) ", shaded where it is kept."
             @if let Some((load, what)) = curve.answer { " The stroke down is the load " (units::number(load, Unit::RecordsPerS)) ", " (what) "." }
@@ -55,7 +55,7 @@ pub fn figure(curve: &Curve, id: &str, height: f64, table: &Markup) -> Markup {
         }
         (folded(table, &chart.title))
     };
-    figure_with(&chart, &told)
+    figure_with(&chart, &reported)
 }
 
 fn place(point: &CurvePoint, is_time: bool) -> ChartPoint {

@@ -76,8 +76,8 @@ impl PageSection {
         Self { id: id.to_owned(), title: title.to_owned(), markup }
     }
 
-    fn answer(name: &str, answer: &Answer, told: &[Sentence], pictures: &Markup) -> Self {
-        let markup = tables::answer(name, answer, told, pictures);
+    fn answer(name: &str, answer: &Answer, reported: &[Sentence], pictures: &Markup) -> Self {
+        let markup = tables::answer(name, answer, reported, pictures);
         Self { id: tables::answer_id(name), title: answer.title.clone(), markup }
     }
 }
@@ -132,13 +132,13 @@ fn parts(
     input: &ReportInput<'_>,
     figures: &FindingIndex<'_>,
     table: &CaseTable<'_>,
-    told: &[Sentence],
+    reported: &[Sentence],
 ) -> Vec<PageSection> {
-    let mut parts = answered(input, figures, told);
+    let mut parts = answered(input, figures, reported);
     parts.push(PageSection::new("overlay", "Cases overlaid", overlay::overlays(input)));
     parts.push(PageSection::new("result", "Result", tables::cases(input, table)));
     parts.push(PageSection::new("sides", "Resources, A and B", sides(input)));
-    parts.extend(explained(input, figures, told));
+    parts.extend(explained(input, figures, reported));
     parts.push(PageSection::new("trials", "All trials", tables::trials(input, figures)));
     parts.push(PageSection::new("over-time", "Over time", over_time(input)));
     parts.push(PageSection::new("flame-graphs", "Flame graphs", flame::graphs(input)));
@@ -159,9 +159,9 @@ fn contents(parts: &[PageSection]) -> Markup {
 }
 
 /// Verdicts with their pictures, searches, claims, contrasts.
-fn answered(input: &ReportInput<'_>, figures: &FindingIndex<'_>, told: &[Sentence]) -> Vec<PageSection> {
+fn answered(input: &ReportInput<'_>, figures: &FindingIndex<'_>, reported: &[Sentence]) -> Vec<PageSection> {
     // A page has answers above, and one chart.
-    let is_page = !told.is_empty();
+    let is_page = !reported.is_empty();
     let mut answers = answers(input);
     if let Some(first) = answers.iter_mut().find(|one| is_page && one.curve.is_some()) {
         first.curve = None;
@@ -174,35 +174,35 @@ fn answered(input: &ReportInput<'_>, figures: &FindingIndex<'_>, told: &[Sentenc
     let part = |(number, answer): (usize, &Answer)| {
         let name = number.to_string();
         let Some(case) = compared.next() else {
-            return PageSection::answer(&name, answer, told, &html! {});
+            return PageSection::answer(&name, answer, reported, &html! {});
         };
         let pictures = html! {
             @if !(is_page && forest::is_judged_alone(input, case)) { (forest::forest(input, case)) }
             (forest::pairs(input, figures, case))
         };
         // There the sentence has the name of its case before it.
-        let is_told = |one: &&Sentence| {
-            told.contains(&headline::of_case((*one).clone(), Scope::Comparison { case }, input))
+        let is_shown = |one: &&Sentence| {
+            reported.contains(&headline::of_case((*one).clone(), Scope::Comparison { case }, input))
         };
-        let told: Vec<Sentence> = answer.sentences.iter().filter(is_told).cloned().collect();
-        PageSection::answer(&name, answer, &told, &pictures)
+        let reported: Vec<Sentence> = answer.sentences.iter().filter(is_shown).cloned().collect();
+        PageSection::answer(&name, answer, &reported, &pictures)
     };
     answers.iter().enumerate().map(part).collect()
 }
 
 /// What lies behind the figures: stages, logs, health, demand, processes.
-fn explained(input: &ReportInput<'_>, figures: &FindingIndex<'_>, told: &[Sentence]) -> Vec<PageSection> {
+fn explained(input: &ReportInput<'_>, figures: &FindingIndex<'_>, reported: &[Sentence]) -> Vec<PageSection> {
     let nothing = html! {};
     let bars = stages::figure(input, figures);
     let of_commands = commands::answer(input);
     let mut parts: Vec<PageSection> = of_commands
-        .map(|answer| PageSection::answer("commands", &answer, told, &nothing))
+        .map(|answer| PageSection::answer("commands", &answer, reported, &nothing))
         .into_iter()
         .collect();
     let of_components = components::answer(input);
-    parts.extend(of_components.map(|answer| PageSection::answer("components", &answer, told, &nothing)));
+    parts.extend(of_components.map(|answer| PageSection::answer("components", &answer, reported, &nothing)));
     match inside::answer(input) {
-        Some(inside) => parts.push(PageSection::answer("inside", &inside, told, &bars)),
+        Some(inside) => parts.push(PageSection::answer("inside", &inside, reported, &bars)),
         None if !bars.0.is_empty() => {
             let markup =
                 html! { section aria-labelledby="stages" { h2 id="stages" { (inside::TITLE) } (bars) } };
@@ -210,10 +210,11 @@ fn explained(input: &ReportInput<'_>, figures: &FindingIndex<'_>, told: &[Senten
         }
         None => {}
     }
-    parts
-        .extend(brokers::answer(input).map(|answer| PageSection::answer("brokers", &answer, told, &nothing)));
+    parts.extend(
+        brokers::answer(input).map(|answer| PageSection::answer("brokers", &answer, reported, &nothing)),
+    );
     for (number, answer) in logs::answers(input).iter().enumerate() {
-        parts.push(PageSection::answer(&format!("logs-{number}"), answer, told, &nothing));
+        parts.push(PageSection::answer(&format!("logs-{number}"), answer, reported, &nothing));
     }
     let rest = [
         ("health", health::answer(input)),
@@ -221,7 +222,7 @@ fn explained(input: &ReportInput<'_>, figures: &FindingIndex<'_>, told: &[Senten
         ("processes", processes::answer(input)),
     ];
     for (name, answer) in rest {
-        parts.extend(answer.map(|answer| PageSection::answer(name, &answer, told, &nothing)));
+        parts.extend(answer.map(|answer| PageSection::answer(name, &answer, reported, &nothing)));
     }
     parts
 }

@@ -104,15 +104,15 @@ pub fn grid(across: &Scale, up: Option<&Scale>, top: f64, bottom: f64) -> Markup
 /// The numbers at the left of a plot; those that would overlap are left out.
 pub fn rows(up: &Scale, text: impl Fn(f64) -> String) -> Markup {
     let mut last = f64::INFINITY;
-    let mut told: Vec<(f64, String)> = Vec::new();
+    let mut reported: Vec<(f64, String)> = Vec::new();
     for tick in &up.ticks {
         let place = up.place(*tick);
         if (last - place).abs() >= LINE_PX {
             last = place;
-            told.push((place, text(*tick)));
+            reported.push((place, text(*tick)));
         }
     }
-    html! { @for (place, text) in &told { text x="-8" y=(px(place + 4.0)) text-anchor="end" { (text) } } }
+    html! { @for (place, text) in &reported { text x="-8" y=(px(place + 4.0)) text-anchor="end" { (text) } } }
 }
 
 /// The numbers under a plot, which ends at `bottom`.

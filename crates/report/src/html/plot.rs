@@ -55,14 +55,14 @@ pub fn panel(panel: &Panel, place: PanelPosition<'_>) -> Markup {
                 @if !panel.title.is_empty() { b { (panel.title) } " " }
                 span { (panel.unit) }
             }
-            @if !is_told_above(panel, place) { (legend(&panel.lines)) }
+            @if !is_described_above(panel, place) { (legend(&panel.lines)) }
             (picture(panel, place))
         }
     }
 }
 
 /// Whether the panel above has the same legend.
-fn is_told_above(panel: &Panel, place: PanelPosition<'_>) -> bool {
+fn is_described_above(panel: &Panel, place: PanelPosition<'_>) -> bool {
     let above = place.number.checked_sub(1).and_then(|above| place.chart.panels.get(above));
     above.is_some_and(|above| legend(&above.lines).0 == legend(&panel.lines).0)
 }
@@ -140,19 +140,19 @@ fn described(panel: &Panel, chart: &Chart) -> String {
 
 /// The names of the lines, each once.
 pub fn legend(lines: &[ChartLine]) -> Markup {
-    let mut told: Vec<&ChartLine> = Vec::new();
+    let mut reported: Vec<&ChartLine> = Vec::new();
     for line in lines {
-        let is_told =
+        let is_reported =
             |one: &&&ChartLine| (&one.name, one.look, one.drawn) == (&line.name, line.look, line.drawn);
-        if !told.iter().any(|one| is_told(&one)) {
-            told.push(line);
+        if !reported.iter().any(|one| is_reported(&one)) {
+            reported.push(line);
         }
     }
-    told.sort_by_key(|line| line.look);
+    reported.sort_by_key(|line| line.look);
     let is_bounded = lines.iter().flat_map(|line| &line.points).any(|point| point.at_least);
     html! {
         ul class="legend" {
-            @for line in told { li { (sample(line)) (line.name) } }
+            @for line in reported { li { (sample(line)) (line.name) } }
             @if is_bounded {
                 li {
                     svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" { g class="line" { path d="M0,4v-8" {} } }

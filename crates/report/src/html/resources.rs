@@ -75,8 +75,9 @@ fn of_subject(series: &TrialSeries, subject: &Subject, kind: &ResourceGroup) -> 
     for (look, (resource, name)) in kind.of.iter().enumerate() {
         let one = series.resources.iter().find(|one| one.subject == *subject && one.resource == *resource);
         // A series of nothing but 0 says nothing, unless it is what the picture is of.
-        let is_told = |one: &&ResourceSeries| look == 0 || one.points.iter().any(|point| point.value != 0.0);
-        lines.extend(one.filter(is_told).map(|one| courses::resource(one, name, look)));
+        let is_reported =
+            |one: &&ResourceSeries| look == 0 || one.points.iter().any(|point| point.value != 0.0);
+        lines.extend(one.filter(is_reported).map(|one| courses::resource(one, name, look)));
     }
     ProcessPicture { name: subject.to_string(), lines }
 }

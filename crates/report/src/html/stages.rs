@@ -181,16 +181,16 @@ fn lane(bar: &Bar<'_>, across: &Scale) -> Lane {
 }
 
 fn legend(bars: &[Bar<'_>]) -> Markup {
-    let mut told: Vec<(&str, &BarStage<'_>)> = Vec::new();
+    let mut reported: Vec<(&str, &BarStage<'_>)> = Vec::new();
     for (whose, stage) in bars.iter().flat_map(|bar| bar.stages.iter().map(move |stage| (bar.whose, stage))) {
-        if stage.ns > 0.0 && !told.iter().any(|(_, one)| one.letter == stage.letter) {
-            told.push((whose, stage));
+        if stage.ns > 0.0 && !reported.iter().any(|(_, one)| one.letter == stage.letter) {
+            reported.push((whose, stage));
         }
     }
-    told.sort_by_key(|(whose, stage)| (*whose == "brokers", stage.letter));
+    reported.sort_by_key(|(whose, stage)| (*whose == "brokers", stage.letter));
     html! {
         ul class="legend" {
-            @for (whose, stage) in told {
+            @for (whose, stage) in reported {
                 li {
                     svg class="swatch" viewBox="0 0 12 12" aria-hidden="true" { rect class=(format!("seg {}", pen::look_class(stage.look))) width="12" height="12" {} }
                     " " b { (stage.letter) } " " (whose) ": " (stage.name)
@@ -205,8 +205,8 @@ fn doubts(bars: &[Bar<'_>]) -> Option<String> {
     let any = |is_it: fn(&BarStage<'_>) -> bool| bars.iter().flat_map(|bar| &bar.stages).any(is_it);
     let least = any(|stage| stage.is_least()).then_some("Dashed: the stage took at least so long.");
     let pale = any(|stage| stage.finding.is_invalid()).then_some("Pale: invalid.");
-    let told: Vec<&str> = least.into_iter().chain(pale).collect();
-    (!told.is_empty()).then(|| told.join(" "))
+    let reported: Vec<&str> = least.into_iter().chain(pale).collect();
+    (!reported.is_empty()).then(|| reported.join(" "))
 }
 
 fn table(bars: &[Bar<'_>]) -> Markup {

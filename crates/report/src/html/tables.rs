@@ -82,12 +82,12 @@ fn marked(marks: &BTreeSet<Mark>) -> Option<&'static str> {
 }
 
 /// One answer: its sentences but those that are `told` already, pictures of it, the figures under them, the curve.
-pub fn answer(name: &str, answer: &Answer, told: &[Sentence], pictures: &Markup) -> Markup {
+pub fn answer(name: &str, answer: &Answer, reported: &[Sentence], pictures: &Markup) -> Markup {
     let id = answer_id(name);
     html! {
         section aria-labelledby=(id) {
             h2 id=(id) { (answer.title) }
-            @for sentence in answer.sentences.iter().filter(|one| !told.contains(one)) { (self::sentence(sentence)) }
+            @for sentence in answer.sentences.iter().filter(|one| !reported.contains(one)) { (self::sentence(sentence)) }
             (pictures)
             @if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
                 (answer_table(&answer.title, table))

@@ -10,11 +10,11 @@ const DECIMALS_MAX: usize = 9;
 /// How the numbers of an axis are printed by `text`, which takes a number and with how many decimals: 0 leaves that to its unit.
 /// More are tried for as long as two neighbours read alike, as those of an axis from 171,000.2 to 171,000.8 would.
 pub fn distinct<F: Fn(f64, usize) -> String>(axis: &Scale, text: F) -> impl Fn(f64) -> String + use<F> {
-    let are_told_apart = |decimals: &usize| {
+    let are_distinct = |decimals: &usize| {
         let texts: Vec<String> = axis.ticks.iter().map(|tick| text(*tick, *decimals)).collect();
         texts.windows(2).all(|pair| pair[0] != pair[1])
     };
-    let decimals = (0..=DECIMALS_MAX).find(are_told_apart).unwrap_or(0);
+    let decimals = (0..=DECIMALS_MAX).find(are_distinct).unwrap_or(0);
     move |tick| text(tick, decimals)
 }
 
@@ -100,19 +100,19 @@ mod tests {
 
     #[test]
     fn no_two_numbers_of_an_axis_read_alike() {
-        let told = |low: f64, high: f64, text: fn(f64, usize) -> String| -> Vec<String> {
+        let reported = |low: f64, high: f64, text: fn(f64, usize) -> String| -> Vec<String> {
             let axis = Scale::linear([low, high].into_iter(), false, 0.0, 1.0);
             let text = distinct(&axis, text);
             axis.ticks.iter().map(|tick| text(*tick)).collect()
         };
-        let rates = told(171_000.2, 171_000.8, number_to);
+        let rates = reported(171_000.2, 171_000.8, number_to);
         assert!(
             rates.contains(&"171,000.4".to_owned()) && rates.contains(&"171,000.6".to_owned()),
             "{rates:?}"
         );
-        assert!(told(0.9995, 1.001, number_to).contains(&"1.0005".to_owned()));
-        assert!(told(1.0001e6, 1.0004e6, time_to).contains(&"1.0002 ms".to_owned()));
-        assert!(told(1_048_580.0, 1_048_600.0, bytes_to).windows(2).all(|pair| pair[0] != pair[1]));
-        assert_eq!(told(0.0, 171_000.0, number_to), ["0", "50,000", "100,000", "150,000", "200,000"]);
+        assert!(reported(0.9995, 1.001, number_to).contains(&"1.0005".to_owned()));
+        assert!(reported(1.0001e6, 1.0004e6, time_to).contains(&"1.0002 ms".to_owned()));
+        assert!(reported(1_048_580.0, 1_048_600.0, bytes_to).windows(2).all(|pair| pair[0] != pair[1]));
+        assert_eq!(reported(0.0, 171_000.0, number_to), ["0", "50,000", "100,000", "150,000", "200,000"]);
     }
 }

@@ -73,7 +73,7 @@ fn counted(worded: &[Worded]) -> Option<String> {
     let many = |severity: Severity| {
         u32::try_from(worded.iter().filter(|one| one.severity == severity).count()).unwrap_or(u32::MAX)
     };
-    let told: Vec<String> = kinds
+    let reported: Vec<String> = kinds
         .into_iter()
         .map(|(severity, noun)| (severity, many(severity), noun))
         .filter(|(_, many, _)| *many > 0)
@@ -82,5 +82,5 @@ fn counted(worded: &[Worded]) -> Option<String> {
             Severity::Warning | Severity::Note => units::plural(many, noun),
         })
         .collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    (!reported.is_empty()).then(|| reported.join(", "))
 }

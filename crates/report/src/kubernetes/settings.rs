@@ -62,16 +62,18 @@ pub(super) struct Carried {
 /// The settings of the brokers of a trial that somebody set.
 pub(super) fn of_brokers(start: &TrialStart, cluster: &ClusterPlan) -> Carried {
     let of_brokers = start.settings.iter().filter(|(subject, _)| subject.is_broker());
-    let told: Vec<&SettingsInForce> = of_brokers.map(|(_, settings)| settings).collect();
+    let reported: Vec<&SettingsInForce> = of_brokers.map(|(_, settings)| settings).collect();
     let mut set: BTreeMap<&String, &String> = BTreeMap::new();
-    for (name, setting) in told.iter().flat_map(|settings| settings.iter()).filter(|(_, one)| one.is_set()) {
+    for (name, setting) in
+        reported.iter().flat_map(|settings| settings.iter()).filter(|(_, one)| one.is_set())
+    {
         set.entry(name).or_insert(&setting.value);
     }
     // Run files of earlier versions do not say what was set.
     let was_read = !set.is_empty();
     let mut carried = Carried { was_read, ..Carried::default() };
     for (name, value) in if was_read { set } else { cluster.config.iter().collect() } {
-        let is_unlike = told.iter().any(|other| other.get(name).is_some_and(|one| one.value != *value));
+        let is_unlike = reported.iter().any(|other| other.get(name).is_some_and(|one| one.value != *value));
         carried.take(name, value, is_unlike);
     }
     carried
@@ -107,8 +109,8 @@ fn is_private(name: &str, value: &str) -> bool {
 
 /// The settings of a topic that were set for itself: as brokers reported them, else as they were requested.
 pub(super) fn of_topic(start: &TrialStart, name: &str, plan: &TopicPlan) -> BTreeMap<String, String> {
-    let told = start.settings.get(&Subject::Topic(name.to_owned()));
-    let all: BTreeMap<String, String> = match told {
+    let reported = start.settings.get(&Subject::Topic(name.to_owned()));
+    let all: BTreeMap<String, String> = match reported {
         None => plan.config.clone(),
         Some(settings) => {
             let own = settings.iter().filter(|(_, setting)| setting.origin == SettingOrigin::Topic);

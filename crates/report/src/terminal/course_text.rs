@@ -40,15 +40,15 @@ pub(super) fn courses(input: &ReportInput<'_>, options: &TextOptions) -> String 
     }
     fixed.push(GridColumn::words(&["stream"], rows.iter().map(|(_, of)| of.name.clone()).collect()));
     let signs = |all: &[Sparkline]| -> Vec<String> { all.iter().map(|one| one.signs.clone()).collect() };
-    let beside = |column: GridColumn| GridColumn { joined: true, ..column };
+    let adjoining = |column: GridColumn| GridColumn { joined: true, ..column };
     let flowing = [
         GridColumn::words(&["rate"], signs(&rates)),
-        beside(GridColumn::numbers(
+        adjoining(GridColumn::numbers(
             &["highest"],
             highest(&rates, |rate| format!("{}/s", units::count(rate))),
         )),
         GridColumn::words(&["p99"], signs(&latencies)),
-        beside(GridColumn::numbers(&["highest"], highest(&latencies, units::nanoseconds))),
+        adjoining(GridColumn::numbers(&["highest"], highest(&latencies, units::nanoseconds))),
     ];
     let more = match all.len() - rows.len() {
         0 => String::new(),

@@ -70,11 +70,11 @@ pub fn live_view(state: &LiveState, course: &LiveCourse, options: &TextOptions, 
     rate.extend(highest(rates.most, |rate| format!("{}/s", units::count(rate))));
     let mut time = live::times(state);
     time.extend(highest(latencies.most, units::nanoseconds));
-    let stands = [live::head(state), live::used(state), live::left_parts(state)].concat();
+    let state_parts = [live::head(state), live::used(state), live::left_parts(state)].concat();
     vec![
-        fitting(stands, columns(options)),
-        beside("rate", &rates, rate, options),
-        beside("p99", &latencies, time, options),
+        fitting(state_parts, columns(options)),
+        with_picture("rate", &rates, rate, options),
+        with_picture("p99", &latencies, time, options),
     ]
 }
 
@@ -93,7 +93,12 @@ pub fn live_view_of_pair(
     let mut lines = vec![fitting(head, columns(options))];
     for (state, course) in pair.iter().zip(courses) {
         let text = vec![(0, live::side(state)), (1, live::label(state))];
-        lines.push(beside(&state.trial.to_string(), &course.rates(picture_columns(options)), text, options));
+        lines.push(with_picture(
+            &state.trial.to_string(),
+            &course.rates(picture_columns(options)),
+            text,
+            options,
+        ));
     }
     lines
 }
@@ -107,7 +112,7 @@ fn picture_columns(options: &TextOptions) -> usize {
 }
 
 /// A name, a picture, and what is said next to it.
-fn beside(name: &str, picture: &Sparkline, parts: Vec<RankedPiece>, options: &TextOptions) -> String {
+fn with_picture(name: &str, picture: &Sparkline, parts: Vec<RankedPiece>, options: &TextOptions) -> String {
     let before = format!("{name:<4} {}  ", picture.signs);
     let room = columns(options).saturating_sub(before.chars().count());
     before + &fitting(parts, room)

@@ -108,9 +108,9 @@ fn work_text(work: WorkPlan, load: &LoadPlan, case: &CasePlan) -> String {
 
 /// When a load item comes and goes, where that is in the measure phase.
 fn span_text(span: LoadSpan) -> String {
-    let told = |word: &str, ns: Option<u64>| ns.map(|ns| format!(" {word} {}", units::duration(ns)));
-    let told = [told("from", span.at_ns), told("until", span.until_ns)];
-    let ends: String = told.into_iter().flatten().collect();
+    let reported = |word: &str, ns: Option<u64>| ns.map(|ns| format!(" {word} {}", units::duration(ns)));
+    let reported = [reported("from", span.at_ns), reported("until", span.until_ns)];
+    let ends: String = reported.into_iter().flatten().collect();
     if ends.is_empty() { ends } else { format!(",{ends} of the measure phase") }
 }
 

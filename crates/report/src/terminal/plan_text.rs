@@ -103,7 +103,7 @@ impl PlanText<'_> {
 
     /// What was planned of each case. What several share is shown once, with the first.
     fn cases(&mut self, plan: &Plan) {
-        let mut told: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
+        let mut reported: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
         for (index, case) in plan.cases.iter().enumerate() {
             self.blank();
             if plan.cases.len() > 1 {
@@ -119,13 +119,13 @@ impl PlanText<'_> {
             let others = side_b(plan, index).map(case_parts).unwrap_or_default();
             let others: Vec<_> = others.into_iter().filter(|part| !parts.contains(part)).collect();
             for (part, lines) in parts {
-                match told.get(part) {
+                match reported.get(part) {
                     Some((before, whose)) if *before == lines => {
                         self.line(2, &format!("{part}  as in {whose}"));
                     }
                     _ => {
                         self.part(part, &lines);
-                        told.insert(part, (lines, case.label.as_str()));
+                        reported.insert(part, (lines, case.label.as_str()));
                     }
                 }
             }
@@ -199,7 +199,7 @@ fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
         return format!("disk: as much as {who}, replicas included");
     };
     let written = format!("disk: {} written by the brokers", units::bytes(bytes as f64));
-    let beside = match plan.unpaced_conditioning() {
+    let unpaced = match plan.unpaced_conditioning() {
         Some(_) => "; what conditions a fresh cluster, as fast as it goes, comes on top",
         None => "",
     };
@@ -208,7 +208,7 @@ fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
         let highest = units::number(find.to_per_s, Unit::RecordsPerS);
         return format!(
             "{written} at most, if every trial ran at the highest load, {highest}: a lower `to` (`--to`) bounds it; \
-             replicas included{beside}"
+             replicas included{unpaced}"
         );
     }
     let kept = match estimate.kept_bytes {
@@ -218,7 +218,7 @@ fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
         ),
         _ => ", replicas included".to_owned(),
     };
-    written + &kept + beside
+    written + &kept + unpaced
 }
 
 fn order_text(plan: &Plan) -> String {

@@ -11,7 +11,7 @@ use crate::result::{Heads, by_case, by_figure, figure_notes, table_notes};
 use crate::table::Table;
 
 /// Cases at most that fit next to each other.
-const CASES_BESIDE_MAX: usize = 4;
+const COLUMNS_MAX: usize = 4;
 /// Figures of a summary at most: columns of them, or rows.
 const FIGURES_MAX: usize = 8;
 
@@ -54,7 +54,7 @@ pub(super) fn short_text(input: &ReportInput<'_>, table: &CaseTable<'_>, options
 /// The table with a row per case, or per figure where that takes less room; and whether it is the latter.
 fn laid_out(table: &CaseTable<'_>, options: &TextOptions) -> (String, bool) {
     let cases = by_case(table, Heads::Terminal);
-    let may_turn = table.rows.len() <= CASES_BESIDE_MAX && !table.metrics.iter().any(|shown| shown.published);
+    let may_turn = table.rows.len() <= COLUMNS_MAX && !table.metrics.iter().any(|shown| shown.published);
     let turned = may_turn.then(|| by_figure(table));
     let turned = turned.filter(|turned| blocks(turned, options) < blocks(&cases, options));
     let is_turned = turned.is_some();

@@ -52,8 +52,8 @@ pub(super) fn joined(parts: Vec<String>) -> String {
 
 /// Caveats about loss, and all others but those that are summed up after the answers.
 pub(crate) fn loss_first(input: &ReportInput<'_>) -> [Vec<Worded>; 2] {
-    let told = caveats::worded(input).into_iter().filter(|one| !one.is_elsewhere);
-    let (loss, others) = told.partition(|one| one.is_loss);
+    let reported = caveats::worded(input).into_iter().filter(|one| !one.is_elsewhere);
+    let (loss, others) = reported.partition(|one| one.is_loss);
     [loss, others]
 }
 
@@ -154,9 +154,9 @@ pub fn trial_warnings(trial: &Trial, caveats: &[ScopedCaveat], options: &TextOpt
 
 /// Caveats of a kind and weight without a printed line yet.
 fn warnings(trial: &Trial, caveats: &[ScopedCaveat], said: &mut PrintedOnce) -> Vec<String> {
-    let told = caveats.iter().filter(|one| one.severity > Severity::Note && covers(one.scope, trial));
+    let reported = caveats.iter().filter(|one| one.severity > Severity::Note && covers(one.scope, trial));
     let new: Vec<TrialCaveat> =
-        caveats::of_trial(told).into_iter().filter(|one| !said.0.contains(&key(one))).collect();
+        caveats::of_trial(reported).into_iter().filter(|one| !said.0.contains(&key(one))).collect();
     said.0.extend(new.iter().map(key));
     new.into_iter().map(|one| format!("{}: {}", one.severity, one.short)).collect()
 }

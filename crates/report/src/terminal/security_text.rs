@@ -42,7 +42,7 @@ mod tests {
     use kdyno_model::plan::{Protocol, ScramHash, TlsVersion};
 
     #[test]
-    fn what_is_in_force_is_told_without_files_and_users() {
+    fn security_in_force_is_described_without_files_and_users() {
         let store = |content| Some(Store { content, password: Some("pw".to_owned()), key_password: None });
         let mut security = Security {
             protocol: Protocol::SaslSsl,

@@ -69,7 +69,7 @@ impl Topology {
         let reach = if proxy.is_some() { "the proxy connects".to_owned() } else { format!("{who} connect") };
         tiers.extend(proxy);
         tiers.push(parts::cluster(start, &reach));
-        tiers.extend(parts::beside_brokers(start));
+        tiers.extend(parts::nodes_without_broker(start));
         tiers.extend(components);
         tiers.retain(|tier| !tier.frames.is_empty());
         Self { tiers }
@@ -84,7 +84,7 @@ impl Topology {
             for frame in &tier.frames {
                 let _ = writeln!(out, "{}", frame.title);
                 for node in &frame.nodes {
-                    let _ = writeln!(out, "  {}", node.told());
+                    let _ = writeln!(out, "  {}", node.describe());
                 }
             }
         }

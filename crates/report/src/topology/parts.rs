@@ -58,7 +58,7 @@ pub(super) fn cluster(start: &TrialStart, reach: &str) -> Tier {
 }
 
 /// Controllers of their own, or ZooKeeper's nodes.
-pub(super) fn beside_brokers(start: &TrialStart) -> Option<Tier> {
+pub(super) fn nodes_without_broker(start: &TrialStart) -> Option<Tier> {
     let mode = start.trial.effective.system.mode()?;
     let of = |is_it: fn(&Subject) -> bool| start.command_lines.keys().filter(move |subject| is_it(subject));
     let (title, found): (&str, Vec<String>) = match mode {
@@ -71,7 +71,8 @@ pub(super) fn beside_brokers(start: &TrialStart) -> Option<Tier> {
         }
     };
     // For a run with unknown processes their number is known.
-    let names = if found.is_empty() { vec![units::plural(mode.beside_brokers(), "node")] } else { found };
+    let names =
+        if found.is_empty() { vec![units::plural(mode.nodes_without_broker(), "node")] } else { found };
     let nodes = shown(names.into_iter().map(|name| TopologyNode { name, lines: Vec::new() }));
     Some(Tier {
         link: Some("metadata of the cluster".to_owned()),

@@ -32,7 +32,7 @@ pub struct Tier {
 
 impl TopologyNode {
     /// Name and what is said of it in one line.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         if self.lines.is_empty() {
             self.name.clone()
         } else {

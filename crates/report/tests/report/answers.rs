@@ -148,7 +148,7 @@ fn what_was_not_confirmed_says_why() {
 }
 
 #[test]
-fn the_limit_is_told_of_the_trials_that_confirm_and_of_the_first_load_that_failed() {
+fn the_limit_is_stated_for_confirmed_and_first_failed_loads() {
     let mut run = search(CONFIRMED);
     let text = text(&run);
     let confirmed = "At 92,000/s, the confirmed load, writers: limited by broker CPU (82 % to 86 %), \
@@ -166,7 +166,7 @@ fn the_limit_is_told_of_the_trials_that_confirm_and_of_the_first_load_that_faile
 }
 
 #[test]
-fn trials_of_several_sessions_are_told_with_what_differs_between_them() {
+fn trials_of_several_sessions_are_listed_with_what_differs() {
     let mut run = search(CONFIRMED);
     assert!(!text(&run).contains("sessions"), "{}", text(&run));
     let ids: Vec<_> = searched(&mut run).points.iter().map(|point| point.trial).collect();
@@ -182,22 +182,22 @@ fn trials_of_several_sessions_are_told_with_what_differs_between_them() {
     let (mut second, end) = run.sessions[0].clone();
     second.number = 2;
     run.sessions.push((second, end));
-    let told = |run: &RunFixture| text(run).split_whitespace().collect::<Vec<_>>().join(" ");
+    let reported = |run: &RunFixture| text(run).split_whitespace().collect::<Vec<_>>().join(" ");
     let of =
         "its trials are of 2 sessions (5 of session 1 and 4 of session 2), each with clusters of its own";
-    assert!(told(&run).contains(&format!("{of}.")), "{}", told(&run));
+    assert!(reported(&run).contains(&format!("{of}.")), "{}", reported(&run));
     run.sessions[1].0.boot_id = "another".to_owned();
-    assert!(told(&run).contains(&format!("{of}, and the host was started again")), "{}", told(&run));
+    assert!(reported(&run).contains(&format!("{of}, and the host was started again")), "{}", reported(&run));
     run.sessions[1].0.processors += 1;
     assert!(
-        told(&run).contains(&format!("{of}, on different hosts, or on one that has changed")),
+        reported(&run).contains(&format!("{of}, on different hosts, or on one that has changed")),
         "{}",
-        told(&run)
+        reported(&run)
     );
 }
 
 #[test]
-fn the_curve_of_a_search_stands_in_the_page_with_its_limit() {
+fn the_curve_of_a_search_is_in_the_page_with_its_limit() {
     let page = html::page(&search(CONFIRMED).input());
     assert!(page.contains("writers.response.p99 by load") && page.contains("the limit, 20.0 ms"), "{page}");
     assert!(page.contains("load, records per second"), "{page}");
@@ -260,12 +260,12 @@ fn junit_for_ci() {
 }
 
 #[test]
-fn every_conclusion_is_told_in_the_document() {
+fn every_conclusion_is_in_the_document() {
     for run in [comparison(ComparisonEnd::Open, Depth::Quick), search(CONFIRMED), with_claims()] {
         let document = json::run(&run.input());
-        let told = document["conclusions"].as_array().expect("a list");
-        assert_eq!(told.len(), run.conclusions.len());
-        for one in told {
+        let reported = document["conclusions"].as_array().expect("a list");
+        assert_eq!(reported.len(), run.conclusions.len());
+        for one in reported {
             let message = one["message"].as_str().expect("words");
             assert!(message.contains(' ') && !one["kind"].as_str().expect("a kind").is_empty(), "{one}");
         }
@@ -284,18 +284,18 @@ fn saying(says: Says, ratio: Option<Ratio>) -> RunFixture {
 }
 
 #[test]
-fn it_is_told_why_nobody_knows_how_much_more_it_takes() {
+fn an_unknown_amount_of_further_evidence_has_its_reason() {
     let sentence = |ratio| first_sentence(&saying(Says::Inconclusive { more_needed: None }, ratio));
     let alone = Ratio { estimate: 1.02, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
     assert!(sentence(Some(alone)).contains("too few for an interval"), "{}", sentence(Some(alone)));
     let interval = Interval::Bounds { low: 0.9, high: 1.1, level: 0.95, method: IntervalMethod::SignedRank };
-    let told = sentence(Some(Ratio { estimate: 1.0, interval }));
-    assert!(told.contains("so near to the margin that no number of them"), "{told}");
+    let reported = sentence(Some(Ratio { estimate: 1.0, interval }));
+    assert!(reported.contains("so near to the margin that no number of them"), "{reported}");
 }
 
 #[test]
-fn an_interval_that_reaches_beyond_the_margin_is_told_beside_a_verdict_that_is_open() {
-    let told = |half: f64, says: Says| {
+fn an_open_verdict_shows_an_interval_that_exceeds_the_margin() {
+    let reported = |half: f64, says: Says| {
         let (low, high) = (1.01 - half, 1.01 + half);
         let interval = Interval::Bounds { low, high, level: 0.95, method: IntervalMethod::SignedRank };
         let text = text(&saying(says, Some(Ratio { estimate: 1.01, interval }))).replace("\n  ", " ");
@@ -303,8 +303,8 @@ fn an_interval_that_reaches_beyond_the_margin_is_told_beside_a_verdict_that_is_o
     };
     let open = || Says::Inconclusive { more_needed: Some(9) };
     // CPU time has a margin of 3 %.
-    assert!(told(0.04, open()) && told(0.04, Says::MaybeMaterial { worse: true, more_needed: None }));
-    assert!(!told(0.02, open()) && !told(0.04, Says::Different { material: true, worse: true }));
+    assert!(reported(0.04, open()) && reported(0.04, Says::MaybeMaterial { worse: true, more_needed: None }));
+    assert!(!reported(0.02, open()) && !reported(0.04, Says::Different { material: true, worse: true }));
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn what_is_only_shown_never_decides_the_exit_code() {
 }
 
 #[test]
-fn a_resumed_comparison_is_repeated_by_what_was_typed_first_with_the_seed_it_drew() {
+fn a_resumed_comparison_is_repeated_as_typed_with_its_seed() {
     let repeat = |run: &RunFixture| {
         let block = markdown::block(&run.input());
         block.lines().find(|line| line.starts_with("Repeat it: ")).expect("a command").to_owned()
@@ -386,7 +386,7 @@ fn what_must_not_be_used_counts_where_it_is_the_answer() {
 }
 
 #[test]
-fn loss_is_the_first_thing_told_and_makes_every_answer_invalid() {
+fn loss_is_reported_first_and_makes_every_answer_invalid() {
     let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 1_000, growth: 990 };
     for mut run in [run(), comparison(ComparisonEnd::Alike, Depth::Verdict), search(CONFIRMED)] {
         run.caveats.push(caveat(1, Severity::Invalid, lost.clone()));
@@ -410,7 +410,7 @@ fn trials_that_condition_a_cluster_stand_in_no_table() {
 }
 
 #[test]
-fn repeats_with_an_interval_show_it_with_their_ratio_to_the_first_row() {
+fn repeats_show_their_interval_and_the_ratio_to_the_first_row() {
     let mut run = run();
     run.header.plan.published = None;
     for one in run.findings.iter_mut().filter(|one| matches!(one.scope, Scope::Case(_))) {
@@ -438,7 +438,7 @@ fn repeats_with_an_interval_show_it_with_their_ratio_to_the_first_row() {
 }
 
 #[test]
-fn the_page_tells_the_answer_before_the_trials() {
+fn the_page_has_the_answer_before_the_trials() {
     let page = html::page(&comparison(ComparisonEnd::Worse, Depth::Verdict).input());
     let sentence =
         page.find("<p class=\"answer bad\">kafka=4.3.1 is worse than kafka=3.7.2").expect("the verdict");
@@ -449,7 +449,7 @@ fn the_page_tells_the_answer_before_the_trials() {
 }
 
 #[test]
-fn what_is_asked_is_told_before_it_starts() {
+fn the_question_is_printed_before_the_start() {
     let estimate = Estimate {
         expected_ns: 1_500_000_000_000,
         longest_ns: 2_400_000_000_000,
@@ -462,9 +462,9 @@ fn what_is_asked_is_told_before_it_starts() {
         comparison(ComparisonEnd::Alike, Depth::Quick),
         search(CONFIRMED),
     ];
-    let told = runs.map(|run| {
+    let reported = runs.map(|run| {
         let text = plan_text(&run.header.plan, &estimate, PlanDetail::Full, &WIDE);
         text.lines().take_while(|line| !line.starts_with("  ")).collect::<Vec<_>>().join("\n")
     });
-    insta::assert_snapshot!(told.join("\n\n"));
+    insta::assert_snapshot!(reported.join("\n\n"));
 }

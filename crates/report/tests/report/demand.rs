@@ -71,13 +71,13 @@ fn details(demand: Demand) -> String {
 }
 
 #[test]
-fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
+fn the_next_limit_is_shown_with_its_interval_and_its_basis() {
     let next = "writers: the next limit is broker CPU, at 1.14 × the highest tested load, 52,000/s (1.11 – 1.17, \
         95 % confidence; a line through 9 trials at 4 loads).";
     let used = "Used at 52,000/s, writers: broker disks 94 %; broker CPU 88 %; the load generator 30 %.";
     let of = || demand(Scope::Case(0), between(1.11, 1.17));
-    let told = text(of());
-    let health = told.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{told}"));
+    let reported = text(of());
+    let health = reported.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{reported}"));
     assert!(health.starts_with("All 1 checks hold.\n") && health.contains(used), "{health}");
     let page = page(&with(of()).input());
     for cell in ["at its limit", "1.14 × (1.11 – 1.17, 95 % confidence)", "beyond 1.3 × this load", "15.0 µs"]
@@ -89,54 +89,56 @@ fn the_next_limit_is_told_with_its_interval_and_what_it_rests_on() {
 }
 
 #[test]
-fn processors_that_brokers_and_load_generator_share_are_told_once() {
+fn cpus_shared_by_brokers_and_generator_are_reported_once() {
     let mut of = demand(Scope::Case(0), AtLimit::NotWithin);
     let shared = |kind| resource(kind, 0.38, None, AtLimit::NotWithin);
     of.resources = vec![shared(LimitKind::Generator), shared(LimitKind::BrokerProcessors)];
-    let told = text(of);
+    let reported = text(of);
     let used = "Used at 52,000/s, writers: the host's CPUs, which brokers and load generator share, 38 %.";
-    assert!(told.contains(used), "{told}");
+    assert!(reported.contains(used), "{reported}");
 }
 
 #[test]
 fn of_what_is_used_up_no_room_is_promised() {
-    let told = details(demand(Scope::Case(0), AtLimit::Reached));
+    let reported = details(demand(Scope::Case(0), AtLimit::Reached));
     let next =
         "writers: the next limit is broker CPU: 88 % is used at the highest tested load already, 52,000/s";
-    assert!(told.contains(next) && !told.contains("within 1.3 ×"), "{told}");
+    assert!(reported.contains(next) && !reported.contains("within 1.3 ×"), "{reported}");
 }
 
 #[test]
 fn an_end_at_the_bound_may_be_any_beyond_it() {
-    let told = details(demand(Scope::Case(0), between(1.05, Demand::FORETOLD_MAX)));
-    assert!(told.contains("(1.05 – 1.3 or more, 95 % confidence;"), "{told}");
+    let reported = details(demand(Scope::Case(0), between(1.05, Demand::PREDICTED_MAX)));
+    assert!(reported.contains("(1.05 – 1.3 or more, 95 % confidence;"), "{reported}");
 }
 
 #[test]
-fn no_figure_stands_for_a_limit_beyond_the_bound() {
-    let told = details(demand(Scope::Case(0), AtLimit::NotWithin));
+fn no_figure_is_shown_for_a_limit_beyond_the_bound() {
+    let reported = details(demand(Scope::Case(0), AtLimit::NotWithin));
     let said = "writers: nothing that was judged is used up within 1.3 × the highest tested load, 52,000/s; the nearest is \
         broker CPU (a line through 9 trials at 4 loads)";
-    assert!(told.contains(said), "{told}");
-    let told = details(demand(Scope::Case(0), AtLimit::CannotTell));
+    assert!(reported.contains(said), "{reported}");
+    let reported = details(demand(Scope::Case(0), AtLimit::CannotTell));
     let said = "writers: the next limit is broker CPU; inconclusive whether it lies within 1.3 × the highest \
         tested load, 52,000/s (";
-    assert!(told.contains(said), "{told}");
+    assert!(reported.contains(said), "{reported}");
     let mut unknown = demand(Scope::Case(0), between(1.1, 1.2));
     unknown.next = None;
     assert!(!details(unknown).contains("next limit"));
 }
 
 #[test]
-fn one_load_foretells_nothing() {
+fn one_load_predicts_nothing() {
     let mut one = demand(Scope::Case(0), AtLimit::OneLoad);
     one.next = None;
     for of in &mut one.resources {
         (of.loads, of.trials, of.ns_per_further_record, of.at_limit) = (1, 3, None, AtLimit::OneLoad);
     }
     let run = with(one);
-    for told in [run_table(&run.input(), &OPTIONS), page(&run.input()), json::run(&run.input()).to_string()] {
-        assert!(!told.contains("next limit") && !told.contains("within 1.3 ×"), "{told}");
+    for reported in
+        [run_table(&run.input(), &OPTIONS), page(&run.input()), json::run(&run.input()).to_string()]
+    {
+        assert!(!reported.contains("next limit") && !reported.contains("within 1.3 ×"), "{reported}");
     }
     assert!(page(&run.input()).contains(">not foretold from one load</td>"));
 }
@@ -147,24 +149,27 @@ fn what_was_not_judged_is_named_with_the_next_limit() {
     of.resources.retain(|of| of.kind != LimitKind::Disk);
     of.not_judged = vec![LimitKind::Disk, LimitKind::Network];
     let said = "(a line through 9 trials at 4 loads); not judged: broker disks and the network";
-    let told = details(of.clone());
-    assert!(told.contains(&format!("nothing that was judged is used up within 1.3 × the highest tested load, 52,000/s; the nearest is broker CPU {said}")), "{told}");
+    let reported = details(of.clone());
+    assert!(reported.contains(&format!("nothing that was judged is used up within 1.3 × the highest tested load, 52,000/s; the nearest is broker CPU {said}")), "{reported}");
     of.resources[0].at_limit = between(1.11, 1.17);
     of.next = Some(LimitKind::Link);
     of.resources[0].kind = LimitKind::Link;
-    let told = details(of);
-    assert!(told.contains("the link between zones, by the limit that is declared, at 1.14 ×"), "{told}");
+    let reported = details(of);
+    assert!(
+        reported.contains("the link between zones, by the limit that is declared, at 1.14 ×"),
+        "{reported}"
+    );
 }
 
 /// What has other programs, unjudged resources and a bend against it is among the details, not with the result.
 #[test]
 fn the_summary_is_without_it() {
-    let foretold = |scope| demand(scope, between(1.11, 1.17));
+    let predicted = |scope| demand(scope, between(1.11, 1.17));
     let mut of_search = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
-    of_search.conclusions.push(Conclusion::Demand(foretold(Scope::Search { case: 0 })));
-    for run in [with(foretold(Scope::Case(0))), of_search] {
-        let told = run_table(&run.input(), &OPTIONS);
-        assert!(!told.contains("next limit"), "{told}");
+    of_search.conclusions.push(Conclusion::Demand(predicted(Scope::Search { case: 0 })));
+    for run in [with(predicted(Scope::Case(0))), of_search] {
+        let reported = run_table(&run.input(), &OPTIONS);
+        assert!(!reported.contains("next limit"), "{reported}");
         assert!(!markdown::block(&run.input()).contains("next limit"));
         assert!(page(&run.input()).contains("the next limit is broker CPU"));
     }

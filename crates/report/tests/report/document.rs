@@ -60,7 +60,7 @@ fn the_page_has_every_part_and_leads_to_it() {
 }
 
 #[test]
-fn a_trial_that_failed_stands_in_the_register() {
+fn a_failed_trial_is_in_the_register() {
     let mut run = run();
     run.caveats.push(caveat(
         1,

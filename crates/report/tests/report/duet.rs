@@ -22,7 +22,7 @@ fn printed(design: PairDesign, depth: Depth) -> (String, [String; 2]) {
 }
 
 #[test]
-fn that_both_sides_run_at_once_is_said_before_the_run_and_with_its_answer() {
+fn a_duet_is_named_before_the_run_and_in_its_answer() {
     for depth in [Depth::Verdict, Depth::Quick] {
         let (plan, answers) = printed(PairDesign::Duet, depth);
         assert!(plan.contains("both sides at once, under the same arrivals"), "{plan}");
@@ -59,8 +59,8 @@ fn waiting(shares: [Option<f64>; 2], is_of_ready: bool) -> RunFixture {
 }
 
 #[test]
-fn that_brokers_waited_is_told_once_with_the_verdicts_of_a_duet() {
-    for (shares, is_of_ready, told) in [
+fn waiting_brokers_are_reported_once_with_a_duets_verdicts() {
+    for (shares, is_of_ready, reported) in [
         (
             [Some(0.583), Some(0.694)],
             true,
@@ -82,7 +82,7 @@ fn that_brokers_waited_is_told_once_with_the_verdicts_of_a_duet() {
     ] {
         let run = waiting(shares, is_of_ready);
         for text in [run_table(&run.input(), &WIDE).replace("\n  ", " "), markdown::block(&run.input())] {
-            let (verdict, waited) = (text.find("is worse than"), text.find(told));
+            let (verdict, waited) = (text.find("is worse than"), text.find(reported));
             assert!(waited.is_some() && verdict < waited, "{text}");
             assert!(text.contains("--design turns"), "{text}");
             // Markdown has it with the verdicts and in its details.
@@ -95,14 +95,14 @@ fn that_brokers_waited_is_told_once_with_the_verdicts_of_a_duet() {
 }
 
 #[test]
-fn in_turns_that_brokers_waited_is_told_of_their_trials() {
+fn in_turns_waiting_brokers_are_reported_for_their_trials() {
     let mut run = waiting([Some(0.58), Some(0.61)], true);
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     compare.design = PairDesign::Turns;
     let text = run_table(&run.input(), &WIDE);
-    let told = "threads of brokers were ready and waited for a CPU, for 58.0 % to 61.0 % of the time in which they ran \
+    let reported = "threads of brokers were ready and waited for a CPU, for 58.0 % to 61.0 % of the time in which they ran \
                 or were ready";
-    assert!(text.contains(told) && !text.contains("both sides waited"), "{text}");
+    assert!(text.contains(reported) && !text.contains("both sides waited"), "{text}");
 }
 
 fn state(trial: u32, label: &str, acknowledged_per_s: u64, p99_ns: Option<u64>) -> LiveState {
@@ -131,13 +131,13 @@ fn state(trial: u32, label: &str, acknowledged_per_s: u64, p99_ns: Option<u64>) 
 }
 
 #[test]
-fn one_line_tells_how_both_stand() {
+fn one_line_shows_the_state_of_both_sides() {
     let pair =
         [state(7, "kafka=4.3.1 #3", 20_010, Some(4_200_000)), state(8, "kafka=3.7.2 #3", 19_000, None)];
     let line = live_line_of_pair(&pair, &WIDE);
-    let told = "7 and 8 · measure 23 s · kafka=4.3.1 #3: 20,010/s p99 4.20 ms · kafka=3.7.2 #3: 19,000/s p99 – failed 7 · \
+    let reported = "7 and 8 · measure 23 s · kafka=4.3.1 #3: 20,010/s p99 4.20 ms · kafka=3.7.2 #3: 19,000/s p99 – failed 7 · \
                 1 min 35 s left";
-    assert_eq!(line, told);
+    assert_eq!(line, reported);
     for width in 60..140 {
         assert!(live_line_of_pair(&pair, &TextOptions { width, colour: false }).chars().count() <= width);
     }

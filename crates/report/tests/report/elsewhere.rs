@@ -31,7 +31,7 @@ fn compared(caveats: Vec<ScopedCaveat>) -> RunFixture {
 }
 
 #[test]
-fn caveats_of_figures_that_no_verdict_is_about_are_summed_up_after_it() {
+fn caveats_that_concern_no_verdict_are_summed_up_after_it() {
     let run = compared(vec![
         late("writers", "p99.99", Severity::Warning),
         late("writers", "p99.9", Severity::Invalid),
@@ -40,11 +40,11 @@ fn caveats_of_figures_that_no_verdict_is_about_are_summed_up_after_it() {
         few("writers", "p99.9"),
         caveat(1, Severity::Warning, Caveat::MemoryStorage),
     ]);
-    let told = "Other metrics with caveats: the load generator was late, in some trials so that they are invalid (audit from \
+    let reported = "Other metrics with caveats: the load generator was late, in some trials so that they are invalid (audit from \
                 p50 on, writers from p99.9 on, the mean of writers); too few records (writers from p99.9 on). The page \
                 (`kdyno report`) has each.";
     let text = run_table(&run.input(), &WIDE);
-    assert!(text.find("Verdict\n") < text.find(told) && text.contains(told), "{text}");
+    assert!(text.find("Verdict\n") < text.find(reported) && text.contains(reported), "{text}");
     assert!(!text.contains("lateness") && !text.contains("\ninvalid "), "{text}");
     assert!(text.find("memory-backed") < text.find("Verdict\n"), "{text}");
     let block = markdown::block(&run.input());
@@ -57,7 +57,7 @@ fn caveats_of_figures_that_no_verdict_is_about_are_summed_up_after_it() {
 }
 
 #[test]
-fn caveats_of_what_is_judged_or_shown_are_told_first() {
+fn caveats_of_judged_or_shown_figures_come_first() {
     for one in [
         late("writers", "p99", Severity::Invalid),
         late("writers", "p50", Severity::Warning),
@@ -73,7 +73,7 @@ fn caveats_of_what_is_judged_or_shown_are_told_first() {
 }
 
 #[test]
-fn where_nothing_is_judged_every_caveat_is_told() {
+fn where_nothing_is_judged_every_caveat_is_listed() {
     let mut run = run();
     run.caveats = vec![late("writers", "p99.99", Severity::Warning), few("writers", "p99.99")];
     let text = run_table(&run.input(), &WIDE);

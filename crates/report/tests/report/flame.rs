@@ -21,7 +21,7 @@ fn graphs(run: &RunFixture) -> (usize, String) {
 }
 
 #[test]
-fn each_process_of_each_trial_has_a_graph_and_what_was_empty_has_none() {
+fn each_process_of_each_trial_has_a_graph_unless_it_is_empty() {
     let mut run = run();
     assert_eq!(graphs(&run).0, 0);
     assert!(!graphs(&run).1.contains("Flame graphs"));

@@ -85,7 +85,7 @@ fn printed(metric: &str, number: Option<f64>, at_least: bool, marks: &[&str]) ->
 fn of_json(run: &RunFixture, scope: &str) -> PrintedFigures {
     let document = json::run(&run.input());
     let findings = document["findings"].as_array().expect("a list").iter();
-    let told = findings.filter(|one| one["scope"]["kind"] == scope).map(|one| {
+    let reported = findings.filter(|one| one["scope"]["kind"] == scope).map(|one| {
         let text = |field: &str| one[field].as_str().expect("a text").to_owned();
         let marks = one["marks"].as_array().expect("a list").iter();
         let marks: Vec<&str> = marks.map(|mark| mark.as_str().expect("a mark")).collect();
@@ -93,7 +93,7 @@ fn of_json(run: &RunFixture, scope: &str) -> PrintedFigures {
         let number = printed(&text("metric"), one["value"].as_f64(), at_least, &marks);
         (format!("{}.{}", text("subject"), text("metric")), number)
     });
-    told.collect()
+    reported.collect()
 }
 
 /// The value in the lines of findings.
@@ -104,14 +104,14 @@ fn of_csv(run: &RunFixture, scope: &str) -> PrintedFigures {
     let field = |line: &[&str], name: &str| {
         line[heads.iter().position(|head| *head == name).expect("a column")].to_owned()
     };
-    let told = lines.filter(|line| field(line, "scope") == scope).map(|line| {
+    let reported = lines.filter(|line| field(line, "scope") == scope).map(|line| {
         let [metric, value, at_least, marks] =
             ["metric", "value", "at_least", "marks"].map(|name| field(&line, name));
         let marks: Vec<&str> = marks.split_whitespace().collect();
         let number = printed(&metric, value.parse().ok(), at_least == "true", &marks);
         (format!("{}.{metric}", field(&line, "subject")), number)
     });
-    told.collect()
+    reported.collect()
 }
 
 /// The cells of each row of a table of the page, those of its head first.
@@ -137,7 +137,7 @@ fn row_of_terminal(text: &str, title: &str, heads: usize) -> Vec<String> {
 }
 
 #[test]
-fn every_form_tells_the_same_number_of_a_trial_whose_load_queued() {
+fn every_form_shows_the_same_figure_for_a_trial_that_queued() {
     let run = queued();
     let (text, page) = (run_table(&run.input(), &OPTIONS), page(&run.input()));
     let (json, csv) = (of_json(&run, "trial"), of_csv(&run, "trial"));
@@ -151,14 +151,14 @@ fn every_form_tells_the_same_number_of_a_trial_whose_load_queued() {
         let terminal = &row_of_terminal(&text, title, 2)[1..];
         assert_eq!(heads[..columns.len()], columns.iter().map(|(head, _)| *head).collect::<Vec<_>>());
         for (at, (_, of)) in columns.iter().enumerate() {
-            let told = [&json[*of], &own[at], &terminal[at]];
-            assert!(told.iter().all(|text| **text == json[*of]), "{of}: {told:?}");
+            let reported = [&json[*of], &own[at], &terminal[at]];
+            assert!(reported.iter().all(|text| **text == json[*of]), "{of}: {reported:?}");
         }
     }
 }
 
 #[test]
-fn every_form_tells_the_same_number_of_a_case_whose_load_queued() {
+fn every_form_shows_the_same_figure_for_a_case_that_queued() {
     let run = queued();
     let (text, page) = (run_table(&run.input(), &OPTIONS), page(&run.input()));
     let (json, csv) = (of_json(&run, "case"), of_csv(&run, "case"));
@@ -172,7 +172,7 @@ fn every_form_tells_the_same_number_of_a_case_whose_load_queued() {
     let of_markdown: Vec<&str> = row.split('|').skip(1 + names).map(str::trim).collect();
     for (at, of) in run.header.plan.show.columns.iter().enumerate() {
         let expected = &json[&of.to_string()];
-        let told = [of_page[at].as_str(), of_terminal[at].as_str(), of_markdown[at]];
-        assert!(told.iter().all(|text| text == expected), "{of}: {expected}, {told:?}");
+        let reported = [of_page[at].as_str(), of_terminal[at].as_str(), of_markdown[at]];
+        assert!(reported.iter().all(|text| text == expected), "{of}: {expected}, {reported:?}");
     }
 }

@@ -40,10 +40,10 @@ fn one_trial(brokers: f64) -> RunFixture {
 fn a_broken_rule_says_by_how_much_what_follows_and_what_to_do() {
     let run = one_trial(0.92);
     let text = run_table(&run.input(), &OPTIONS);
-    let told = text.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{text}"));
-    assert!(told.starts_with("1 of 2 checks do not hold.\n"), "{told}");
-    assert!(told.contains(SAID) && told.contains("Next: add CPUs or brokers"), "{told}");
-    assert!(!told.contains("drive vda"), "what holds is in the page");
+    let reported = text.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(reported.starts_with("1 of 2 checks do not hold.\n"), "{reported}");
+    assert!(reported.contains(SAID) && reported.contains("Next: add CPUs or brokers"), "{reported}");
+    assert!(!reported.contains("drive vda"), "what holds is in the page");
     assert!(markdown::block(&run.input()).contains(SAID));
     let html = page(&run.input());
     assert!(html.contains(SAID), "the page says the same");
@@ -56,7 +56,7 @@ fn a_broken_rule_says_by_how_much_what_follows_and_what_to_do() {
 
 /// Who reads that all checks hold also reads which were not asked.
 #[test]
-fn what_could_not_be_read_is_told_beside_what_holds() {
+fn unreadable_checks_are_reported_next_to_passed_ones() {
     let mut run = one_trial(0.3);
     let event = |kind, detail: &str| {
         let event = Event {
@@ -71,15 +71,16 @@ fn what_could_not_be_read_is_told_beside_what_holds() {
     let why = "metrics of broker-0 cannot be read: nobody answers";
     run.events.extend([event(EventKind::MetricsNotRead, why), event(EventKind::MetricsNotRead, why)]);
     let text = run_table(&run.input(), &OPTIONS);
-    let told = format!("All 2 checks hold. Rules that rest on what could not be read were not asked: {why}.");
+    let reported =
+        format!("All 2 checks hold. Rules that rest on what could not be read were not asked: {why}.");
     let found = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(found.contains(&told), "{text}");
+    assert!(found.contains(&reported), "{text}");
     run.events.extend((0..4).map(|number| event(EventKind::LogsNotRead, &format!("reason {number}"))));
     assert!(run_table(&run.input(), &OPTIONS).contains("reason 1 and 2 more."));
 }
 
 #[test]
-fn where_all_holds_one_line_says_so_and_without_checks_there_is_none() {
+fn passed_checks_take_one_line_and_missing_checks_none() {
     let text = run_table(&one_trial(0.3).input(), &OPTIONS);
     assert!(text.contains("\nHealth\nAll 2 checks hold.\n"), "{text}");
     let text = run_table(&run().input(), &OPTIONS);
@@ -105,13 +106,13 @@ fn four_trials(pauses: [(&str, f64); 4]) -> RunFixture {
 const PAUSE: &str = "longest pause of a broker for garbage collection";
 
 #[test]
-fn one_trial_of_several_does_not_decide_whichever_broker_was_the_worst_in_it() {
+fn one_trial_does_not_decide_whichever_broker_was_its_worst() {
     let run = four_trials([("broker-0", 20e6), ("broker-2", 150e6), ("broker-0", 30e6), ("broker-1", 20e6)]);
     let text = run_table(&run.input(), &OPTIONS);
-    let told = text.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{text}"));
-    assert!(told.starts_with("All 3 checks hold in most trials.\n"), "{told}");
+    let reported = text.split("\nHealth\n").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(reported.starts_with("All 3 checks hold in most trials.\n"), "{reported}");
     let in_some = format!("these do not hold: {PAUSE} (broker-2, brokers=3; in 1 of 4 trials).");
-    assert!(told.contains(&in_some) && !told.contains("Next:"), "{told}");
+    assert!(reported.contains(&in_some) && !reported.contains("Next:"), "{reported}");
     assert!(page(&run.input()).contains(">not in 1 of 4 trials</td>"));
 }
 
@@ -135,7 +136,7 @@ fn drives_are_told_apart() {
 }
 
 #[test]
-fn of_a_search_it_is_told_at_the_load_that_is_the_answer() {
+fn a_search_reports_health_at_the_load_that_is_the_answer() {
     let mut run = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
     let points: Vec<(TrialId, f64)> = run
         .conclusions
@@ -152,13 +153,13 @@ fn of_a_search_it_is_told_at_the_load_that_is_the_answer() {
         run.conclusions.push(health(trial, if load > 92_000.5 { 0.99 } else { 0.92 }));
     }
     let text = run_table(&run.input(), &OPTIONS);
-    let told = "92.0 % (brokers, at 92,000/s, the confirmed load), above 80.0 %";
-    assert!(text.contains(told), "{text}");
+    let reported = "92.0 % (brokers, at 92,000/s, the confirmed load), above 80.0 %";
+    assert!(text.contains(reported), "{text}");
     assert!(!text.contains("99.0 %"), "{text}");
 }
 
 #[test]
-fn of_brokers_elsewhere_it_is_said_that_their_hosts_were_not_probed() {
+fn remote_brokers_are_said_to_have_unprobed_hosts() {
     let said = "the hosts of the brokers, which are elsewhere, were not probed";
     assert!(!run_table(&one_trial(0.5).input(), &OPTIONS).contains(said));
     let mut run = one_trial(0.5);

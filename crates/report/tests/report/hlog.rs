@@ -92,8 +92,8 @@ fn a_damaged_histogram_is_an_error() {
         let mut damaged = sample(1, 3, &[]);
         damaged.histograms.insert(Timing::Response, bytes);
         let error = response_log(&evidence("writers", &[damaged])).expect_err(reason);
-        let told = format!("cannot read the histogram of stream 0 of worker 1 in second 3: {reason}");
-        assert_eq!(error.to_string(), told);
+        let reported = format!("cannot read the histogram of stream 0 of worker 1 in second 3: {reason}");
+        assert_eq!(error.to_string(), reported);
     }
 }
 

@@ -48,7 +48,7 @@ fn without_pictures(html: &str) -> String {
 }
 
 #[test]
-fn how_a_session_ended_is_told_in_words() {
+fn the_end_of_a_session_is_described_in_words() {
     let mut run = run();
     run.sessions[0].1.as_mut().expect("the fixture has an end").status = RunStatus::OutOfTime;
     let html = page(&run.input());
@@ -102,7 +102,7 @@ fn a_run_that_was_cut_off_says_so() {
 }
 
 #[test]
-fn sizes_of_the_host_are_told_in_a_unit() {
+fn sizes_of_the_host_have_a_unit() {
     let html = page(&run().input());
     assert!(html.contains("<dt>memory</dt><dd>23.5 GiB</dd>"), "{html}");
     assert!(!html.contains("25276510208"), "a raw size is on the page");

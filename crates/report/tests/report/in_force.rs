@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 
 const WIDE: TextOptions = TextOptions { width: 100, colour: false };
 
-fn settings(told: &[(&str, SettingOrigin, &str, Option<&str>)]) -> SettingsInForce {
+fn settings(reported: &[(&str, SettingOrigin, &str, Option<&str>)]) -> SettingsInForce {
     let setting = |(name, origin, value, default): &(&str, SettingOrigin, &str, Option<&str>)| {
         let default = default.map(str::to_owned);
-        ((*name).to_owned(), SettingInForce::new(*origin, *value).beside(default))
+        ((*name).to_owned(), SettingInForce::new(*origin, *value).with_default(default))
     };
-    told.iter().map(setting).collect()
+    reported.iter().map(setting).collect()
 }
 
 /// A run whose cases had other threads, a topic with a setting of its own, and a Java client.

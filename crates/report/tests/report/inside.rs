@@ -23,14 +23,14 @@ fn with(scope: Scope, run: &mut RunFixture) {
 }
 
 #[test]
-fn stages_of_records_stand_beside_those_of_their_requests() {
+fn stages_of_records_are_shown_with_those_of_their_requests() {
     let mut run = run();
     run.only_one_trial();
     with(Scope::Case(0), &mut run);
     let text = run_table(&run.input(), &OPTIONS);
-    let told = text.split(&format!("\n{TITLE}\n")).nth(1).unwrap_or_else(|| panic!("{text}"));
+    let reported = text.split(&format!("\n{TITLE}\n")).nth(1).unwrap_or_else(|| panic!("{text}"));
     let lines: Vec<&str> =
-        told.lines().map(str::trim).take_while(|line| !line.starts_with("Means")).collect();
+        reported.lines().map(str::trim).take_while(|line| !line.starts_with("Means")).collect();
     let at = |name: &str| {
         let found = lines.iter().position(|line| line.starts_with(name));
         found.unwrap_or_else(|| panic!("no {name} in {lines:?}"))
@@ -45,8 +45,8 @@ fn stages_of_records_stand_beside_those_of_their_requests() {
     );
     assert!(lines[at("brokers: remote")].ends_with("  2 ms"), "{lines:?}");
     assert!(lines[at("writers: request")].ends_with("3.75 ms"), "{lines:?}");
-    assert!(!told.contains("brokers: response send"), "nobody told it");
-    assert!(told.contains("Kafka rounds each stage of each request to whole milliseconds"), "{told}");
+    assert!(!reported.contains("brokers: response send"), "nobody told it");
+    assert!(reported.contains("Kafka rounds each stage of each request to whole milliseconds"), "{reported}");
     for form in [page(&run.input()), markdown::block(&run.input())] {
         assert!(form.contains(TITLE) && !form.contains("6.50 µs") && !form.contains("2.46 ms"), "{form}");
     }
@@ -97,7 +97,7 @@ fn each_case_has_its_column() {
     with(Scope::Case(1), &mut run);
     let labels: Vec<String> = run.header.plan.cases.iter().map(|case| case.label.clone()).collect();
     let text = run_table(&run.input(), &OPTIONS);
-    let told = text.split(&format!("\n{TITLE}\n")).nth(1).expect("the table");
-    let head = told.lines().find(|line| line.contains("stage")).expect("a head");
+    let reported = text.split(&format!("\n{TITLE}\n")).nth(1).expect("the table");
+    let head = reported.lines().find(|line| line.contains("stage")).expect("a head");
     assert!(head.contains(&labels[0]) && head.contains(&labels[1]), "{head}: {labels:?}");
 }

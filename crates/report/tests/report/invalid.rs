@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const WIDE: TextOptions = TextOptions { width: 140, colour: false };
 
 #[test]
-fn junit_tells_what_must_not_be_used_as_an_error() {
+fn junit_reports_invalid_results_as_an_error() {
     let mut lossy = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
     let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 1_000, growth: 990 };
     lossy.caveats.push(caveat(1, Severity::Invalid, lost));
@@ -34,7 +34,7 @@ fn junit_tells_what_must_not_be_used_as_an_error() {
 
 /// What another case reported does not count, nor that the columns are of a label alone.
 #[test]
-fn a_command_that_failed_before_it_told_what_is_shown_is_no_answer() {
+fn a_command_that_failed_before_its_figures_is_no_answer() {
     let mut run = run();
     for one in &mut run.findings {
         one.marks.remove(&Mark::Invalid);
@@ -77,7 +77,7 @@ fn a_command_that_failed_before_it_told_what_is_shown_is_no_answer() {
 }
 
 #[test]
-fn rows_are_told_from_the_row_that_ratios_are_to() {
+fn rows_are_compared_with_the_row_that_ratios_are_to() {
     let mut run = run();
     for one in &mut run.conclusions {
         if let Conclusion::ToldApart(of) = one {
@@ -85,12 +85,12 @@ fn rows_are_told_from_the_row_that_ratios_are_to() {
             (of.differ, of.same) = if of.differ.is_empty() { (vec![], vec![0]) } else { (vec![0], vec![]) };
         }
     }
-    let told = [
+    let reported = [
         "writers.acked_per_s: row 1 differs from row 2.",
         "writers.response.p99: row 1 is not shown to differ from row 2.",
     ];
     let (text, document) = (run_table(&run.input(), &WIDE), json::run(&run.input()).to_string());
-    for words in told {
+    for words in reported {
         assert!(text.contains(words) && document.contains(words), "{words}: {text}");
     }
 }

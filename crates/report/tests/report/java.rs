@@ -42,26 +42,26 @@ fn by_java() -> RunFixture {
 }
 
 #[test]
-fn a_plan_says_which_client_carries_an_item_and_what_it_is_given() {
+fn a_plan_names_the_client_of_each_item_and_its_settings() {
     let run = by_java();
     let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None, kept_bytes: None };
     let short = plan_text(&run.header.plan, &estimate, PlanDetail::Full, &OPTIONS);
     assert!(short.contains(", driver java 4.1.1 -Xmx1g\n"), "{short}");
     let full = settings_text(&run.header.plan, &OPTIONS);
-    let told =
+    let reported =
         "driver java 4.1.1 -Xmx1g; given acks=all linger.ms=5; everything else as by default in that client";
-    assert!(full.contains(told), "{full}");
+    assert!(full.contains(reported), "{full}");
     assert!(!full.contains("driver native"), "kdyno's own is not told: {full}");
 }
 
 #[test]
-fn what_a_java_client_costs_stands_in_a_table_of_its_own() {
+fn the_cost_of_a_java_client_has_a_table_of_its_own() {
     let java = by_java();
     let text = run_table(&java.input(), &OPTIONS);
     let table = text.split("Java clients: what they cost").nth(1).expect("the table");
     let row = table.lines().find(|line| line.contains("writers")).expect("a row");
-    for told in ["3.25", "1.75", "640 B", "41.0 ms", "300 MiB", "java 4.1.1 -Xmx1g"] {
-        assert!(row.contains(told), "{told}: {row}");
+    for reported in ["3.25", "1.75", "640 B", "41.0 ms", "300 MiB", "java 4.1.1 -Xmx1g"] {
+        assert!(row.contains(reported), "{reported}: {row}");
     }
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(NOTE), "{text}");
     let html = page(&java.input());
@@ -106,9 +106,9 @@ fn where_the_milliseconds_went_has_the_service_of_a_java_client() {
         }
         run
     };
-    let told = table(&with(by_java()));
-    assert!(told.contains("writers: service in all") && told.contains("4.50 ms"), "{told}");
-    assert!(told.contains("Of a Java client the stages of the service are not seen"), "{told}");
+    let reported = table(&with(by_java()));
+    assert!(reported.contains("writers: service in all") && reported.contains("4.50 ms"), "{reported}");
+    assert!(reported.contains("Of a Java client the stages of the service are not seen"), "{reported}");
     let mut native = run();
     native.only_one_trial();
     assert!(!table(&with(native)).contains("service in all"));

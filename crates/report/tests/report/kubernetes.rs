@@ -58,7 +58,7 @@ fn a_cluster_of_a_run_as_resources() {
 }
 
 #[test]
-fn security_zones_drives_and_options_of_java_have_their_places_or_are_told() {
+fn security_zones_drives_and_java_options_are_kept_or_reported() {
     let mut run = run();
     let link =
         LinkPlan { delay_ns: 500_000, jitter_ns: 0, jitter_law: JitterLaw::Uniform, bytes_per_s: None };
@@ -98,19 +98,19 @@ fn each_topic_has_a_name_that_kubernetes_takes_and_its_own() {
     topics.insert("Orders_EU".to_owned(), plan.clone());
     topics.insert("orders-eu".to_owned(), plan);
     let text = text(&run);
-    for told in [
+    for reported in [
         "  name: orders-eu\n",
         "  topicName: \"Orders_EU\"\n",
         "  name: orders-eu-2\n",
         "  topicName: \"orders-eu\"\n",
         "  name: perf\n",
     ] {
-        assert!(text.contains(told), "{told}: {text}");
+        assert!(text.contains(reported), "{reported}: {text}");
     }
 }
 
 #[test]
-fn what_did_not_run_on_a_cluster_of_kdynos_own_is_refused_with_its_reason() {
+fn a_run_on_another_cluster_is_refused_with_its_reason() {
     let mut run = run();
     let refused =
         |run: &RunFixture, trial| document(&run.input(), TrialId(trial)).expect_err("refused").message;

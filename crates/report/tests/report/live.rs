@@ -41,7 +41,7 @@ fn the_live_line_leaves_out_what_does_not_fit() {
 
 /// What is behind by less than a second keeps up, as far as a second's figures show.
 #[test]
-fn the_live_line_tells_how_far_consumers_are_behind() {
+fn the_live_line_shows_how_far_consumers_are_behind() {
     let line = |lag_records| {
         let figures = LiveFigures { lag_records, ..live().figures };
         live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false })
@@ -55,7 +55,7 @@ fn the_live_line_tells_how_far_consumers_are_behind() {
 }
 
 #[test]
-fn the_live_line_of_users_and_jobs_alone_tells_no_rate_of_records() {
+fn a_live_line_of_users_and_jobs_alone_has_no_record_rate() {
     let figures = LiveFigures { brokers_cpu_percent: Some(57.2), ..LiveFigures::default() };
     let state = LiveState { figures, ..live() };
     let line = live_line(&state, &TextOptions { width: 120, colour: false });
@@ -63,7 +63,7 @@ fn the_live_line_of_users_and_jobs_alone_tells_no_rate_of_records() {
 }
 
 #[test]
-fn the_live_line_of_consumers_alone_tells_what_they_were_handed() {
+fn the_live_line_of_consumers_alone_shows_handed_over_records() {
     let figures = LiveFigures {
         offered_per_s: 0,
         achieved_per_s: 0,
@@ -81,14 +81,14 @@ fn the_live_line_of_consumers_alone_tells_what_they_were_handed() {
 }
 
 #[test]
-fn the_live_line_tells_what_java_clients_use() {
+fn the_live_line_shows_what_java_clients_use() {
     let figures = LiveFigures { java_cpu_percent: Some(53.2), ..live().figures };
     let line = live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false });
     assert!(line.contains(" · brokers 143 workers 24 java 53 % of one core · "), "{line}");
 }
 
 #[test]
-fn the_live_line_of_a_drain_tells_its_longest_time_as_a_bound() {
+fn the_live_line_of_a_drain_shows_its_longest_time_as_a_bound() {
     let line = |trial| {
         let state = LiveState { phase: Phase::Drain, trial: TrialId(trial), ..live() };
         live_line(&state, &TextOptions { width: 240, colour: false })
@@ -130,7 +130,7 @@ fn the_live_view_has_a_picture_of_the_trial_so_far() {
 }
 
 #[test]
-fn on_a_small_terminal_and_while_a_trial_starts_the_live_view_is_a_line() {
+fn on_a_small_terminal_or_at_a_start_the_live_view_is_one_line() {
     let line = |width| vec![live_line(&live(), &TextOptions { width, colour: false })];
     assert_eq!((lines(59, 24), lines(120, 5)), (line(59), line(120)));
     let state = LiveState { phase: Phase::Startup, ..live() };

@@ -11,7 +11,7 @@ const LOGS: &str = "Logs";
 const GROUPS: &str = "Committed lag of consumer groups";
 
 #[test]
-fn logs_and_groups_have_a_table_each_with_the_columns_that_were_told() {
+fn logs_and_groups_have_a_table_each_with_the_known_columns() {
     let mut run = run();
     run.only_one_trial();
     let text = run_table(&run.input(), &OPTIONS);
@@ -28,8 +28,9 @@ fn logs_and_groups_have_a_table_each_with_the_columns_that_were_told() {
     }
     let text = run_table(&run.input(), &OPTIONS);
     let table = |title: &str| {
-        let told = text.split(&format!("\n{title}\n")).nth(1).unwrap_or_else(|| panic!("no {title}: {text}"));
-        let lines = told.lines().map(str::to_owned).skip_while(String::is_empty);
+        let reported =
+            text.split(&format!("\n{title}\n")).nth(1).unwrap_or_else(|| panic!("no {title}: {text}"));
+        let lines = reported.lines().map(str::to_owned).skip_while(String::is_empty);
         lines.take_while(|line| !line.is_empty()).collect::<Vec<String>>()
     };
     let logs = table(LOGS);
@@ -41,18 +42,18 @@ fn logs_and_groups_have_a_table_each_with_the_columns_that_were_told() {
     assert!(row(&logs, "broker-0").contains("–"), "its growth is not known: {logs:?}");
     assert!(!logs.iter().any(|line| line.contains("all topics")), "nobody told it: {logs:?}");
     let groups = table(GROUPS);
-    let told = row(&groups, "others");
-    assert!(told.contains("700") && told.contains("1,234") && told.contains("12"), "{groups:?}");
+    let reported = row(&groups, "others");
+    assert!(reported.contains("700") && reported.contains("1,234") && reported.contains("12"), "{groups:?}");
     assert!(!groups.iter().any(|line| line.contains("time at start")), "{groups:?}");
     assert!(page(&run.input()).contains(GROUPS) && markdown::block(&run.input()).contains(GROUPS));
     assert!(json::run(&run.input()).to_string().contains("committed_lag_at_end"));
 }
 
 #[test]
-fn growth_that_retention_cut_is_told_as_that() {
+fn growth_cut_by_retention_is_reported_as_that() {
     let mut run = run();
-    let told = [(0, 34.9, 310.0), (1, 102.0, 100.0)];
-    for (case, grown, written) in told {
+    let reported = [(0, 34.9, 310.0), (1, 102.0, 100.0)];
+    for (case, grown, written) in reported {
         let of_case = |of: &str, value| finding(Scope::Case(case), of, Value::Is(value));
         run.findings.push(of_case("brokers.log_growth_mib_per_s", grown));
         run.findings.push(of_case("brokers.bytes_in_mib_per_s", written));
@@ -90,8 +91,11 @@ fn each_part_of_a_wide_table_names_broker_and_case() {
         }
     }
     let text = run_table(&run.input(), &TextOptions { width: 80, colour: false });
-    let told = text.split("\nBroker metrics\n").nth(1).unwrap_or_else(|| panic!("{text}"));
-    let heads: Vec<&str> = told.lines().filter(|line| line.starts_with("broker  ")).collect();
+    let reported = text.split("\nBroker metrics\n").nth(1).unwrap_or_else(|| panic!("{text}"));
+    let heads: Vec<&str> = reported.lines().filter(|line| line.starts_with("broker  ")).collect();
     assert!(heads.len() > 1 && heads.iter().all(|head| head.contains("case")), "{heads:?}");
-    assert!(told.contains("99.4 %") && told.contains("0.241 %") && told.contains("50.0 %"), "{told}");
+    assert!(
+        reported.contains("99.4 %") && reported.contains("0.241 %") && reported.contains("50.0 %"),
+        "{reported}"
+    );
 }

@@ -27,7 +27,7 @@ const CLAUSE: &str = "marked: several levels.";
 
 /// How a form shows marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tells {
+enum Shows {
     /// Figures in tables, with footnotes behind them; those of a search's curve too.
     Signs { curve: bool },
     /// Sentences, with names at their end.
@@ -43,21 +43,21 @@ enum Tells {
 }
 
 /// A form of output: its function by module and name, and how it shows marks.
-type PrintedForm = (&'static str, fn(&ReportInput<'_>) -> String, Tells);
+type PrintedForm = (&'static str, fn(&ReportInput<'_>) -> String, Shows);
 
 const FORMS: [PrintedForm; 11] = [
-    ("csv::findings", csv::findings, Tells::Fields),
-    ("csv::series", csv::series, Tells::Nothing),
-    ("html::page", html::page, Tells::Signs { curve: true }),
+    ("csv::findings", csv::findings, Shows::Fields),
+    ("csv::series", csv::series, Shows::Nothing),
+    ("html::page", html::page, Shows::Signs { curve: true }),
     // Settings, and no figure.
-    ("json::config", |input| json::config(input).to_string(), Tells::Nothing),
-    ("json::run", |input| json::run(input).to_string(), Tells::Fields),
-    ("junit::document", |input| junit::document(input, Gate::default()), Tells::Sentences),
-    ("markdown::block", markdown::block, Tells::Signs { curve: false }),
-    ("terminal::answer_alone", |input| answer_alone(input, &OPTIONS), Tells::Answer),
-    ("terminal::config_text", |input| config_text(input, &OPTIONS), Tells::Nothing),
-    ("terminal::run_summary", |input| run_summary(input, &OPTIONS), Tells::Summary),
-    ("terminal::run_table", |input| run_table(input, &OPTIONS), Tells::Signs { curve: true }),
+    ("json::config", |input| json::config(input).to_string(), Shows::Nothing),
+    ("json::run", |input| json::run(input).to_string(), Shows::Fields),
+    ("junit::document", |input| junit::document(input, Gate::default()), Shows::Sentences),
+    ("markdown::block", markdown::block, Shows::Signs { curve: false }),
+    ("terminal::answer_alone", |input| answer_alone(input, &OPTIONS), Shows::Answer),
+    ("terminal::config_text", |input| config_text(input, &OPTIONS), Shows::Nothing),
+    ("terminal::run_summary", |input| run_summary(input, &OPTIONS), Shows::Summary),
+    ("terminal::run_table", |input| run_table(input, &OPTIONS), Shows::Signs { curve: true }),
 ];
 
 /// Every figure of the run bears the mark; caveats, which have numbers without being figures, are left out.
@@ -168,20 +168,20 @@ fn a_figure_in_a_table_has_its_marks_in_every_form() {
     let table = ["59,887", "55,100", "×0.922", "49.2"];
     let verdicts = ["6.42 µs", "7.22 µs", "1.12", "12.3 ms", "12.4 ms", "1.01", "2.20 ms", "1.05"];
     let claims = ["59,900/s", "1.09", "0.54", "×0.92"];
-    for (name, form, tells) in FORMS {
-        let Tells::Signs { curve } = tells else { continue };
-        let told = |run: RunFixture| form(&run.input());
-        assert_signed(name, &told(marked(run())), &table);
-        assert_signed(name, &told(marked(comparison(ComparisonEnd::Worse, Depth::Verdict))), &verdicts);
-        assert_signed(name, &told(marked(with_claims())), &claims);
-        let told = told(marked_search());
-        assert_signed(name, &told, &["98,400/s"]);
+    for (name, form, shows) in FORMS {
+        let Shows::Signs { curve } = shows else { continue };
+        let reported = |run: RunFixture| form(&run.input());
+        assert_signed(name, &reported(marked(run())), &table);
+        assert_signed(name, &reported(marked(comparison(ComparisonEnd::Worse, Depth::Verdict))), &verdicts);
+        assert_signed(name, &reported(marked(with_claims())), &claims);
+        let reported = reported(marked_search());
+        assert_signed(name, &reported, &["98,400/s"]);
         // As settings these loads occur elsewhere too.
         for load in ["92,000/s ᵃ", "113,000/s ᵃ"] {
-            assert!(told.contains(load), "{name} tells no {load}: {told}");
+            assert!(reported.contains(load), "{name} tells no {load}: {reported}");
         }
         if curve {
-            assert_signed(name, &told, &["4.10 ms", "31.0 ms", "≥ 2.40 s"]);
+            assert_signed(name, &reported, &["4.10 ms", "31.0 ms", "≥ 2.40 s"]);
         }
     }
     let summary = |run: RunFixture| run_summary(&run.input(), &OPTIONS);
@@ -201,12 +201,12 @@ fn a_figure_in_a_table_has_its_marks_in_every_form() {
 fn a_sentence_whose_figures_are_marked_says_so_in_every_form() {
     for run in [marked(comparison(ComparisonEnd::Open, Depth::Quick)), marked(with_claims()), marked_search()]
     {
-        for (name, form, tells) in FORMS {
+        for (name, form, shows) in FORMS {
             let text = form(&run.input()).replace("\n  ", " ");
-            if ![Tells::Nothing, Tells::Answer, Tells::Summary].contains(&tells) && name != "csv::findings" {
+            if ![Shows::Nothing, Shows::Answer, Shows::Summary].contains(&shows) && name != "csv::findings" {
                 assert!(text.contains(CLAUSE), "{name}: {text}");
             }
-            if tells == Tells::Sentences {
+            if shows == Shows::Sentences {
                 // One says only whether the run may be used.
                 let cases = text.matches("<testcase ").count() - 1;
                 assert_eq!(text.matches(CLAUSE).count(), cases, "{name}: {text}");

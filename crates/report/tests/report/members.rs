@@ -26,11 +26,11 @@ fn member(client: u32, records: u64, of_equal_share: f64, losses: u32) -> Member
 }
 
 fn members(trial: u32, others: Option<OtherMembers>) -> Conclusion {
-    let told = vec![member(0, 12_000, 1.2, 0), member(7, 8_000, 0.8, 1)];
+    let reported = vec![member(0, 12_000, 1.2, 0), member(7, 8_000, 0.8, 1)];
     Conclusion::Members(Members {
         scope: Scope::Trial(TrialId(trial)),
         item: "readers".to_owned(),
-        told,
+        reported,
         others,
     })
 }
@@ -53,10 +53,10 @@ fn rows(text: &str) -> Vec<Vec<&str>> {
 fn each_member_has_a_row() {
     let run = one_trial(None);
     let text = run_table(&run.input(), &OPTIONS);
-    let told = rows(&text);
-    assert_eq!(told[0][..3], ["stream", "member", "records"], "{told:?}");
-    assert_eq!(told[1], ["readers", "client 0", "12,000", "120 %", "2", "0", "0"]);
-    assert_eq!(told[2], ["readers", "client 7", "8,000", "80.0 %", "2", "3", "1"]);
+    let reported = rows(&text);
+    assert_eq!(reported[0][..3], ["stream", "member", "records"], "{reported:?}");
+    assert_eq!(reported[1], ["readers", "client 0", "12,000", "120 %", "2", "0", "0"]);
+    assert_eq!(reported[2], ["readers", "client 7", "8,000", "80.0 %", "2", "3", "1"]);
     let html = page(&run.input());
     assert!(html.contains(&format!("<caption>{TITLE}</caption>")) && html.contains("client 7"), "a row each");
     let json = json::run(&run.input()).to_string();
@@ -78,8 +78,11 @@ fn of_many_members_the_others_share_a_row() {
     };
     let run = one_trial(Some(others));
     let text = run_table(&run.input(), &OPTIONS);
-    let told = rows(&text);
-    assert_eq!(told[3], ["readers", "38 others", "9,900 to 10,100", "99.0 % to 101 %", "2 to 3", "1", "0"]);
+    let reported = rows(&text);
+    assert_eq!(
+        reported[3],
+        ["readers", "38 others", "9,900 to 10,100", "99.0 % to 101 %", "2 to 3", "1", "0"]
+    );
     assert!(text.contains("Of many members those have rows of their own that lost partitions"), "{text}");
     assert!(page(&run.input()).contains("38 others"));
 }
@@ -125,7 +128,7 @@ fn grouped(has_guests: bool) -> RunFixture {
 }
 
 #[test]
-fn what_is_not_told_of_items_that_share_a_group_has_a_reason() {
+fn figures_missing_for_items_that_share_a_group_have_a_reason() {
     let (column, row) = (
         "readers.caught_up: not known where the item shares its group",
         "another one, censored is not known",

@@ -4,7 +4,7 @@ use kdyno_model::live_metrics::{LiveValue, metrics};
 use kdyno_report::open_metrics::document;
 
 #[test]
-fn each_metric_stands_once_with_its_meaning_its_unit_and_its_values() {
+fn each_metric_occurs_once_with_meaning_unit_and_values() {
     let item = |name: &str| vec!["note=\"a\nb\\\"".to_owned(), name.to_owned()];
     let value = |metric, labels, value| LiveValue { metric, labels, value };
     let text = document(vec![

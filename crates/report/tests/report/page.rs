@@ -20,7 +20,7 @@ fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_answer_stands_under_the_question_with_its_confidence_and_what_to_read_first() {
+fn the_answer_follows_the_question_with_confidence_and_caveats() {
     let html = page(&run().input());
     let (top, rest) = html.split_once("<h2").expect("parts");
     let top = top.split("<h1>").nth(1).expect("the question");
@@ -39,7 +39,7 @@ fn the_answer_stands_under_the_question_with_its_confidence_and_what_to_read_fir
 }
 
 #[test]
-fn all_cases_are_in_one_chart_and_a_trial_has_everything_on_one_axis() {
+fn all_cases_share_one_chart_and_a_trial_has_all_on_one_axis() {
     let html = page(&run().input());
     let overlay = part(&html, "overlay");
     assert!(overlay.contains("brokers=3") && overlay.contains("brokers=6"), "{overlay}");
@@ -53,19 +53,19 @@ fn all_cases_are_in_one_chart_and_a_trial_has_everything_on_one_axis() {
     assert_eq!(linked.matches(">seconds from the start of the load</text>").count(), 1, "{linked}");
     let second = trial.split("trial 2 (").nth(1).expect("the trial with an event");
     assert!(second.contains("leader-moved") && second.contains("class=\"flag\""), "{second}");
-    for told in [
+    for reported in [
         "writers: service time",
         "unresolved or censored",
         "how many records",
         "class=\"cut\"",
         "Memory by process",
     ] {
-        assert!(trial.contains(told), "{told}");
+        assert!(trial.contains(reported), "{reported}");
     }
 }
 
 #[test]
-fn a_comparison_tells_the_direction_of_better_and_each_pair() {
+fn a_comparison_shows_which_direction_is_better_and_each_pair() {
     let mut run = comparison(ComparisonEnd::Worse, Depth::Verdict);
     for (id, side, pair) in [(2, "B", 1), (3, "B", 2), (4, "A", 2)] {
         let mut start = run.trials[0].clone();
@@ -83,9 +83,10 @@ fn a_comparison_tells_the_direction_of_better_and_each_pair() {
     }
     let html = page(&run.input());
     let verdict = part(&html, "answer-0");
-    for told in ["lower is better, margin ±3 %", "← B better", "pair 2", "class=\"margin\"", "says: <b>worse"]
+    for reported in
+        ["lower is better, margin ±3 %", "← B better", "pair 2", "class=\"margin\"", "says: <b>worse"]
     {
-        assert!(verdict.contains(told), "{told}: {verdict}");
+        assert!(verdict.contains(reported), "{reported}: {verdict}");
     }
     let sides = part(&html, "sides");
     assert!(
@@ -98,8 +99,8 @@ fn a_comparison_tells_the_direction_of_better_and_each_pair() {
 fn a_search_has_its_limit_and_its_load_in_the_curve() {
     let html = page(&search(SearchOutcome::Confirmed { load_per_s: 92_000.0 }).input());
     let curve = first_chart(&html);
-    for told in ["class=\"limit\"", "class=\"kept\"", ">confirmed</text>", "estimate"] {
-        assert!(curve.contains(told), "{told}: {curve}");
+    for reported in ["class=\"limit\"", "class=\"kept\"", ">confirmed</text>", "estimate"] {
+        assert!(curve.contains(reported), "{reported}: {curve}");
     }
 }
 
@@ -114,8 +115,8 @@ fn first_chart(html: &str) -> &str {
 fn the_first_screen_has_the_one_chart_that_answers_the_question() {
     let html = page(&run().input());
     let cases = first_chart(&html);
-    for told in [">brokers=3<", ">brokers=6<", "interval"] {
-        assert!(cases.contains(told), "{told}: {cases}");
+    for reported in [">brokers=3<", ">brokers=6<", "interval"] {
+        assert!(cases.contains(reported), "{reported}: {cases}");
     }
     let html = page(&comparison(ComparisonEnd::Worse, Depth::Verdict).input());
     let verdicts = first_chart(&html);
@@ -173,7 +174,7 @@ fn the_page_can_be_found_ones_way_on() {
 }
 
 #[test]
-fn a_ratio_beyond_the_axis_is_told_and_not_drawn_at_its_end() {
+fn a_ratio_beyond_the_axis_is_printed_and_not_drawn_at_its_end() {
     let mut run = comparison(ComparisonEnd::Worse, Depth::Verdict);
     let ratios = run.conclusions.iter_mut().filter_map(|one| match one {
         Conclusion::Verdict(of) => of.ratio.as_mut(),

@@ -34,7 +34,7 @@ fn used(of: Subject, memory: Option<MemoryCourse>) -> ProcessUse {
     }
 }
 
-fn told(run: &mut RunFixture, trial: TrialId, processes: Vec<ProcessUse>) {
+fn reported(run: &mut RunFixture, trial: TrialId, processes: Vec<ProcessUse>) {
     run.conclusions.push(Conclusion::Processes(Processes { scope: Scope::Trial(trial), processes }));
 }
 
@@ -46,12 +46,12 @@ fn one_trial(memory: MemoryCourse) -> RunFixture {
         ..used(Subject::Broker(0), Some(memory))
     };
     let database = used(Subject::Process("postgres".into()), None);
-    told(&mut run, TrialId(1), vec![broker, database]);
+    reported(&mut run, TrialId(1), vec![broker, database]);
     run
 }
 
 #[test]
-fn a_process_that_grows_is_told_with_its_interval_in_every_form() {
+fn a_growing_process_has_its_interval_in_every_form() {
     let run = one_trial(course(3.25, MemorySays::Growing));
     let said = "Memory grows throughout the window: broker-0 by 3.25 MiB/min [2.75 to 3.75].";
     let text = run_table(&run.input(), &OPTIONS);
@@ -83,7 +83,7 @@ fn of_a_short_window_it_is_said_that_nothing_can_be_said() {
 }
 
 #[test]
-fn trials_are_told_together_and_a_long_table_is_left_to_the_page() {
+fn trials_are_summed_up_and_a_long_table_is_left_to_the_page() {
     let mut run = run();
     let case = run.trials[0].trial.case;
     let trials: Vec<TrialId> = run
@@ -97,7 +97,7 @@ fn trials_are_told_together_and_a_long_table_is_left_to_the_page() {
     for (number, trial) in trials.into_iter().enumerate() {
         let memory =
             if number == 0 { course(2.0, MemorySays::Growing) } else { course(0.0, MemorySays::Stable) };
-        told(&mut run, trial, (0..30).map(|id| used(Subject::Broker(id), Some(memory))).collect());
+        reported(&mut run, trial, (0..30).map(|id| used(Subject::Broker(id), Some(memory))).collect());
     }
     let text = run_table(&run.input(), &OPTIONS);
     let said = "broker-0 (brokers=3) by 2.00 MiB/min [1.50 to 2.50] in 1 of 4 trials";

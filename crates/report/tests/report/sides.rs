@@ -48,11 +48,11 @@ fn a_course_has_a_row_for_each_side_with_its_name_and_version() {
     assert!(has(0, ["3.7.2", "A: kafka=3.7.2", "50,000/s"]), "{text}");
     assert!(has(1, ["4.3.1", "B: kafka=4.3.1", "51,000/s"]), "{text}");
     let document = course.json();
-    let told = |row: usize| {
+    let reported = |row: usize| {
         ["side", "kafka", "label"].map(|field| document[row][field].as_str().unwrap_or_default().to_owned())
     };
-    assert_eq!((document[0]["value"].as_f64(), told(0)[0].as_str()), (Some(50_000.0), "A"));
-    assert_eq!(told(1), ["B", "4.3.1", "B: kafka=4.3.1"]);
+    assert_eq!((document[0]["value"].as_f64(), reported(0)[0].as_str()), (Some(50_000.0), "A"));
+    assert_eq!(reported(1), ["B", "4.3.1", "B: kafka=4.3.1"]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_course_marks_what_was_cut_short() {
 }
 
 #[test]
-fn csv_has_the_verdict_and_the_interval_that_equivalent_is_judged_by() {
+fn csv_has_the_verdict_and_the_interval_that_judges_equivalence() {
     let mut run = both_sides();
     let Some(Conclusion::Verdict(verdict)) = run.conclusions.first().cloned() else { panic!("a verdict") };
     let Some(Interval::Bounds { low, high, .. }) = verdict.equivalence_interval else { panic!("bounds") };
@@ -108,9 +108,9 @@ fn documents_have_the_side_of_each_figure_in_a_field() {
     let of = |row: usize, name: &str| {
         fields[row][head.iter().position(|one| *one == name).expect("a column")].to_owned()
     };
-    let told = |row| ["scope", "case", "side", "label", "param.proxy", "value"].map(|name| of(row, name));
-    assert_eq!(told(0), ["case", "0", "B", "B: kafka=4.3.1", "envoy", "51000"]);
-    assert_eq!(told(1), ["case", "0", "A", "A: kafka=3.7.2", "none", "50000"]);
+    let reported = |row| ["scope", "case", "side", "label", "param.proxy", "value"].map(|name| of(row, name));
+    assert_eq!(reported(0), ["case", "0", "B", "B: kafka=4.3.1", "envoy", "51000"]);
+    assert_eq!(reported(1), ["case", "0", "A", "A: kafka=3.7.2", "none", "50000"]);
     assert_eq!((of(2, "scope"), of(2, "side")), ("trial".to_owned(), "B".to_owned()));
 
     let document = json::run(&run.input());

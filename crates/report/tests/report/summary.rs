@@ -17,7 +17,7 @@ fn a_run_in_short() {
 }
 
 #[test]
-fn a_first_screen_has_three_caveats_at_most_and_counts_the_others() {
+fn a_first_screen_has_at_most_three_caveats_and_counts_the_rest() {
     let run = run();
     let (short, full) = (run_summary(&run.input(), &OPTIONS), run_table(&run.input(), &OPTIONS));
     let of_full = |line: &&str| ["note ", "warning ", "invalid "].iter().any(|name| line.starts_with(name));
@@ -94,7 +94,7 @@ fn with_columns(columns: &[&str]) -> RunFixture {
 }
 
 #[test]
-fn figures_that_do_not_fit_beside_each_other_have_a_row_each() {
+fn figures_too_wide_for_one_row_have_a_row_each() {
     let many = ["clients", "acked_per_s", "offered_per_s", "response.p50", "response.p99", "service.p99"];
     let many = many.map(|name| format!("writers.{name}"));
     let run = with_columns(&many.each_ref().map(String::as_str));
@@ -110,8 +110,8 @@ fn figures_that_do_not_fit_beside_each_other_have_a_row_each() {
 #[test]
 fn few_figures_have_a_row_for_each_case() {
     let text = run_summary(&with_columns(&["writers.acked_per_s"]).input(), &OPTIONS);
-    let told = text.lines().find(|line| line.contains("59,887 (59,871–59,903)/s"));
-    assert!(told.is_some_and(|row| !row.starts_with("writers")), "{text}");
+    let reported = text.lines().find(|line| line.contains("59,887 (59,871–59,903)/s"));
+    assert!(reported.is_some_and(|row| !row.starts_with("writers")), "{text}");
 }
 
 #[test]

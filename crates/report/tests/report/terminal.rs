@@ -74,14 +74,14 @@ fn one_case_has_neither_labels_nor_published_columns() {
 }
 
 #[test]
-fn a_latency_that_queued_is_a_least_one_wherever_it_is_told() {
+fn a_latency_that_queued_is_a_lower_bound_everywhere() {
     let mut run = run();
-    let told = |run: &RunFixture| [run_table(&run.input(), &WIDE), page(&run.input())];
+    let reported = |run: &RunFixture| [run_table(&run.input(), &WIDE), page(&run.input())];
     // The load generator was late too: what the cluster took may as well be less.
-    assert!(told(&run).iter().all(|text| text.contains("! 49.7 ms") && !text.contains("≥ 49.7 ms")));
+    assert!(reported(&run).iter().all(|text| text.contains("! 49.7 ms") && !text.contains("≥ 49.7 ms")));
     run.caveats.retain(|one| !matches!(one.caveat, Caveat::GeneratorLate { .. }));
     marks::at_least(&mut run.findings, &run.caveats);
-    for text in told(&run) {
+    for text in reported(&run) {
         assert!(text.contains("! ≥ 49.7 ms") && !text.contains("! 49.7 ms"), "{text}");
         assert!(text.contains("; ≥ at least: it falls among records"), "{text}");
     }
@@ -91,7 +91,7 @@ fn a_latency_that_queued_is_a_least_one_wherever_it_is_told() {
 }
 
 #[test]
-fn which_records_were_handed_over_is_said_under_the_table_that_counts_them() {
+fn the_scope_of_handed_over_records_is_said_under_their_table() {
     let found = [("readers.end_to_end", 23_896.0), ("readers.end_to_end.p99", 6e6)];
     let text = run_table(&with_writers(|_| {}, &found).input(), &WIDE).replace('\n', " ");
     assert!(text.contains("23,896") && text.contains("are those intended in the measure phase"), "{text}");
@@ -157,16 +157,16 @@ fn without_answers_acknowledged_is_explained() {
 }
 
 #[test]
-fn bytes_of_values_and_of_batches_are_told_apart() {
+fn bytes_of_values_differ_from_bytes_of_batches() {
     let mut run = run();
     run.header.plan.show.columns = ["writers.acked_mib_per_s", "readers.fetched_wire_mib_per_s"]
         .map(|name| Address::parse(name).unwrap())
         .to_vec();
     let text = run_table(&run.input(), &WIDE);
-    let told = |kind, name| format!("{name}: {}", metric::find(kind, name).expect("a metric").meaning);
+    let reported = |kind, name| format!("{name}: {}", metric::find(kind, name).expect("a metric").meaning);
     let note = [
-        told(metric::SubjectKind::Produce, "acked_mib_per_s"),
-        told(metric::SubjectKind::Consume, "fetched_wire_mib_per_s"),
+        reported(metric::SubjectKind::Produce, "acked_mib_per_s"),
+        reported(metric::SubjectKind::Consume, "fetched_wire_mib_per_s"),
     ];
     assert!(unwrapped(&text).contains(&note.join("; ")), "{text}");
 }
@@ -222,7 +222,7 @@ fn a_dry_run() {
 }
 
 #[test]
-fn what_is_told_before_a_run_are_lines_of_the_dry_run() {
+fn the_plans_description_is_lines_of_the_dry_run() {
     let short = plan_text(&plan(), &ESTIMATE, PlanDetail::Short, &WIDE);
     let full = plan_text(&plan(), &ESTIMATE, PlanDetail::Full, &WIDE);
     assert!(short.lines().all(|line| full.lines().any(|other| other.trim() == line)), "{short}");
@@ -231,7 +231,7 @@ fn what_is_told_before_a_run_are_lines_of_the_dry_run() {
 }
 
 #[test]
-fn the_level_of_compression_that_is_in_force_is_told() {
+fn the_compression_level_in_force_is_shown() {
     let mut plan = plan();
     for (compression, level, words) in [
         (Compression::Zstd, Some(19), "compression.type=zstd compression.zstd.level=19 max.block.ms"),
@@ -248,7 +248,7 @@ fn the_level_of_compression_that_is_in_force_is_told() {
 }
 
 #[test]
-fn the_rate_at_which_an_item_with_work_keeps_up_is_that_of_its_client_with_the_most_partitions() {
+fn an_item_with_work_keeps_up_as_its_busiest_client_does() {
     let mut plan = plan();
     let case = &mut plan.cases[0];
     case.topics.get_mut("perf").expect("the topic").partitions = 4;
@@ -267,7 +267,7 @@ fn unwrapped(text: &str) -> String {
 }
 
 #[test]
-fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words_of_the_result() {
+fn unrealistic_values_are_reported_alike_before_and_after_a_run() {
     let mut run = run();
     run.only_one_trial();
     let plan_of =
@@ -290,8 +290,8 @@ fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words
         let load = run.header.plan.cases[0].load.get_mut("writers").expect("the item");
         let Role::Produce(produce) = &mut load.role else { panic!("it produces") };
         (produce.payload, produce.client.compression) = (payload, Compression::Lz4);
-        let told = plan_of(&run, PlanDetail::Full);
-        assert!(told.contains(&format!("caveat: writers: {words}")), "{told}");
+        let reported = plan_of(&run, PlanDetail::Full);
+        assert!(reported.contains(&format!("caveat: writers: {words}")), "{reported}");
     }
 }
 
@@ -311,7 +311,7 @@ fn with_writers(change: fn(&mut ProducePlan), found: &[(&str, f64)]) -> RunFixtu
 }
 
 #[test]
-fn a_compressed_rate_has_beside_it_what_its_batches_compressed_to() {
+fn a_compressed_rate_is_followed_by_its_compression_ratio() {
     let found = [("writers.compression_ratio", 1.667)];
     let run = with_writers(|plan| plan.client.compression = Compression::Zstd, &found);
     let summary =
@@ -343,8 +343,8 @@ fn transactions_have_a_table_of_their_own() {
     let run = with_writers(transactional, &found);
     for text in [run_table(&run.input(), &WIDE), page(&run.input())] {
         assert!(text.contains("Produce: transactions"), "{text}");
-        for told in ["committed", "aborted", "279", "21", "8.40 ms", "31.0 ms", "45.0 ms"] {
-            assert!(text.contains(told), "{told}: {text}");
+        for reported in ["committed", "aborted", "279", "21", "8.40 ms", "31.0 ms", "45.0 ms"] {
+            assert!(text.contains(reported), "{reported}: {text}");
         }
     }
     let text = run_table(&with_writers(|_| {}, &found).input(), &WIDE);
@@ -352,7 +352,7 @@ fn transactions_have_a_table_of_their_own() {
 }
 
 #[test]
-fn who_was_throttled_is_told_in_a_table_of_its_own_and_nobody_else() {
+fn only_throttled_clients_are_in_the_table_of_throttling() {
     let title = "Clients that brokers throttled";
     let run = with_writers(|_| {}, &[("writers.throttled_share", 0.163), ("readers.throttled_share", 0.0)]);
     let text = run_table(&run.input(), &WIDE);
@@ -367,21 +367,21 @@ fn who_was_throttled_is_told_in_a_table_of_its_own_and_nobody_else() {
 }
 
 #[test]
-fn what_records_are_made_of_and_how_they_are_sent_is_told_before_the_run() {
-    let told = |change: fn(&mut ProducePlan)| {
+fn records_and_how_they_are_sent_are_described_before_the_run() {
+    let reported = |change: fn(&mut ProducePlan)| {
         let run = with_writers(change, &[]);
         unwrapped(&plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Full, &WIDE))
     };
-    let text = told(transactional);
+    let text = reported(transactional);
     let words = "each record built; in transactions of 100ms from their first record, 7.00 % of them aborted \
                  (transaction.timeout.ms=60000)";
     assert!(text.contains(words), "{text}");
-    let text = told(|plan| plan.client.ignore_keys = true);
+    let text = reported(|plan| plan.client.ignore_keys = true);
     assert!(text.contains("; partitioner sticky, not adaptive, partitioner.ignore.keys=true"), "{text}");
-    let text = told(|plan| plan.synchronous = true);
+    let text = reported(|plan| plan.synchronous = true);
     let words = "each record built; each client waits for one before it sends the next";
     assert!(text.contains(words), "{text}");
-    let text = told(|plan| {
+    let text = reported(|plan| {
         plan.records = RecordPlan {
             key: Some(KeyPlan::Numbered { law: KeyLaw::Zipf { exponent: 1.0 }, of: 1000, bytes: 8 }),
             values: ValuesPlan::Uniform { bytes_min: 100, bytes_max: 300 },
@@ -397,10 +397,11 @@ fn what_records_are_made_of_and_how_they_are_sent_is_told_before_the_run() {
 }
 
 #[test]
-fn how_a_cluster_is_spoken_to_and_which_topics_are_there_is_told_before_the_run() {
+fn security_and_existing_topics_are_described_before_the_run() {
     let mut run = run();
     run.only_one_trial();
-    let told = |run: &RunFixture| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Full, &WIDE));
+    let reported =
+        |run: &RunFixture| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Full, &WIDE));
     let SystemPlan::Local(cluster) = &mut run.header.plan.cases[0].system else { panic!("no local one") };
     cluster.listeners = Listeners {
         clients: ClientListener {
@@ -412,7 +413,7 @@ fn how_a_cluster_is_spoken_to_and_which_topics_are_there_is_told_before_the_run(
         internal: Protocol::Ssl,
         authorizer: true,
     };
-    let text = told(&run);
+    let text = reported(&run);
     let words = "listeners: clients SASL_SSL SCRAM-SHA-512 TLSv1.3, internal SSL, ACLs";
     assert!(text.contains(words), "{text}");
     let sasl = Sasl::Plain { username: "alice".to_owned(), password: "pw".to_owned() };
@@ -437,38 +438,40 @@ fn how_a_cluster_is_spoken_to_and_which_topics_are_there_is_told_before_the_run(
         metrics: None,
         sustain_ns: None,
     });
-    let text = told(&run);
+    let text = reported(&run);
     let words = "security protocol SASL_PLAINTEXT: PLAIN topic perf is the existing topic orders";
     assert!(text.contains(words) && !text.contains("alice"), "{text}");
 }
 
 #[test]
-fn the_bytes_of_a_search_are_told_with_what_bounds_them() {
-    let told = |plan: &Plan, estimate: &Estimate| plan_text(plan, estimate, PlanDetail::Full, &WIDE);
-    let text =
-        unwrapped(&told(&search(SearchOutcome::Confirmed { load_per_s: 92_000.0 }).header.plan, &ESTIMATE));
+fn the_bytes_of_a_search_are_shown_with_their_bounds() {
+    let reported = |plan: &Plan, estimate: &Estimate| plan_text(plan, estimate, PlanDetail::Full, &WIDE);
+    let text = unwrapped(&reported(
+        &search(SearchOutcome::Confirmed { load_per_s: 92_000.0 }).header.plan,
+        &ESTIMATE,
+    ));
     assert!(text.contains("a lower `to` (`--to`) bounds it"), "{text}");
     let stays = Estimate { kept_bytes: ESTIMATE.disk_bytes, ..ESTIMATE };
-    let text = told(&plan(), &stays);
+    let text = reported(&plan(), &stays);
     assert!(text.contains("disk: 3.00 GiB written by the brokers, replicas included\n"), "{text}");
 }
 
 #[test]
-fn of_null_brokers_neither_bytes_nor_conditioning_are_told() {
+fn null_brokers_have_neither_bytes_nor_conditioning() {
     let mut plan = Plan { conditioning: Some(Conditioning { least_ns: 1, most_ns: 2 }), ..plan() };
-    let told = |plan: &Plan| plan_text(plan, &ESTIMATE, PlanDetail::Full, &WIDE);
+    let reported = |plan: &Plan| plan_text(plan, &ESTIMATE, PlanDetail::Full, &WIDE);
     plan.cases[0].system = SystemPlan::NullBroker(NullBrokerPlan::default());
     assert!(
-        told(&plan).contains("disk:") && told(&plan).contains("conditioning:"),
+        reported(&plan).contains("disk:") && reported(&plan).contains("conditioning:"),
         "one case is on a cluster"
     );
     plan.cases[1].system = SystemPlan::NullBroker(NullBrokerPlan::default());
-    let text = told(&plan);
+    let text = reported(&plan);
     assert!(!text.contains("disk:") && !text.contains("conditioning:"), "{text}");
 }
 
 #[test]
-fn that_conditioning_as_fast_as_it_goes_writes_more_is_told() {
+fn unthrottled_conditioning_is_said_to_write_more() {
     let plan = Plan { conditioning: Some(Conditioning { least_ns: 1, most_ns: 2 }), ..plan() };
     let text = unwrapped(&plan_text(&plan, &ESTIMATE, PlanDetail::Full, &WIDE));
     let words = "deleted after it; what conditions a fresh cluster, as fast as it goes, comes on top";

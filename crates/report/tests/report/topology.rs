@@ -76,7 +76,7 @@ fn a_cluster_with_zones_a_proxy_and_components() {
 }
 
 #[test]
-fn a_target_is_told_without_its_addresses() {
+fn a_target_is_shown_without_its_addresses() {
     let mut run = run_of(|case| {
         case.system = SystemPlan::Attached(AttachedPlan {
             target: "staging".to_owned(),
@@ -106,14 +106,14 @@ fn a_target_is_told_without_its_addresses() {
             .into();
     }
     let table = table(&run);
-    let told = rows(&table);
+    let reported = rows(&table);
     let expected = "3 brokers | Target staging, elsewhere | clients connect: PLAINTEXT | Kafka 4.1, racks a,b,c, instance = m7g.large (declared)";
-    assert!(told.lines().any(|line| line == expected), "{told}");
+    assert!(reported.lines().any(|line| line == expected), "{reported}");
     assert!(!table.contains("secret.example"), "{table}");
 }
 
 #[test]
-fn an_application_that_is_not_started_is_shown_without_its_address() {
+fn a_foreign_application_is_shown_without_its_address() {
     let target = |is_component| HttpTarget {
         address: if is_component { "inventory" } else { "http://library.secret.example" }.to_owned(),
         is_component,
@@ -147,36 +147,40 @@ fn an_application_that_is_not_started_is_shown_without_its_address() {
             .map(|(name, is_component)| (name.to_owned(), load(is_component)))
             .into();
     }));
-    let told = rows(&table);
+    let reported = rows(&table);
     let expected = "target of guests, patrons | Under load over HTTP, not started by kdyno | – | –";
     assert_eq!(
-        told.lines().filter(|line| line.contains("target of")).collect::<Vec<_>>(),
+        reported.lines().filter(|line| line.contains("target of")).collect::<Vec<_>>(),
         [expected],
-        "{told}"
+        "{reported}"
     );
     assert!(
-        told.lines()
+        reported
+            .lines()
             .any(|line| line.starts_with("staff | Commands") && line.contains("load over HTTP to inventory")),
-        "{told}"
+        "{reported}"
     );
     assert!(!table.contains("secret.example"), "{table}");
 }
 
 #[test]
 fn a_null_broker_is_called_no_kafka() {
-    let told = rows(&table(&run_of(|case| {
+    let reported = rows(&table(&run_of(|case| {
         case.system = SystemPlan::NullBroker(NullBrokerPlan::default());
     })));
-    assert!(told.contains("null broker | No Kafka | clients connect: PLAINTEXT | keeps nothing"), "{told}");
+    assert!(
+        reported.contains("null broker | No Kafka | clients connect: PLAINTEXT | keeps nothing"),
+        "{reported}"
+    );
 }
 
 #[test]
-fn of_many_processes_the_first_are_told_and_alike_trials_are_one() {
+fn the_first_of_many_processes_are_listed_and_like_trials_merge() {
     let html = page(&run().input());
     assert_eq!(html.matches("aria-label=\"Topology: ").count(), 2, "three and six brokers");
-    let told = rows(&table(&run_of(|case| local(case).brokers = 60)));
+    let reported = rows(&table(&run_of(|case| local(case).brokers = 60)));
     assert!(
-        told.contains("broker-23") && !told.contains("broker-24") && told.contains("and 36 more"),
-        "{told}"
+        reported.contains("broker-23") && !reported.contains("broker-24") && reported.contains("and 36 more"),
+        "{reported}"
     );
 }

@@ -51,7 +51,7 @@ fn interval(low: f64, high: f64, level: f64) -> Interval {
 
 proptest! {
     #[test]
-    fn no_interval_is_printed_that_reaches_beyond_the_margin_that_it_is_said_to_keep(
+    fn no_printed_interval_exceeds_the_margin_it_is_said_to_keep(
         hundredths_of_a_percent in 1_u32..5_000,
         ends in (0.0..1.0_f64, 0.0..1.0_f64),
         is_a_point in any::<bool>(),
@@ -92,7 +92,7 @@ fn maybe(more_needed: u32, change: impl FnOnce(&mut Verdict)) -> String {
 }
 
 #[test]
-fn what_is_maybe_worse_is_called_so_in_the_sentence_and_in_the_table() {
+fn possibly_worse_is_said_in_the_sentence_and_in_the_table() {
     let (sentence, cells) = printed(|verdict| {
         verdict.says = Says::MaybeMaterial { worse: true, more_needed: Some(12) };
         verdict.ratio = Some(Ratio { estimate: 1.031, interval: interval(1.0031, 1.061, 0.961) });
@@ -106,7 +106,7 @@ fn what_is_maybe_worse_is_called_so_in_the_sentence_and_in_the_table() {
 }
 
 #[test]
-fn what_differs_only_by_itself_is_no_difference_and_is_told_as_such() {
+fn a_metric_that_differs_alone_is_reported_as_no_difference() {
     let (sentence, cells) = printed(|verdict| {
         verdict.says = Says::DifferentAlone { worse: true, together: 3, more_needed: Some(1) };
         verdict.ratio = Some(Ratio { estimate: 1.31, interval: interval(1.2, 1.43, 0.969) });
@@ -122,7 +122,7 @@ fn what_differs_only_by_itself_is_no_difference_and_is_told_as_such() {
 
 #[test]
 fn what_one_start_shows_is_no_reason_to_call_a_side_worse() {
-    let told = |says: Says| {
+    let reported = |says: Says| {
         let block = block(ComparisonEnd::Alike, |verdict| {
             (verdict.says, verdict.depth) = (says.clone(), Depth::Quick);
             verdict.ratio = Some(Ratio { estimate: 1.07, interval: interval(0.985, 1.16, 0.95) });
@@ -130,42 +130,45 @@ fn what_one_start_shows_is_no_reason_to_call_a_side_worse() {
         assert!(!block.contains("maybe worse"), "{block}");
         block.lines().find(|line| line.contains("on this start")).expect("a sentence").to_owned()
     };
-    let sentence = told(Says::OnThisStart { worse: true, starts_differ: 0.0733 });
+    let sentence = reported(Says::OnThisStart { worse: true, starts_differ: 0.0733 });
     assert!(
         sentence.contains(" was 7 % higher with kafka=4.3.1 than with kafka=3.7.2 (between "),
         "{sentence}"
     );
     let end = "; starts differ by about 7 %, so another start may show no difference.";
     assert!(sentence.ends_with(end), "{sentence}");
-    let sentence = told(Says::MaybeMaterial { worse: true, more_needed: None });
+    let sentence = reported(Says::MaybeMaterial { worse: true, more_needed: None });
     assert!(sentence.ends_with("more than the margin of 3 %; a verdict needs more starts."), "{sentence}");
 }
 
 #[test]
-fn more_evidence_is_told_in_time_and_whether_it_is_to_be_had() {
+fn further_evidence_is_stated_as_time_or_as_impossible() {
     let start = |verdict: &mut Verdict| verdict.unit_ns = Some(150_000_000_000);
-    let told = maybe(12, start);
-    assert!(told.ends_with("about 12 starts more needed, 30 min at the pace of this run."), "{told}");
-    let told = maybe(288, start);
+    let reported = maybe(12, start);
+    assert!(reported.ends_with("about 12 starts more needed, 30 min at the pace of this run."), "{reported}");
+    let reported = maybe(288, start);
     assert!(
-        told.ends_with("288 starts more needed, 12 h 00 min at the pace of this run."),
-        "a night: {told}"
+        reported.ends_with("288 starts more needed, 12 h 00 min at the pace of this run."),
+        "a night: {reported}"
     );
-    let told = maybe(655, start);
+    let reported = maybe(655, start);
     let beyond =
         "655 starts more needed, 27 h 17 min at the pace of this run: not with this design on this machine.";
-    assert!(told.ends_with(beyond), "{told}");
-    let told = maybe(655, |_| {});
-    assert!(told.ends_with("655 starts more needed: not with this design on this machine."), "{told}");
+    assert!(reported.ends_with(beyond), "{reported}");
+    let reported = maybe(655, |_| {});
+    assert!(
+        reported.ends_with("655 starts more needed: not with this design on this machine."),
+        "{reported}"
+    );
     // What is missing until the next look is planned, and clusters are not made by time.
-    let told = maybe(655, |verdict| verdict.n = 5);
-    assert!(told.ends_with("655 starts more needed."), "{told}");
-    let told = maybe(655, |verdict| verdict.unit_of_evidence = EvidenceUnit::Cluster);
-    assert!(told.ends_with("655 clusters more needed."), "{told}");
+    let reported = maybe(655, |verdict| verdict.n = 5);
+    assert!(reported.ends_with("655 starts more needed."), "{reported}");
+    let reported = maybe(655, |verdict| verdict.unit_of_evidence = EvidenceUnit::Cluster);
+    assert!(reported.ends_with("655 clusters more needed."), "{reported}");
 }
 
 #[test]
-fn a_verdict_says_that_it_stands_whatever_its_figures_are_marked_with() {
+fn a_verdict_says_that_it_is_valid_despite_marked_figures() {
     let marked = |says: Says| {
         let drifting = BTreeSet::from([Mark::Drifting]);
         let change = |verdict: &mut Verdict| {
@@ -174,17 +177,17 @@ fn a_verdict_says_that_it_stands_whatever_its_figures_are_marked_with() {
         let block = block(ComparisonEnd::Alike, change);
         block.lines().find(|line| line.contains("marked")).expect("a sentence").to_owned()
     };
-    let stands = "; valid although its figures are marked: drifting.";
+    let valid = "; valid although its figures are marked: drifting.";
     for says in [Says::Equivalent, Says::Different { material: true, worse: true }] {
         let sentence = marked(says);
-        assert!(sentence.ends_with(stands), "{sentence}");
+        assert!(sentence.ends_with(valid), "{sentence}");
     }
     let open = marked(Says::Inconclusive { more_needed: Some(8) });
     assert!(open.ends_with("more needed; marked: drifting."), "nothing stands: {open}");
 }
 
 #[test]
-fn why_intervals_of_one_table_have_two_levels_is_told() {
+fn two_levels_of_intervals_in_one_table_are_explained() {
     let block = block(ComparisonEnd::Worse, |_| {});
     assert!(
         block.contains("Two levels of confidence: "),
@@ -207,27 +210,27 @@ fn a_difference_is_printed_with_the_interval_that_excludes_none() {
 }
 
 #[test]
-fn a_run_file_without_the_interval_of_equivalence_has_none_printed() {
+fn a_run_file_without_an_equivalence_interval_prints_none() {
     let (sentence, cells) = printed(|verdict| verdict.equivalence_interval = None);
     assert!(sentence.ends_with("of the brokers: the change lies within ±3 % (8 starts)."), "{sentence}");
     assert_eq!(cells[4..6], ["–", "–"]);
 }
 
 #[test]
-fn evidence_is_too_little_for_equivalence_by_the_interval_that_judges_it() {
-    let is_told = |half_width: f64| {
+fn evidence_for_equivalence_is_judged_by_its_own_interval() {
+    let is_reported = |half_width: f64| {
         let block = block(ComparisonEnd::Open, |verdict| {
             verdict.ratio = Some(Ratio { estimate: 1.01, interval: interval(0.96, 1.06, 0.99) });
             verdict.equivalence_interval = Some(interval(1.01 - half_width, 1.01 + half_width, 0.98));
         });
         block.contains("is as wide as ±4 % at 98.0 % confidence, wider than the margin of ±3 %")
     };
-    assert!(is_told(0.04) && !is_told(0.02));
+    assert!(is_reported(0.04) && !is_reported(0.02));
 }
 
 #[test]
 fn a_comparison_that_lost_too_many_pairs_says_why_it_ends() {
-    let told = |ended_after| {
+    let reported = |ended_after| {
         let mut run = comparison(ComparisonEnd::Open, Depth::Verdict);
         let first = "pair 1: trial 2 has an invalid writers.response.p99".to_owned();
         run.caveats.push(ScopedCaveat {
@@ -240,17 +243,17 @@ fn a_comparison_that_lost_too_many_pairs_says_why_it_ends() {
     };
     let ended = "The comparison ended after 30 pairs, before its last look: 26 were lost, and no more are run in their place; \
                  the first: pair 1: trial 2 has an invalid writers.response.p99, and so 24 more.";
-    assert!(told(Some(30)).contains(ended), "{}", told(Some(30)));
-    let goes_on = told(None);
+    assert!(reported(Some(30)).contains(ended), "{}", reported(Some(30)));
+    let goes_on = reported(None);
     assert!(!goes_on.contains("ended after"), "{goes_on}");
     assert!(!goes_on.contains("26 pairs were left out"), "it is said once, with the verdict: {goes_on}");
-    let beside = "Left out of the verdict: 26 pairs, the first: pair 1: trial 2 has an invalid writers.response.p99, and so 24 \
+    let expected = "Left out of the verdict: 26 pairs, the first: pair 1: trial 2 has an invalid writers.response.p99, and so 24 \
                   more.";
-    assert!(goes_on.contains(beside), "{goes_on}");
+    assert!(goes_on.contains(expected), "{goes_on}");
 }
 
 #[test]
-fn ties_are_told_beside_the_verdict() {
+fn ties_are_shown_next_to_the_verdict() {
     let mut run = comparison(ComparisonEnd::Open, Depth::Verdict);
     let metric = "writers.response.p99".to_owned();
     let first = "writers.response.p99 of trial 2 is invalid, by the load generator's doing".to_owned();
@@ -260,10 +263,10 @@ fn ties_are_told_beside_the_verdict() {
         concerns: Concern::Everything,
         caveat: Caveat::PairsTied(PairsTied { metric, pairs: 1, first }),
     });
-    let told = details(&run);
-    let beside = "Ties in writers.response.p99, for invalid figures: 1 pair, the first: writers.response.p99 of \
+    let reported = details(&run);
+    let expected = "Ties in writers.response.p99, for invalid figures: 1 pair, the first: writers.response.p99 of \
                   trial 2 is invalid, by the load generator's doing.";
-    assert!(told.contains(beside), "{told}");
+    assert!(reported.contains(expected), "{reported}");
 }
 
 #[test]

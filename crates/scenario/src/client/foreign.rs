@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_foreign_is_nobodys_in_kafka_and_leads_to_what_is_there() {
+    fn foreign_settings_are_unknown_to_kafka_and_lead_to_known_ones() {
         for (at, (name, _, kafka)) in FOREIGN.iter().enumerate() {
             assert!(!is_known(name), "{name} is one of Kafka's");
             assert!(!FOREIGN[..at].iter().any(|(other, ..)| other == name), "{name} stands there twice");

@@ -5,7 +5,7 @@ use crate::input::quoted;
 use kdyno_model::properties::Property;
 
 /// Most unknown settings that are reported one by one.
-const UNKNOWN_TOLD_MAX: usize = 20;
+const UNKNOWN_LISTED_MAX: usize = 20;
 
 /// Whether something has only what names of settings are made of. After a line that lacks its `\` the rest of a key or of a
 /// login takes the place of a name.
@@ -21,7 +21,7 @@ pub fn is_setting_name(name: &str) -> bool {
 
 /// That Kafka's clients do not know these names either. What looks like no name is not repeated.
 pub(super) fn unknown_notes(unknown: &[&Property]) -> Vec<String> {
-    let told = |property: &&Property| {
+    let reported = |property: &&Property| {
         let Property { name, line, .. } = property;
         let (foreign, meant) = (foreign(name), nearest_known(name));
         if !is_setting_name(name) {
@@ -36,11 +36,11 @@ pub(super) fn unknown_notes(unknown: &[&Property]) -> Vec<String> {
         let meant = meant.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         format!("{} is no setting of Kafka's clients, and is not taken{meant}", quoted(name))
     };
-    let mut notes: Vec<String> = unknown.iter().take(UNKNOWN_TOLD_MAX).map(told).collect();
-    if unknown.len() > UNKNOWN_TOLD_MAX {
+    let mut notes: Vec<String> = unknown.iter().take(UNKNOWN_LISTED_MAX).map(reported).collect();
+    if unknown.len() > UNKNOWN_LISTED_MAX {
         notes.push(format!(
             "{} more names are no settings of Kafka's clients",
-            unknown.len() - UNKNOWN_TOLD_MAX
+            unknown.len() - UNKNOWN_LISTED_MAX
         ));
     }
     notes

@@ -136,8 +136,8 @@ mod tests {
             "kdyno: 1\ntarget: t\ncluster_id: x\nclient: {{bootstrap: [a:1], secrets: {{PW: {{env: X}}}}}}\nguard: {{}}\n\
              metrics: {metrics}\n"
         );
-        let told = |error: InputError| format!("{error} | {}", error.hint.clone().unwrap_or_default());
-        TargetFile::parse(&text, "dir/t.yaml").and_then(|file| file.resolve(None)).map_err(told)
+        let reported = |error: InputError| format!("{error} | {}", error.hint.clone().unwrap_or_default());
+        TargetFile::parse(&text, "dir/t.yaml").and_then(|file| file.resolve(None)).map_err(reported)
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_and_no_secret_repeated() {
+    fn errors_are_reported_without_the_secret() {
         for (metrics, part) in [
             ("{}", "exactly one"),
             ("{per_broker: \"http://{host}:1/\", prometheus: \"http://p\"}", "exactly one"),
@@ -185,9 +185,12 @@ mod tests {
             ("{jmx: \"{host}:9999\", bearer: \"${PW}\"}", "neither `bearer` nor `trust`"),
             ("{jmx: \"{host}:9999\", trust: a.pem}", "neither `bearer` nor `trust`"),
         ] {
-            let told = read(metrics).expect_err(metrics);
-            assert!(told.starts_with("dir/t.yaml:6:") && told.contains(part), "{metrics}: {told}");
-            assert!(!told.contains("hunter2"), "{told}");
+            let reported = read(metrics).expect_err(metrics);
+            assert!(
+                reported.starts_with("dir/t.yaml:6:") && reported.contains(part),
+                "{metrics}: {reported}"
+            );
+            assert!(!reported.contains("hunter2"), "{reported}");
         }
     }
 }

@@ -36,9 +36,9 @@ mod tests {
         let text =
             format!("kdyno: 1\ntarget: t\ncluster_id: x\nclient: {{bootstrap: [a:1]}}\n{price}guard: {{}}\n");
         let file = TargetFile::parse(&text, "t.yaml");
-        let told =
+        let reported =
             |error: crate::input::InputError| format!("{error} | {}", error.hint.clone().unwrap_or_default());
-        file.and_then(|file| file.resolve(None)).map(|target| target.attached.price).map_err(told)
+        file.and_then(|file| file.resolve(None)).map(|target| target.attached.price).map_err(reported)
     }
 
     #[test]
@@ -56,8 +56,8 @@ mod tests {
             ("{per_hour: 1, currency: USD, hourly: 1}", "is not a key of `price`"),
         ];
         for (text, part) in cases {
-            let told = read(&format!("price: {text}\n")).unwrap_err();
-            assert!(told.starts_with("t.yaml:5:") && told.contains(part), "{text}: {told}");
+            let reported = read(&format!("price: {text}\n")).unwrap_err();
+            assert!(reported.starts_with("t.yaml:5:") && reported.contains(part), "{text}: {reported}");
         }
     }
 }

@@ -53,8 +53,8 @@ mod tests {
     use crate::yaml;
 
     fn read(text: &str) -> Result<BTreeMap<String, SecretRef>, String> {
-        let told = |error: InputError| format!("{} | {}", error.message, error.hint.unwrap_or_default());
-        yaml::parse(text).and_then(|node| secrets(&node, Path::new("/targets"))).map_err(told)
+        let reported = |error: InputError| format!("{} | {}", error.message, error.hint.unwrap_or_default());
+        yaml::parse(text).and_then(|node| secrets(&node, Path::new("/targets"))).map_err(reported)
     }
 
     #[test]
@@ -78,8 +78,8 @@ mod tests {
             ("{A: {exec: []}}", "names no program"),
             ("{A: [hunter2]}", "is a map"),
         ] {
-            let told = read(text).expect_err(text);
-            assert!(told.contains(why) && !told.contains("hunter2"), "{text}: {told}");
+            let reported = read(text).expect_err(text);
+            assert!(reported.contains(why) && !reported.contains("hunter2"), "{text}: {reported}");
         }
     }
 }

@@ -42,9 +42,9 @@ fn read(text: &str) -> ClientProperties {
 
 /// What is reported of a file that is refused; never a password.
 fn refused(text: &str) -> String {
-    let told = read_bytes(text.as_bytes(), &[]).expect_err(text);
-    assert!(!told.contains(PASSWORD), "{told}");
-    told
+    let reported = read_bytes(text.as_bytes(), &[]).expect_err(text);
+    assert!(!reported.contains(PASSWORD), "{reported}");
+    reported
 }
 
 fn of_file(name: &str, option: Option<&str>) -> SecretRef {
@@ -136,29 +136,30 @@ fn a_tls_context_of_1_2_speaks_no_1_3() {
     }
     assert_eq!(versions("ssl.protocol=TLSv1.3\nssl.enabled.protocols=TLSv1.2"), [TlsVersion::Tls12]);
     for said in ["ssl.protocol=TLSv1.2\nssl.enabled.protocols=TLSv1.3", "ssl.protocol=TLSv1.1"] {
-        let told = refused(&format!("security.protocol=SSL\n{said}\n"));
+        let reported = refused(&format!("security.protocol=SSL\n{said}\n"));
         assert!(
-            told.contains("`ssl.protocol`: with `TLSv1.") && told.contains("no version of TLS is left"),
-            "{told}"
+            reported.contains("`ssl.protocol`: with `TLSv1.")
+                && reported.contains("no version of TLS is left"),
+            "{reported}"
         );
     }
 }
 
 /// A value ends with its line: where the lines of a key do not go on, they are where names would be.
 #[test]
-fn what_may_be_the_rest_of_a_secret_is_not_told_as_a_name() {
+fn a_possible_part_of_a_secret_is_not_printed_as_a_name() {
     let lines = "ssl.keystore.type=PEM\nssl.keystore.certificate.chain=x\n\
                  ssl.keystore.key=-----BEGIN PRIVATE KEY-----\nMIGHAgEAhunter2/AgEGCCqGSM49\nhunter2==\n\
                  hunter2.Ab=\n-----END PRIVATE KEY-----\n";
-    let told = read(lines).of_load(&PRODUCER).warnings.join("\n");
+    let reported = read(lines).of_load(&PRODUCER).warnings.join("\n");
     for line in 4..=7 {
-        assert!(told.contains(&format!("line {line} begins with no name of a setting")), "{told}");
+        assert!(reported.contains(&format!("line {line} begins with no name of a setting")), "{reported}");
     }
-    assert!(!told.contains(PASSWORD), "{told}");
-    let told = refused(&format!("security.protocol=SSL\n{lines}"));
+    assert!(!reported.contains(PASSWORD), "{reported}");
+    let reported = refused(&format!("security.protocol=SSL\n{lines}"));
     let why =
         "client.properties:4:1: `ssl.keystore.key` ends after the first line of its PEM text | end each";
-    assert!(told.starts_with(why), "{told}");
+    assert!(reported.starts_with(why), "{reported}");
     let chain = "security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.certificates=-----BEGIN CERTIFICATE-----\n";
     assert!(refused(chain).contains("`ssl.truststore.certificates` ends after the first line"));
 }
@@ -195,27 +196,27 @@ fn the_rules_of_stores_are_kafkas() {
         ("ssl.enabled.protocols=SSLv3", "names no version of TLS that is supported"),
         ("ssl.engine.factory.class=a.B", "is not supported"),
     ] {
-        let told = refused(&format!("security.protocol=SSL\n{text}\n"));
-        assert!(told.starts_with("client.properties:") && told.contains(why), "{text}: {told}");
+        let reported = refused(&format!("security.protocol=SSL\n{text}\n"));
+        assert!(reported.starts_with("client.properties:") && reported.contains(why), "{text}: {reported}");
     }
 }
 
 #[test]
 fn a_store_that_only_java_reads_gets_the_line_that_converts_it() {
-    let told = refused(
+    let reported = refused(
         "security.protocol=SSL\nssl.keystore.location=/etc/my store.jks\nssl.keystore.password=hunter2\n",
     );
-    assert!(told.starts_with("client.properties:2:1: /etc/my store.jks is a JKS store"), "{told}");
+    assert!(reported.starts_with("client.properties:2:1: /etc/my store.jks is a JKS store"), "{reported}");
     let line = "`keytool -importkeystore -srckeystore '/etc/my store.jks' -srcstoretype JKS -destkeystore \
                 '/etc/my store.p12' -deststoretype PKCS12`";
-    assert!(told.contains(line), "{told}");
+    assert!(reported.contains(line), "{reported}");
     assert!(
-        told.contains("`ssl.keystore.location=/etc/my store.p12` and `ssl.keystore.type=PKCS12`"),
-        "{told}"
+        reported.contains("`ssl.keystore.location=/etc/my store.p12` and `ssl.keystore.type=PKCS12`"),
+        "{reported}"
     );
-    let told =
+    let reported =
         refused("security.protocol=SSL\nssl.truststore.type=PKCS12\nssl.truststore.location=ca.jceks\n");
-    assert!(told.contains("-srcstoretype JCEKS -destkeystore ca.p12"), "{told}");
+    assert!(reported.contains("-srcstoretype JCEKS -destkeystore ca.p12"), "{reported}");
 }
 
 #[test]
@@ -247,8 +248,8 @@ fn sasl_says_what_is_missing_and_what_is_spoken() {
             "tokens are not fetched over HTTP",
         ),
     ] {
-        let told = refused(&format!("security.protocol=SASL_PLAINTEXT\n{text}\n"));
-        assert!(told.contains(why), "{text}: {told}");
+        let reported = refused(&format!("security.protocol=SASL_PLAINTEXT\n{text}\n"));
+        assert!(reported.contains(why), "{text}: {reported}");
     }
 }
 
@@ -288,15 +289,18 @@ fn a_token_comes_from_a_file_or_from_a_secret_of_the_target() {
     assert_eq!((&found.secrets[token], extensions["logicalCluster"].as_str()), (&given, "lkc-1"));
     assert!(found.used.contains("T"));
     let text = text.replace("${T}", "${TOKN}");
-    let told = read_bytes(text.as_bytes(), &[("TOKEN", given.clone())]).unwrap_err();
-    assert!(told.contains("refers to `TOKN`, which is no secret of the target"), "{told}");
+    let reported = read_bytes(text.as_bytes(), &[("TOKEN", given.clone())]).unwrap_err();
+    assert!(reported.contains("refers to `TOKN`, which is no secret of the target"), "{reported}");
     let text = text.replace("${TOKN}", "${hunter2}");
-    let told = read_bytes(text.as_bytes(), &[("TOKEN", given)]).unwrap_err();
-    assert!(told.contains("refers to something, which is no secret") && !told.contains(PASSWORD), "{told}");
+    let reported = read_bytes(text.as_bytes(), &[("TOKEN", given)]).unwrap_err();
+    assert!(
+        reported.contains("refers to something, which is no secret") && !reported.contains(PASSWORD),
+        "{reported}"
+    );
 }
 
 #[test]
-fn a_reference_that_is_not_the_whole_value_of_a_secret_is_refused() {
+fn a_reference_that_is_only_part_of_a_secret_is_refused() {
     let plain = format!("{JAAS}.plain.PlainLoginModule required");
     let (ssl, sasl) = ("security.protocol=SSL\n", "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n");
     for (text, what) in [
@@ -315,14 +319,14 @@ fn a_reference_that_is_not_the_whole_value_of_a_secret_is_refused() {
             "`username` in `sasl.jaas.config`",
         ),
     ] {
-        let told = refused(&format!("{text}\n"));
-        assert!(told.contains(&format!("{what} has `${{…}}` in it")), "{text}: {told}");
+        let reported = refused(&format!("{text}\n"));
+        assert!(reported.contains(&format!("{what} has `${{…}}` in it")), "{text}: {reported}");
     }
     read("ssl.truststore.location=${env:HOME}/ca.p12\n");
 }
 
 #[test]
-fn what_has_no_effect_is_told_and_what_is_misspelt_is_refused() {
+fn settings_without_effect_warn_and_misspelt_ones_are_refused() {
     let found = read(
         "ssl.truststore.location=x\nssl.provider=x\nmetric.reporters=x\nacks=1\nschema.registry.url=x\n",
     );
@@ -338,14 +342,17 @@ fn what_has_no_effect_is_told_and_what_is_misspelt_is_refused() {
         found.notes
     );
     let taken = found.of_load(&PRODUCER);
-    let told = taken.warnings;
+    let reported = taken.warnings;
     let names: Vec<&str> = taken.settings.iter().map(|property| property.name.as_str()).collect();
     assert_eq!(names, ["metric.reporters", "acks"]);
-    assert!(told.iter().any(|note| note.starts_with("`schema.registry.url` is no setting")), "{told:?}");
-    let told = found.of_load(&CONSUMER).facts;
-    assert!(told.iter().any(|note| note.contains("are not taken: `acks`")), "{told:?}");
-    let told = refused("ssl.truststore.locaton=x\n");
-    assert!(told.contains("did you mean `ssl.truststore.location`?"), "{told}");
+    assert!(
+        reported.iter().any(|note| note.starts_with("`schema.registry.url` is no setting")),
+        "{reported:?}"
+    );
+    let reported = found.of_load(&CONSUMER).facts;
+    assert!(reported.iter().any(|note| note.contains("are not taken: `acks`")), "{reported:?}");
+    let reported = refused("ssl.truststore.locaton=x\n");
+    assert!(reported.contains("did you mean `ssl.truststore.location`?"), "{reported}");
     assert!(refused("security.protokol=SSL\n").contains("did you mean `security.protocol`?"));
     assert!(refused("security.protocol=TLS\n").contains("is none of `PLAINTEXT`, `SSL`"));
     let many: String = (0..1000).map(|n| format!("zz{n}=\n")).collect();
@@ -362,27 +369,30 @@ fn a_java_client_also_takes_settings_that_no_table_has() {
     let taken = found.of_java_load(&PRODUCER);
     let names: Vec<&str> = taken.settings.iter().map(|property| property.name.as_str()).collect();
     assert_eq!(names, ["linger.ms", "send.buffer.bytes", "fork.speed.up"]);
-    let told = [taken.facts, taken.warnings].concat().join("\n");
+    let reported = [taken.facts, taken.warnings].concat().join("\n");
     assert!(
-        told.contains("`my.reporter.password` is no setting") && !told.contains("fork.speed.up"),
-        "{told}"
+        reported.contains("`my.reporter.password` is no setting") && !reported.contains("fork.speed.up"),
+        "{reported}"
     );
-    assert!(told.contains("are not taken: `fetch.min.bytes`") && !told.contains("hunter2"), "{told}");
+    assert!(
+        reported.contains("are not taken: `fetch.min.bytes`") && !reported.contains("hunter2"),
+        "{reported}"
+    );
 }
 
 /// As AWS has them in its guides.
 #[test]
 fn the_four_lines_of_msks_iam_lead_to_what_is_spoken_instead() {
-    let told = refused(
+    let reported = refused(
         "security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n\
          sasl.jaas.config=software.amazon.msk.auth.iam.IAMLoginModule required;\n\
          sasl.client.callback.handler.class=software.amazon.msk.auth.iam.IAMClientCallbackHandler\n",
     );
     assert!(
-        told.starts_with("client.properties:2:1: `sasl.mechanism` AWS_MSK_IAM is not supported here"),
-        "{told}"
+        reported.starts_with("client.properties:2:1: `sasl.mechanism` AWS_MSK_IAM is not supported here"),
+        "{reported}"
     );
-    assert!(told.contains("use `OAUTHBEARER`") && told.contains("token="), "{told}");
+    assert!(reported.contains("use `OAUTHBEARER`") && reported.contains("token="), "{reported}");
 }
 
 #[test]
@@ -401,17 +411,20 @@ fn names_of_other_clients_lead_to_kafkas() {
         assert!(debug.contains("has no such setting"), "{debug}");
         assert!(registry.contains("but of the schema registry's serializers"), "{registry}");
     }
-    let told = refused(
+    let reported = refused(
         "security.protocol=SASL_SSL\nsasl.mechanisms=PLAIN\nsasl.username=me\nsasl.password=hunter2\n",
     );
-    assert!(told.contains("but of librdkafka") && told.contains("call it `sasl.mechanism`"), "{told}");
-    let told = refused("security.protocol=SSL\nssl.ca.location=ca.pem\n");
-    assert!(told.contains("`ssl.truststore.type=PEM`"), "{told}");
+    assert!(
+        reported.contains("but of librdkafka") && reported.contains("call it `sasl.mechanism`"),
+        "{reported}"
+    );
+    let reported = refused("security.protocol=SSL\nssl.ca.location=ca.pem\n");
+    assert!(reported.contains("`ssl.truststore.type=PEM`"), "{reported}");
 }
 
 /// Lines that applications have, and Kafka's own tools take.
 #[test]
-fn what_kafka_takes_is_taken_and_what_is_not_followed_is_a_warning() {
+fn kafkas_properties_are_accepted_and_ignored_ones_warn() {
     let found = read(
         "value.serializer=io.acme.AvroSerializer\nretries=0\nconnections.max.idle.ms=180000\nreconnect.backoff.ms=500\n\
          client.dns.lookup=resolve_canonical_bootstrap_servers_only\nsend.buffer.bytes=1048576\nlinger.ms=5\n\
@@ -460,7 +473,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_of_settings_makes_it_panic_or_tells_a_password(
+    fn no_text_of_settings_makes_it_panic_or_print_a_password(
         lines in proptest::collection::vec(
             ("(security\\.protocol|sasl\\.mechanism|sasl\\.jaas\\.config|ssl\\.keystore\\.(key|type|location|password)|ssl\\.key\\.password)",
              "(SSL|SASL_SSL|PLAIN|PEM|a\\.pem|b\\.jks|x required( [a-z]{1,4}=.{0,6})?;?)?"),
@@ -469,10 +482,10 @@ proptest! {
     ) {
         let mut text: String = lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         text.push_str("ssl.truststore.password=hunter2\n");
-        let told = match read_bytes(text.as_bytes(), &[]) {
+        let reported = match read_bytes(text.as_bytes(), &[]) {
             Ok(found) => format!("{found:?}"),
-            Err(told) => told,
+            Err(reported) => reported,
         };
-        prop_assert!(!told.contains(PASSWORD), "{}", told);
+        prop_assert!(!reported.contains(PASSWORD), "{}", reported);
     }
 }

@@ -89,7 +89,7 @@ pub fn trial_start() -> TrialStart {
 
 fn broker_settings() -> SettingsInForce {
     use SettingOrigin::{Default, Dynamic, Static, Topic, Unknown};
-    let set = SettingInForce::new(Static, "9").beside(Some("3".into()));
+    let set = SettingInForce::new(Static, "9").with_default(Some("3".into()));
     let others = [(Default, "8"), (Dynamic, ""), (Topic, "7"), (Unknown, "10")];
     let others = others.map(|(origin, value)| SettingInForce::new(origin, value));
     let all = [set].into_iter().chain(others);

@@ -77,7 +77,7 @@ fn series(seconds: u32) -> TrialSeries {
 }
 
 /// As text, in which a NaN is like another one.
-fn told(series: Option<TrialSeries>) -> String {
+fn reported(series: Option<TrialSeries>) -> String {
     format!("{series:?}")
 }
 
@@ -98,7 +98,7 @@ fn they_come_back_as_they_were() {
     let path = folder.path().join("run.kdyno");
     write(&path, series(3));
     let file = RunFile::open(&path).unwrap();
-    assert_eq!(told(file.course(TRIAL).unwrap()), told(Some(series(3))));
+    assert_eq!(reported(file.course(TRIAL).unwrap()), reported(Some(series(3))));
     assert!(file.course(LATER_TRIAL).unwrap().is_none());
     crate::common::assert_session(&file).unwrap();
 }
@@ -113,9 +113,9 @@ fn their_form_is_the_first() {
     let packed: Vec<u8> = connection.query_row("SELECT packed FROM course", [], |row| row.get(0)).unwrap();
     let mut plain = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::DeflateDecoder::new(&packed[5..]), &mut plain).unwrap();
-    let told: String = plain.iter().map(|byte| format!("{byte:02x}")).collect();
+    let reported: String = plain.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(
-        told,
+        reported,
         "01010c62726f6b6572733d33202331010201ffffffffffffffffff010107777269746572730001000201020304050106\
          02009a9999999999b93f0000000000f0b35a41010000000080845e410100000000882a614102020201000000000000e0\
          3f0000000000f0b35a41000001020300000001020000000080842e410000000080843e41010301040500000001086272\

@@ -80,7 +80,7 @@ fn metrics_of_earlier_files_have_their_present_names() {
 }
 
 #[test]
-fn formats_before_the_first_release_are_refused_by_the_commit_that_reads_them() {
+fn prerelease_formats_are_refused_with_a_commit_that_reads_them() {
     // The first page of files that kdyno wrote then.
     for (found, commit) in [(1, "0b7829f"), (2, "399ba82")] {
         with_copy(found, |path| is_refused(path, found, commit));
@@ -92,7 +92,7 @@ fn is_refused(path: &Path, found: u32, commit: &str) {
     let wanted = StoreError::OldFormat { path: path.to_path_buf(), found };
     assert_eq!(RunFile::open(path).unwrap_err(), wanted);
     assert_eq!(RunWriter::resume(path, &crate::common::session(2)).unwrap_err(), wanted);
-    let told = format!("has format {found}; kdyno at commit {commit} reads it");
-    assert!(wanted.to_string().ends_with(&told), "{wanted}");
+    let reported = format!("has format {found}; kdyno at commit {commit} reads it");
+    assert!(wanted.to_string().ends_with(&reported), "{wanted}");
     assert_eq!(std::fs::read(path).unwrap(), before, "it must not be touched");
 }

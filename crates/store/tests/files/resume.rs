@@ -81,7 +81,7 @@ fn every_session_is_kept_when_each_is_killed_in_the_middle() {
 }
 
 #[test]
-fn a_resumed_run_keeps_everything_but_what_its_trials_said_together() {
+fn a_resumed_run_keeps_everything_but_its_joint_conclusions() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     crate::common::write_run(&path).unwrap();
@@ -136,7 +136,7 @@ fn of_many_that_resume_at_once_one_does() {
 }
 
 #[test]
-fn a_trial_that_is_run_again_leaves_nothing_behind_and_the_others_stay() {
+fn a_repeated_trial_replaces_its_rows_and_leaves_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();

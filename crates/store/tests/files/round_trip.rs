@@ -233,7 +233,7 @@ fn attached() -> SystemPlan {
 }
 
 #[test]
-fn addresses_of_an_attached_cluster_and_places_of_secrets_are_never_written() {
+fn cluster_addresses_and_places_of_secrets_are_never_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     let mut header = header();
@@ -364,7 +364,7 @@ fn a_folder_lists_its_runs_by_age_and_names_what_it_cannot_read() {
 }
 
 #[test]
-fn what_is_imported_joins_a_finished_run_and_replaces_what_was_before() {
+fn an_import_joins_a_finished_run_and_replaces_an_earlier_one() {
     use kdyno_model::conclusion::{Conclusion, MetricRole};
     use kdyno_model::event::Subject;
     use kdyno_model::outcome::Judgement;

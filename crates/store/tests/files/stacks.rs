@@ -63,7 +63,7 @@ fn what_is_damaged_says_so() {
 }
 
 #[test]
-fn a_file_from_before_has_none_and_gets_a_table_when_its_run_goes_on() {
+fn an_old_file_has_no_stacks_and_gets_a_table_when_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     write(&path);

@@ -112,8 +112,8 @@ const RULES: &str = r#"rules:
 
 /// The agent's configuration for brokers with an unknown number of network processors; objects `beside` Kafka's are
 /// read too.
-pub(crate) fn configuration(beside: &[&str]) -> String {
-    written(&[network_processors::ALL.to_owned()], beside)
+pub(crate) fn configuration(further: &[&str]) -> String {
+    written(&[network_processors::ALL.to_owned()], further)
 }
 
 /// That for a broker with these settings.
@@ -122,7 +122,7 @@ fn configuration_of(broker: &ConfigValues) -> String {
     if named.is_empty() { configuration(&[]) } else { written(&named, &[]) }
 }
 
-fn written(network_processors: &[String], beside: &[&str]) -> String {
+fn written(network_processors: &[String], further: &[&str]) -> String {
     let of_request = |kind: RequestKind| {
         RequestStage::all().map(move |stage| {
             let (name, request) = (stage.kafka_name(), kind.kafka_name());
@@ -131,9 +131,9 @@ fn written(network_processors: &[String], beside: &[&str]) -> String {
     };
     let named = OBJECTS.iter().map(|(object, unread)| ((*object).to_owned(), *unread));
     let processors = network_processors.iter().map(|object| (object.clone(), OF_NETWORK_PROCESSOR));
-    let beside = beside.iter().map(|object| ((*object).to_owned(), OF_GAUGE));
+    let further = further.iter().map(|object| ((*object).to_owned(), OF_GAUGE));
     let objects: Vec<(String, UnreadAttributes)> =
-        named.chain(processors).chain(RequestKind::all().flat_map(of_request)).chain(beside).collect();
+        named.chain(processors).chain(RequestKind::all().flat_map(of_request)).chain(further).collect();
     let (mut asked, mut left_out) = (String::new(), String::new());
     for (object, unread) in objects {
         let _ = writeln!(asked, "  - \"{object}\"");
@@ -207,7 +207,7 @@ mod tests {
     use kdyno_model::plan::Mode;
 
     #[test]
-    fn an_agent_that_cannot_be_had_is_told_and_one_that_is_not_wanted_is_not() {
+    fn a_missing_agent_is_reported_and_an_unwanted_one_is_not() {
         let temp = tempfile::tempdir().expect("a folder");
         let environment = Environment::in_folder(temp.path());
         let mut plan = plan(Mode::KraftCombined, 1);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn it_listens_on_loopback_and_asks_for_named_objects_and_what_is_read_of_them() {
+    fn it_listens_on_loopback_and_exports_only_named_attributes() {
         let temp = tempfile::tempdir().expect("a folder");
         let agent = Agent { jar: Ok(PathBuf::from("/cache/agent.jar")) };
         let broker = ConfigValues::from([("listeners".to_owned(), "PLAINTEXT://127.0.0.1:1".to_owned())]);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn network_processors_that_nobody_counts_are_asked_for_by_a_pattern() {
+    fn network_processors_of_unknown_number_are_read_by_a_pattern() {
         for text in [configuration(&[]), configuration_of(&ConfigValues::new())] {
             let (asked, left_out) = text.split_once("excludeObjectNameAttributes:").expect("both");
             assert!(asked.contains(network_processors::ALL) && !left_out.contains('*'), "{text}");

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_without_login_is_told_of_none() {
+    fn a_client_without_login_has_no_login_settings() {
         let (read, _) = read(None, Protocol::Ssl);
         assert_eq!((read.get("security.protocol"), read.get("sasl.jaas.config")), (Some("SSL"), None));
     }

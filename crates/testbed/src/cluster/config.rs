@@ -149,7 +149,7 @@ fn names(plan: &ClusterPlan, node: &ClusterNode) -> ListenerNames {
     all.extend(of_zones);
     let at = |name: &str, port: u16| format!("{name}://127.0.0.1:{port}");
     let listeners: Vec<String> = all.iter().map(|(name, _, port, _)| at(name, *port)).collect();
-    let advertised: Vec<String> = all.iter().map(|(name, _, _, told)| at(name, *told)).collect();
+    let advertised: Vec<String> = all.iter().map(|(name, _, _, reported)| at(name, *reported)).collect();
     let mut protocols: Vec<String> =
         all.iter().map(|(name, protocol, ..)| format!("{name}:{protocol}")).collect();
     protocols.push(format!("CONTROLLER:{internal}"));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_tells_clients_of_another_zone_the_relays_address() {
+    fn a_broker_advertises_the_relays_address_to_another_zone() {
         let mut plan = plan(Mode::Zookeeper { nodes: 1 }, 1);
         let link = LinkPlan { delay_ns: 1, jitter_ns: 0, jitter_law: JitterLaw::Uniform, bytes_per_s: None };
         let zones = |name: &str| vec![name.to_owned()];
@@ -305,11 +305,11 @@ mod tests {
             ("a", "PLAINTEXT")
         );
         let parts = |key: &str| broker[key].split(',').map(str::to_owned).collect::<Vec<_>>();
-        let (listens, tells) = (parts("listeners"), parts("advertised.listeners"));
-        assert_eq!((listens.len(), tells.len()), (2, 2));
-        assert_eq!(listens[0], tells[0]);
-        assert_ne!(listens[1], tells[1], "by way of the relay");
-        assert!(tells[1].starts_with("ZONE2://127.0.0.1:"), "{tells:?}");
+        let (listens, announced) = (parts("listeners"), parts("advertised.listeners"));
+        assert_eq!((listens.len(), announced.len()), (2, 2));
+        assert_eq!(listens[0], announced[0]);
+        assert_ne!(listens[1], announced[1], "by way of the relay");
+        assert!(announced[1].starts_with("ZONE2://127.0.0.1:"), "{announced:?}");
         plan.listeners.clients.protocol = Protocol::Ssl;
         plan.listeners.clients.tls = vec![TlsVersion::Tls13];
         let secured = settings(&plan, 1, "2.7.2");
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_zookeeper_stands_alone_and_three_form_an_ensemble() {
+    fn a_single_zookeeper_runs_alone_and_three_form_an_ensemble() {
         let one = layout(&plan(Mode::Zookeeper { nodes: 1 }, 1));
         assert!(!zookeeper(&one, &one.nodes[0]).contains_key("server.1"));
         let three = layout(&plan(Mode::Zookeeper { nodes: 3 }, 1));

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_setting_is_told_in_the_brokers_words() {
+    fn an_invalid_setting_is_reported_in_the_brokers_words() {
         let text = message(&[
             "[2026-01-01 10:00:00,000] ERROR Exiting Kafka due to fatal exception (kafka.Kafka$)",
             "org.apache.kafka.common.config.ConfigException: Invalid value abc for configuration num.io.threads: Not a number of type INT",

@@ -91,7 +91,7 @@ impl ClusterLayout {
         let has_metrics = plan.metrics == BrokerMetrics::Jmx;
         let internal = usize::from(zones::has_internal_listener(plan));
         let per_broker = 2 + internal + usize::from(has_metrics) + zones::ports_per_broker(plan);
-        3 * plan.mode.beside_brokers() as usize + per_broker * plan.brokers as usize
+        3 * plan.mode.nodes_without_broker() as usize + per_broker * plan.brokers as usize
     }
 
     pub(crate) fn brokers(&self) -> impl Iterator<Item = &ClusterNode> {
@@ -169,7 +169,7 @@ fn data_folders(
 pub(crate) fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
     /// Above this a scenario is surely mistyped; three ports and a JVM each.
     const NODES_MAX: u32 = 100;
-    let others = plan.mode.beside_brokers();
+    let others = plan.mode.nodes_without_broker();
     if plan.brokers == 0 {
         return Err(TestbedError::Impossible("a cluster needs at least one broker".to_string()));
     }
@@ -217,7 +217,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn brokers_alone_have_a_port_for_metrics_and_only_where_they_are_wanted() {
+    fn only_brokers_have_a_metrics_port_and_only_where_wanted() {
         let mut plan = plan(Mode::KraftControllers { controllers: 1 }, 2);
         let ports =
             |plan: &ClusterPlan| layout(plan).nodes.iter().map(|n| n.metrics_port != 0).collect::<Vec<_>>();

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_numbered_through_the_listeners_and_a_controllers_by_themselves() {
+    fn they_are_numbered_across_listeners_and_per_controller() {
         let all = [
             ("listeners", "CLIENTS://127.0.0.1:1,CONTROLLER://127.0.0.1:2,INTERNAL://127.0.0.1:3"),
             ("controller.listener.names", "CONTROLLER"),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_not_named_where_they_are_many_or_nobody_knows_how_many() {
+    fn they_are_unnamed_where_they_are_many_or_of_unknown_number() {
         for threads in ["65", "33", "many", "-1", "4294967295"] {
             let all = [("listeners", "A://h:1,B://h:2"), ("num.network.threads", threads)];
             assert_eq!(named(&all), [""; 0], "{threads}");

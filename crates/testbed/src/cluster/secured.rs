@@ -424,7 +424,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_stands_before_the_brokers_gets_what_they_speak_tls_with() {
+    fn a_proxy_before_the_brokers_gets_their_tls_files() {
         let (_, plain) = made(Some(Mechanism::Plain), Protocol::SaslPlaintext, Protocol::Ssl);
         assert!(plain.into_parts().1.is_none(), "clients speak no TLS");
         let (_, secured) = made(None, Protocol::Ssl, Protocol::Plaintext);
@@ -460,14 +460,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn only_the_file_of_a_broker_has_the_password_and_only_where_plain_needs_it() {
+    fn only_a_brokers_file_has_the_password_and_only_for_plain() {
         for mechanism in [Mechanism::Plain, Mechanism::ScramSha256] {
             let (_, secured) = made(Some(mechanism), Protocol::SaslPlaintext, Protocol::Plaintext);
             let settings = secured.settings(false);
             let password = String::from_utf8_lossy(secured.secrets[PASSWORD].expose()).into_owned();
             assert!(password.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)), "no quotes");
-            let told = settings.values().any(|value| value.contains(&password));
-            assert_eq!(told, mechanism == Mechanism::Plain);
+            let reported = settings.values().any(|value| value.contains(&password));
+            assert_eq!(reported, mechanism == Mechanism::Plain);
             assert!(!format!("{:?}", secured.clients()).contains(&password));
             assert_eq!(settings["super.users"], "User:ANONYMOUS");
             assert!(!settings.contains_key("ssl.keystore.key"));

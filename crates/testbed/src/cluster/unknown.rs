@@ -41,15 +41,15 @@ pub(super) fn find(
     if given.is_empty() {
         return Ok(Vec::new());
     }
-    let told = told(access, broker).map_err(|error| {
+    let reported = reported(access, broker).map_err(|error| {
         format!(
             "the brokers did not tell which settings they know, so a misspelt one would go unnoticed: {error}"
         )
     })?;
-    Ok(among(given.keys(), &told))
+    Ok(among(given.keys(), &reported))
 }
 
-fn told(access: &Access, broker: u32) -> Result<BTreeMap<String, SettingInfo>> {
+fn reported(access: &Access, broker: u32) -> Result<BTreeMap<String, SettingInfo>> {
     let id = i32::try_from(broker).unwrap_or(i32::MAX);
     access.admin("kdyno-testbed", ANSWER_TIME_MAX)?.describe_configs(ConfigOf::Broker(id))
 }
@@ -57,11 +57,11 @@ fn told(access: &Access, broker: u32) -> Result<BTreeMap<String, SettingInfo>> {
 /// The given names that the broker says it does not know. A name that it does not list is not judged.
 fn among<'a>(
     given: impl Iterator<Item = &'a String>,
-    told: &BTreeMap<String, SettingInfo>,
+    reported: &BTreeMap<String, SettingInfo>,
 ) -> Vec<UnknownSetting> {
-    let known = || told.iter().filter(|(_, setting)| setting.known).map(|(name, _)| name.as_str());
+    let known = || reported.iter().filter(|(_, setting)| setting.known).map(|(name, _)| name.as_str());
     given
-        .filter(|name| told.get(*name).is_some_and(|setting| !setting.known))
+        .filter(|name| reported.get(*name).is_some_and(|setting| !setting.known))
         .map(|name| UnknownSetting {
             name: name.clone(),
             nearest: nearest(name, known()).map(str::to_string),
@@ -74,25 +74,25 @@ mod tests {
     use super::*;
     use kdyno_kafka::admin::SettingSource;
 
-    fn told(settings: &[(&str, bool)]) -> BTreeMap<String, SettingInfo> {
+    fn reported(settings: &[(&str, bool)]) -> BTreeMap<String, SettingInfo> {
         let info = |known| SettingInfo { value: None, known, source: SettingSource::Static, default: None };
         settings.iter().map(|(name, known)| (name.to_string(), info(*known))).collect()
     }
 
     #[test]
-    fn a_broker_that_does_not_answer_is_told_and_one_that_need_not_be_asked_is_not_asked() {
+    fn a_silent_broker_is_reported_and_a_needless_question_skipped() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let nobody = Access::plaintext(vec![free.local_addr().expect("its address").to_string()]);
+        let unreachable = Access::plaintext(vec![free.local_addr().expect("its address").to_string()]);
         drop(free);
-        assert_eq!(find(&nobody, 0, &BTreeMap::new()), Ok(Vec::new()));
+        assert_eq!(find(&unreachable, 0, &BTreeMap::new()), Ok(Vec::new()));
         let given = BTreeMap::from([("num.io.thread".to_string(), "16".to_string())]);
-        let why = find(&nobody, 0, &given).expect_err("nobody answers");
+        let why = find(&unreachable, 0, &given).expect_err("nobody answers");
         assert!(why.starts_with("the brokers did not tell which settings they know"), "{why}");
     }
 
     #[test]
-    fn what_the_broker_does_not_know_is_named_with_the_nearest_that_it_knows() {
-        let told = told(&[
+    fn an_unknown_setting_is_named_with_the_nearest_known_one() {
+        let reported = reported(&[
             ("log.retention.hours", true),
             ("num.io.thread", false),
             ("num.io.threadz", false),
@@ -100,9 +100,9 @@ mod tests {
             ("zzz", false),
         ]);
         let given = ["log.retention.hours", "not.listed", "num.io.thread", "zzz"].map(String::from);
-        let found = among(given.iter(), &told);
-        let told: Vec<_> = found.iter().map(|f| (f.name.as_str(), f.nearest.as_deref())).collect();
-        assert_eq!(told, [("num.io.thread", Some("num.io.threads")), ("zzz", None)]);
+        let found = among(given.iter(), &reported);
+        let reported: Vec<_> = found.iter().map(|f| (f.name.as_str(), f.nearest.as_deref())).collect();
+        assert_eq!(reported, [("num.io.thread", Some("num.io.threads")), ("zzz", None)]);
         assert_eq!(
             found[0].to_string(),
             "the brokers know no setting `num.io.thread`; it has no effect unless a plugin of theirs reads it \

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_of_another_zone_are_led_through_the_relay_and_nobody_else() {
+    fn only_clients_of_another_zone_go_through_the_relay() {
         let mut plan = plan(Mode::KraftCombined, 3);
         plan.zones = Some(zones(&["a", "a", "b"], &["c"]));
         let layout = layout(&plan);

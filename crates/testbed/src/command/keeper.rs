@@ -86,7 +86,7 @@ fn keep(spec: &CommandSpec, mut child: Child, started_ns: u64, socket: &UnixStre
     let mut kill_ns = u64::MAX;
     loop {
         let deadline_ns = if made.is_some() { kill_ns } else { timeout_ns };
-        let is_told = wait(handle.as_ref(), socket, made.is_none(), deadline_ns);
+        let is_reported = wait(handle.as_ref(), socket, made.is_none(), deadline_ns);
         match child.try_wait() {
             Ok(None) => {}
             ended => {
@@ -106,8 +106,8 @@ fn keep(spec: &CommandSpec, mut child: Child, started_ns: u64, socket: &UnixStre
         }
         collect(leader);
         let now_ns = monotonic_ns();
-        if made.is_none() && (is_told || now_ns >= timeout_ns) {
-            made = Some(if is_told { MadeToEnd::Stopped } else { MadeToEnd::Timeout });
+        if made.is_none() && (is_reported || now_ns >= timeout_ns) {
+            made = Some(if is_reported { MadeToEnd::Stopped } else { MadeToEnd::Timeout });
             kill_ns = now_ns.saturating_add(spec.grace_ms * NS_PER_MS);
             // It fails only if all of the group has just ended.
             leader.map(|pid| rustix::process::kill_process_group(pid, signal_of(spec.signal)));

@@ -126,7 +126,7 @@ impl RunningCommand {
     }
 
     /// Takes leave of the keeper and its watcher; unless the keeper has said that nothing is left, makes sure of it.
-    fn end(&mut self, is_told: bool) {
+    fn end(&mut self, is_reported: bool) {
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
@@ -141,7 +141,7 @@ impl RunningCommand {
             }
             std::thread::sleep(POLL);
         }
-        if !is_told {
+        if !is_reported {
             kill_marked(&self.mark);
         }
     }

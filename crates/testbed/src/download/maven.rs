@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_does_not_exist_names_the_nearest_known_and_the_newest() {
+    fn a_missing_client_release_names_the_nearest_and_the_newest() {
         let output =
             "[ERROR] Could not find artifact org.apache.kafka:kafka-clients:jar:3.7.9 in central (https://x)";
         let (message, hint) = message_of(ReleaseParts::Client, "3.7.9", output);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn no_network_and_offline_are_told_apart() {
+    fn no_network_and_offline_are_distinguished() {
         let (message_network, _) = message(
             "3.7.2",
             "[ERROR] Plugin x: Could not transfer artifact y from/to central: Unknown host z",

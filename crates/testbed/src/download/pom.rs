@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_stands_in_the_file() {
+    fn the_version_is_in_the_file() {
         let version = Version::parse("3.7.2").expect("version");
         for parts in [ReleaseParts::Broker, ReleaseParts::Client] {
             let main = format!("<artifactId>{}</artifactId><version>3.7.2</version>", parts.main());

@@ -107,12 +107,12 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_refused_and_an_unknown_release_is_told() {
+    fn another_file_is_refused_and_an_unknown_release_is_reported() {
         let temp = tempfile::tempdir().expect("temp");
         let write = |name: &str, text: &str| std::fs::write(temp.path().join(name), text).expect("written");
-        let told = RefCell::new(Vec::new());
+        let reported = RefCell::new(Vec::new());
         let check = |known: &ChecksumsByFile<'_>, main: &str| {
-            let progress = |text: &str| told.borrow_mut().push(text.to_owned());
+            let progress = |text: &str| reported.borrow_mut().push(text.to_owned());
             check_against(known, ("Kafka 1", main), temp.path(), &progress).map_err(|error| error.to_string())
         };
         write("main-1.jar", "main");
@@ -122,7 +122,7 @@ mod tests {
         let mut known =
             ChecksumsByFile::from([("main-1.jar", main.as_str()), ("shared-2.jar", shared.as_str())]);
         check(&known, "main-1.jar").expect("as published");
-        assert!(told.borrow().is_empty());
+        assert!(reported.borrow().is_empty());
         write("shared-2.jar", "changed");
         let wrong = check(&known, "main-1.jar").expect_err("another file");
         assert!(wrong.contains("not Kafka 1 as it was published: shared-2.jar has the SHA-256"), "{wrong}");
@@ -132,9 +132,9 @@ mod tests {
         write("more-1.jar", "put beside them");
         let wrong = check(&known, "main-1.jar").expect_err("a file more");
         assert!(wrong.contains("more-1.jar (SHA-256") && wrong.ends_with("is none of its files"), "{wrong}");
-        told.borrow_mut().clear();
+        reported.borrow_mut().clear();
         known.remove("main-1.jar");
         check(&known, "main-1.jar").expect("Maven has looked");
-        assert!(told.borrow()[0].starts_with("Kafka 1 is none of the releases"), "{told:?}");
+        assert!(reported.borrow()[0].starts_with("Kafka 1 is none of the releases"), "{reported:?}");
     }
 }

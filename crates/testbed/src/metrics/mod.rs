@@ -62,7 +62,7 @@ pub struct MetricsSource {
 }
 
 /// What is said of an answer that has nothing of Kafka's.
-const NONE_TOLD: &str = "it has none of Kafka's metrics (kafka_server_…)";
+const NO_METRICS: &str = "it has none of Kafka's metrics (kafka_server_…)";
 
 #[derive(Debug)]
 enum Of {
@@ -173,7 +173,7 @@ impl MetricsSource {
                 let took = begun.elapsed();
                 let values = match console {
                     Some(console) => {
-                        values.map_err(|why| if why == NONE_TOLD { console::why(console) } else { why })
+                        values.map_err(|why| if why == NO_METRICS { console::why(console) } else { why })
                     }
                     None => values,
                 };
@@ -217,15 +217,15 @@ fn of_broker(
 ) -> Result<Vec<names::NamedValue>, String> {
     let asked: Vec<(&str, &str)> = asked.iter().map(|name| ("name[]", *name)).collect();
     let answer = http.get(url, &asked)?;
-    let mut told = ProcessMetrics::default();
+    let mut reported = ProcessMetrics::default();
     let mut is_any = false;
     text::read(answer, names::is_asked, |one| {
         is_any |= one.name.starts_with("kafka_");
-        told.take(one);
+        reported.take(one);
     })?;
     match is_any {
-        true => Ok(told.values(counts_controller)),
-        false => Err(NONE_TOLD.to_string()),
+        true => Ok(reported.values(counts_controller)),
+        false => Err(NO_METRICS.to_string()),
     }
 }
 

@@ -257,10 +257,10 @@ mod tests {
     use super::super::text;
     use super::*;
 
-    fn told(answer: &str, counts_controller: bool) -> BTreeMap<String, f64> {
-        let mut told = ProcessMetrics::default();
-        text::read(answer.as_bytes(), is_asked, |one| told.take(one)).expect("a text");
-        told.values(counts_controller).into_iter().collect()
+    fn reported(answer: &str, counts_controller: bool) -> BTreeMap<String, f64> {
+        let mut reported = ProcessMetrics::default();
+        text::read(answer.as_bytes(), is_asked, |one| reported.take(one)).expect("a text");
+        reported.values(counts_controller).into_iter().collect()
     }
 
     /// As the agent of a broker of our own exposes it, and MSK's open monitoring: the exporter's default form.
@@ -269,8 +269,8 @@ mod tests {
     const STRIMZI: &str = include_str!("strimzi.txt");
 
     #[test]
-    fn the_default_form_tells_every_series() {
-        let found = told(DEFAULT_FORM, false);
+    fn the_default_form_exposes_every_series() {
+        let found = reported(DEFAULT_FORM, false);
         for (series, value) in [
             (series::BYTES_IN_TOTAL, 10_998_035.0),
             (series::BYTES_OUT_TOTAL, 5.0e6),
@@ -295,15 +295,18 @@ mod tests {
             ("network_processor_idle_s_total.CLIENTS", 2.0),
             ("network_processor_idle_s_total.CONTROLLER", 3.0),
         ] {
-            let told = found.get(series).copied();
-            assert!(told.is_some_and(|told| (told - value).abs() < 1e-9 * value), "{series}: {told:?}");
+            let reported = found.get(series).copied();
+            assert!(
+                reported.is_some_and(|reported| (reported - value).abs() < 1e-9 * value),
+                "{series}: {reported:?}"
+            );
         }
         assert_eq!(found.len(), 22, "nothing of single topics and other requests: {found:?}");
     }
 
     #[test]
-    fn the_form_of_strimzi_tells_what_its_rules_keep() {
-        let found = told(STRIMZI, false);
+    fn the_form_of_strimzi_exposes_what_its_rules_keep() {
+        let found = reported(STRIMZI, false);
         for (series, value) in [
             (series::BYTES_IN_TOTAL, 10_998_035.0),
             (series::ISR_SHRINKS_TOTAL, 1.0),
@@ -322,13 +325,13 @@ mod tests {
     }
 
     #[test]
-    fn handlers_of_a_controller_in_the_same_process_are_told_apart_where_kafka_does() {
+    fn controller_handlers_are_separated_where_kafka_separates_them() {
         let pool = |name: &str, ns: f64| {
             format!("kafka_server_KafkaRequestHandlerPool_Count{{name=\"{name}\"}} {ns:e}\n")
         };
         let all = pool("RequestHandlerAvgIdlePercent", 4e9);
         let own = pool("BrokerRequestHandlerAvgIdlePercent", 2e9);
-        let of = |answer: &str, series: &str| told(answer, true).get(series).copied();
+        let of = |answer: &str, series: &str| reported(answer, true).get(series).copied();
         assert_eq!(of(&all, series::REQUEST_HANDLER_IDLE_S_TOTAL_OF_BOTH), Some(4.0));
         assert_eq!(of(&all, series::REQUEST_HANDLER_IDLE_S_TOTAL), None);
         let both = all + &own;

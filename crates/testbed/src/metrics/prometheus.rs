@@ -120,8 +120,8 @@ impl PrometheusServer {
         let asked_ms = now_ms();
         let text = self.answer(http, CLOCK, CLOCK_BYTES_MAX)?;
         let answered_ms = now_ms();
-        let told_ms = clock_ms(&text)?;
-        Ok(told_ms.cast_signed().saturating_sub(asked_ms.midpoint(answered_ms).cast_signed()))
+        let clock_ms_of_text = clock_ms(&text)?;
+        Ok(clock_ms_of_text.cast_signed().saturating_sub(asked_ms.midpoint(answered_ms).cast_signed()))
     }
 
     fn take(&mut self, text: &[u8]) -> Result<Vec<Scraped>, String> {
@@ -142,7 +142,7 @@ impl PrometheusServer {
             .filter(|row| label(row, "__name__").starts_with("kafka_"))
             .map(|row| label(row, "instance"))
             .collect();
-        let mut told: BTreeMap<(Subject, u64), ProcessMetrics> = BTreeMap::new();
+        let mut reported: BTreeMap<(Subject, u64), ProcessMetrics> = BTreeMap::new();
         let mut is_any = false;
         for row in rows.iter().filter(|row| of_kafka.contains(label(row, "instance"))) {
             let Some(subject) = self.brokers.get(host_of(label(row, "instance"))) else { continue };
@@ -158,17 +158,20 @@ impl PrometheusServer {
                 let at_ms = (at_s * 1e3) as u64;
                 if let Some(value) = number(value).filter(|_| at_ms > read_to_ms) {
                     let one = SeriesLine { name, labels: labels.clone(), value };
-                    told.entry((subject.clone(), at_ms)).or_default().take(&one);
+                    reported.entry((subject.clone(), at_ms)).or_default().take(&one);
                 }
             }
         }
         if !is_any {
             return Err("the Prometheus server has none of Kafka's metrics with an `instance` at a host of the brokers".to_string());
         }
-        for (subject, at_ms) in told.keys() {
+        for (subject, at_ms) in reported.keys() {
             self.read_to_ms.insert(subject.clone(), *at_ms);
         }
-        Ok(told.into_iter().map(|((subject, at_ms), told)| (subject, at_ms, told.values(false))).collect())
+        Ok(reported
+            .into_iter()
+            .map(|((subject, at_ms), reported)| (subject, at_ms, reported.values(false)))
+            .collect())
     }
 }
 
@@ -176,8 +179,9 @@ impl PrometheusServer {
 fn clock_ms(text: &[u8]) -> Result<u64, String> {
     let wrong = "the Prometheus server does not tell its clock (`time()`)";
     let answer: ClockAnswer = serde_json::from_slice(text).map_err(|error| format!("{wrong}: {error}"))?;
-    let (Instant::Scalar(told) | Instant::Vector([InstantSample { value: told }])) = answer.data.result;
-    let seconds = number(&told.1).filter(|seconds| (0.0..1e11).contains(seconds));
+    let (Instant::Scalar(reported) | Instant::Vector([InstantSample { value: reported }])) =
+        answer.data.result;
+    let seconds = number(&reported.1).filter(|seconds| (0.0..1e11).contains(seconds));
     seconds.map(|seconds| (seconds * 1e3) as u64).ok_or_else(|| wrong.to_string())
 }
 
@@ -232,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scrape_is_told_once_with_its_instant() {
+    fn each_scrape_is_reported_once_with_its_instant() {
         let bytes = ",\"name\":\"BytesInPerSec\",\"job\":\"kafka\"";
         let count = "kafka_server_BrokerTopicMetrics_Count";
         let text = answer(&[
@@ -258,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_read_and_what_is_none_is_told() {
+    fn a_clock_is_read_and_an_invalid_one_is_reported() {
         let scalar = |value: &str| {
             format!(
                 "{{\"status\":\"success\",\"data\":{{\"resultType\":\"scalar\",\"result\":[1,\"{value}\"]}}}}"
@@ -266,21 +270,21 @@ mod tests {
         };
         assert_eq!(clock_ms(scalar("1700000000.25").as_bytes()), Ok(1_700_000_000_250));
         for text in [scalar("NaN"), scalar("-1"), scalar("1e300"), answer(&[]), "<html>".to_owned()] {
-            let told = clock_ms(text.as_bytes()).expect_err(&text);
-            assert!(told.starts_with("the Prometheus server does not tell its clock"), "{told}");
+            let reported = clock_ms(text.as_bytes()).expect_err(&text);
+            assert!(reported.starts_with("the Prometheus server does not tell its clock"), "{reported}");
         }
     }
 
     #[test]
-    fn what_is_no_answer_is_told() {
+    fn an_invalid_answer_is_reported() {
         for (text, part) in [
             ("<html>", "none of a Prometheus server's query API"),
             ("{\"status\":\"error\",\"error\":\"parse error\"}", "refuses the query: parse error"),
             (answer(&[]).as_str(), "none of Kafka's metrics"),
             (answer(&[row("kafka_x", "else.example:1", "", "")]).as_str(), "none of Kafka's metrics"),
         ] {
-            let told = server().take(text.as_bytes()).expect_err(text);
-            assert!(told.contains(part), "{told}");
+            let reported = server().take(text.as_bytes()).expect_err(text);
+            assert!(reported.contains(part), "{reported}");
         }
     }
 

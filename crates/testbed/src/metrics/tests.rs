@@ -15,7 +15,7 @@ const GENEROUS: Duration = Duration::from_secs(60);
 fn server(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> (u16, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let (told, asked) = channel();
+    let (reported, asked) = channel();
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a connection");
         stream.set_read_timeout(Some(GENEROUS)).expect("a bound");
@@ -26,7 +26,7 @@ fn server(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> (u16, Receive
             request.push(byte[0]);
         }
         // The client may be gone.
-        let _ = told.send(String::from_utf8_lossy(&request).into_owned());
+        let _ = reported.send(String::from_utf8_lossy(&request).into_owned());
         answer(&mut stream);
     });
     (port, asked)
@@ -54,7 +54,7 @@ fn why(answer: impl FnOnce(&mut TcpStream) + Send + 'static) -> String {
 }
 
 #[test]
-fn what_an_endpoint_tells_are_readings_of_its_broker() {
+fn an_endpoints_metrics_are_readings_of_its_broker() {
     let (port, asked) = server(says("200 OK", TOLD));
     let found = source(port, None).read().expect("readings");
     let values = vec![(series::BYTES_IN_TOTAL.to_owned(), 5.0)];
@@ -81,7 +81,7 @@ fn an_agent_of_our_own_is_asked_by_name_alone() {
 }
 
 #[test]
-fn logins_are_sent_and_never_told() {
+fn logins_are_sent_and_never_printed() {
     let secret = Secret::new(b"hunter2".to_vec());
     for (login, header) in [
         (HttpLogin::Basic("kdyno", &secret), "Basic a2R5bm86aHVudGVyMg=="),
@@ -114,13 +114,17 @@ fn each_endpoint_of_no_use_says_why() {
         ("200 OK", "node_cpu_seconds_total 1\n", "none of Kafka's metrics"),
         ("200 OK", "", "none of Kafka's metrics"),
     ] {
-        let told = why(says(status, body));
-        assert!(told.contains(part), "{status} {body}: {told}");
+        let reported = why(says(status, body));
+        assert!(reported.contains(part), "{status} {body}: {reported}");
     }
-    let told = why(|stream| drop(stream.write_all(b"\x16\x03\x01 no HTTP\r\n\r\n")));
-    assert!(told.contains("it does not answer as HTTP does") || told.contains("cannot be reached"), "{told}");
-    let told = why(|stream| drop(stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nkafka")));
-    assert!(told.contains("broke off"), "{told}");
+    let reported = why(|stream| drop(stream.write_all(b"\x16\x03\x01 no HTTP\r\n\r\n")));
+    assert!(
+        reported.contains("it does not answer as HTTP does") || reported.contains("cannot be reached"),
+        "{reported}"
+    );
+    let reported =
+        why(|stream| drop(stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nkafka")));
+    assert!(reported.contains("broke off"), "{reported}");
 }
 
 #[test]
@@ -144,12 +148,12 @@ fn put_right(clock: impl Fn(f64) -> String, expected_s: f64) {
         let since = std::time::UNIX_EPOCH.elapsed().expect("after 1970");
         since.as_secs_f64()
     };
-    let told_s = now_s() - 120.0;
-    let clock = format!("{{\"data\":{{{}}}}}", clock(told_s));
+    let reported_s = now_s() - 120.0;
+    let clock = format!("{{\"data\":{{{}}}}}", clock(reported_s));
     let row = format!(
         "{{\"metric\":{{\"__name__\":\"kafka_server_BrokerTopicMetrics_Count\",\"name\":\"BytesInPerSec\",\
          \"instance\":\"127.0.0.1:7071\"}},\"values\":[[{},\"9\"]]}}",
-        told_s - 5.0
+        reported_s - 5.0
     );
     let scraped = format!("{{\"data\":{{\"result\":[{row}]}}}}");
     let answering = std::thread::spawn(move || {
@@ -170,7 +174,7 @@ fn put_right(clock: impl Fn(f64) -> String, expected_s: f64) {
 }
 
 #[test]
-fn one_that_is_gone_is_told() {
+fn a_vanished_endpoint_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     drop(listener);
@@ -184,27 +188,27 @@ fn one_without_end_is_left_in_time_and_takes_no_memory() {
     for (piece, part) in
         [("a".repeat(1 << 16), "longer than 65536 bytes"), ("# a\n".repeat(1 << 14), "longer than 64 MiB")]
     {
-        let told = why(move |stream| {
+        let reported = why(move |stream| {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
             // It ends when the client has gone.
             while stream.write_all(piece.as_bytes()).is_ok() {}
         });
         // On a slow host the time is over first.
-        assert!(told.contains(part) || told.contains("broke off"), "{told}");
+        assert!(reported.contains(part) || reported.contains("broke off"), "{reported}");
     }
 }
 
 #[test]
 fn one_that_is_slow_is_left_when_its_time_is_over() {
     let begun = Instant::now();
-    let told = why(|stream| {
+    let reported = why(|stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n");
         // A byte now and then keeps no reading alive.
         while stream.write_all(b"#").is_ok() {
             std::thread::sleep(Duration::from_millis(50));
         }
     });
-    assert!(told.contains("broke off") || told.contains("within 5 s"), "{told}");
+    assert!(reported.contains("broke off") || reported.contains("within 5 s"), "{reported}");
     assert!(begun.elapsed() >= http::ANSWER_TIME_MAX, "it was given its time");
 }
 

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_text_is_told_with_its_line() {
+    fn invalid_text_is_reported_with_its_line() {
         for (text, part) in [
             (
                 "<html>\n",
@@ -208,11 +208,11 @@ mod tests {
             ("a{b=\"c\"d=\"e\"} 1\n", "are not apart"),
             ("9a 1\n", "begins with no name"),
         ] {
-            let told = all(text).expect_err(text);
-            assert!(told.contains(part), "{text}: {told}");
+            let reported = all(text).expect_err(text);
+            assert!(reported.contains(part), "{text}: {reported}");
         }
-        let told = read(&b"a\xff 1\n"[..], |_| true, |_| {}).expect_err("no UTF-8");
-        assert!(told.contains("no UTF-8"), "{told}");
+        let reported = read(&b"a\xff 1\n"[..], |_| true, |_| {}).expect_err("no UTF-8");
+        assert!(reported.contains("no UTF-8"), "{reported}");
     }
 
     #[test]
@@ -228,12 +228,12 @@ mod tests {
             }
         }
         let mut line = Endless("a", 0);
-        let told = read(&mut line, |_| true, |_| {}).expect_err("one line");
-        assert!(told.contains("longer than 65536 bytes") && line.1 < 1 << 20, "{told}");
+        let reported = read(&mut line, |_| true, |_| {}).expect_err("one line");
+        assert!(reported.contains("longer than 65536 bytes") && line.1 < 1 << 20, "{reported}");
         let mut lines =
             Endless("# a comment that is as long as a comment may well be, and then a bit more\n", 0);
-        let told = read(&mut lines, |_| true, |_| {}).expect_err("many lines");
-        assert!(told.contains("longer than 64 MiB") && lines.1 < BYTES_MAX + (1 << 20), "{told}");
+        let reported = read(&mut lines, |_| true, |_| {}).expect_err("many lines");
+        assert!(reported.contains("longer than 64 MiB") && lines.1 < BYTES_MAX + (1 << 20), "{reported}");
         let labels: String = (0..65).map(|number| format!("l{number}=\"\",")).collect();
         assert!(all(&format!("a{{{labels}}} 1")).expect_err("labels").contains("too many labels"));
     }
@@ -265,9 +265,9 @@ mod tests {
             value in proptest::num::f64::NORMAL,
         ) {
             let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-            let told: Vec<String> =
+            let reported: Vec<String> =
                 labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-            let found = all(&format!("{name}{{{}}} {value:e}\n", told.join(","))).expect("a line");
+            let found = all(&format!("{name}{{{}}} {value:e}\n", reported.join(","))).expect("a line");
             prop_assert_eq!(&found, &[(name, labels, value)]);
         }
     }

@@ -86,10 +86,10 @@ fn round(peer: &mut Peer<'_>, block: &mut [u8]) -> Result<NetworkRound, WireFaul
     let begun = Instant::now();
     peer.write(&[TAKE])?;
     let sent = peer.give(block)?;
-    let mut told = [0; 8];
-    peer.read(&mut told)?;
+    let mut reported = [0; 8];
+    peer.read(&mut reported)?;
     let sending = begun.elapsed();
-    if u64::from_be_bytes(told) != sent {
+    if u64::from_be_bytes(reported) != sent {
         return Err(WireFault::Garbage);
     }
     peer.within(ANSWER_TIME_MAX);

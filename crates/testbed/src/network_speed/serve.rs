@@ -34,7 +34,7 @@ pub fn serve(
     listener: &TcpListener,
     time: Duration,
     stop: &AtomicBool,
-    told: &mut dyn FnMut(&str),
+    reported: &mut dyn FnMut(&str),
 ) -> Result<ServedClients, TestbedError> {
     let failed =
         |error| TestbedError::Impossible(format!("cannot listen for a network measurement: {error}"));
@@ -55,7 +55,7 @@ pub fn serve(
             Err(WireFault::Stopped) => {}
             Err(fault) => {
                 served.failed += 1;
-                told(&format!("{peer}: {fault}"));
+                reported(&format!("{peer}: {fault}"));
             }
         }
     }

@@ -28,9 +28,9 @@ impl Serving {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            let mut told = Vec::new();
-            let served = serve(&listener, SERVE_TIME_MAX, &stopped, &mut |one| told.push(one.to_owned()));
-            (served.expect("it listens"), told)
+            let mut reported = Vec::new();
+            let served = serve(&listener, SERVE_TIME_MAX, &stopped, &mut |one| reported.push(one.to_owned()));
+            (served.expect("it listens"), reported)
         });
         Self { address, stop, thread }
     }
@@ -51,9 +51,10 @@ impl Serving {
 fn measured_of(peer: impl FnOnce(TcpStream) + Send + 'static) -> String {
     let (listener, address) = listener();
     let thread = std::thread::spawn(move || peer(listener.accept().expect("a connection").0));
-    let told = measure(&address.to_string(), &AtomicBool::new(false)).expect_err("no figures").to_string();
+    let reported =
+        measure(&address.to_string(), &AtomicBool::new(false)).expect_err("no figures").to_string();
     thread.join().expect("no panic");
-    told
+    reported
 }
 
 /// Says hello, and sends back what is sent until the first command that is no echo, which it returns.
@@ -73,7 +74,7 @@ fn as_far_as_blocks(stream: &mut TcpStream) -> u8 {
 }
 
 #[test]
-fn both_ways_and_there_and_back_are_measured_and_who_misbehaves_is_left_behind() {
+fn both_ways_and_round_trip_are_measured_bad_peers_dropped() {
     let serving = Serving::start();
     let block = vec![1; BLOCK_BYTES];
     let mut garbage = serving.connect();
@@ -101,10 +102,10 @@ fn both_ways_and_there_and_back_are_measured_and_who_misbehaves_is_left_behind()
         }
         assert!(!round.round_trips.is_empty() && round.round_trips.iter().all(|took| *took > Duration::ZERO));
     }
-    let (served, told) = serving.end();
-    assert_eq!((served.measured, served.failed, served.is_time_over), (1, 5, false), "{told:?}");
+    let (served, reported) = serving.end();
+    assert_eq!((served.measured, served.failed, served.is_time_over), (1, 5, false), "{reported:?}");
     for (words, count) in [("does not speak", 3), ("closed the connection", 2)] {
-        assert_eq!(told.iter().filter(|one| one.contains(words)).count(), count, "{told:?}");
+        assert_eq!(reported.iter().filter(|one| one.contains(words)).count(), count, "{reported:?}");
     }
 }
 
@@ -123,26 +124,26 @@ fn one_that_says_nothing_holds_it_for_some_seconds_alone() {
     // Until the end of the second one is seen.
     let mut nothing = [0; 1];
     assert_eq!(next.read(&mut nothing).expect("closed"), 0);
-    let (served, told) = serving.end();
-    assert_eq!((served.measured, served.failed), (1, 1), "{told:?}");
-    assert!(told[0].contains("took too long"), "{told:?}");
+    let (served, reported) = serving.end();
+    assert_eq!((served.measured, served.failed), (1, 1), "{reported:?}");
+    assert!(reported[0].contains("took too long"), "{reported:?}");
 }
 
 #[test]
-fn an_end_that_misbehaves_is_told_and_gives_no_figure() {
-    let told = measured_of(|mut stream| stream.write_all(b"220 mail.example ESMTP\r\n").expect("sent"));
-    assert!(told.contains("does not speak as this kdyno does"), "{told}");
-    let told = measured_of(drop);
-    assert!(told.contains("closed the connection"), "{told}");
-    let told = measured_of(|mut stream| {
+fn a_misbehaving_end_is_reported_and_gives_no_figure() {
+    let reported = measured_of(|mut stream| stream.write_all(b"220 mail.example ESMTP\r\n").expect("sent"));
+    assert!(reported.contains("does not speak as this kdyno does"), "{reported}");
+    let reported = measured_of(drop);
+    assert!(reported.contains("closed the connection"), "{reported}");
+    let reported = measured_of(|mut stream| {
         let mut hello = [0; HELLO.len()];
         stream.read_exact(&mut hello).expect("hello");
         // Nothing comes until the other end gives up.
         let mut nothing = [0; 1];
         assert_eq!(stream.read(&mut nothing).unwrap_or(0), 0);
     });
-    assert!(told.contains("took too long"), "{told}");
-    let told = measured_of(|mut stream| {
+    assert!(reported.contains("took too long"), "{reported}");
+    let reported = measured_of(|mut stream| {
         assert_eq!(as_far_as_blocks(&mut stream), TAKE);
         let mut block = vec![0; BLOCK_BYTES];
         loop {
@@ -153,7 +154,7 @@ fn an_end_that_misbehaves_is_told_and_gives_no_figure() {
         }
         stream.write_all(&u64::MAX.to_be_bytes()).expect("a number of its own");
     });
-    assert!(told.contains("does not speak as this kdyno does"), "{told}");
+    assert!(reported.contains("does not speak as this kdyno does"), "{reported}");
     let (listener, address) = listener();
     drop(listener);
     let error = measure(&address.to_string(), &AtomicBool::new(false)).expect_err("nobody is there");
@@ -162,7 +163,7 @@ fn an_end_that_misbehaves_is_told_and_gives_no_figure() {
 }
 
 #[test]
-fn both_ends_stop_when_they_are_asked_to_and_one_when_its_time_is_over() {
+fn both_ends_stop_on_request_and_one_when_its_time_is_over() {
     let (listener, address) = listener();
     let begun = Instant::now();
     let stop = AtomicBool::new(true);

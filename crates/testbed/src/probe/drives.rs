@@ -50,11 +50,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drive_is_told_in_bytes_and_seconds() {
+    fn a_drive_is_described_in_bytes_and_seconds() {
         let line = " 254 0 vda 10 1 2048 500 20 2 4096 1500 0 900 2000 0 0 0 0";
         let drive = DiskStat::from_line(line).expect("a line of the kernel's");
-        let told = of_one(&drive);
-        let value = |name: &str| told.iter().find(|(series, _)| series == name).map(|(_, value)| *value);
+        let reported = of_one(&drive);
+        let value = |name: &str| reported.iter().find(|(series, _)| series == name).map(|(_, value)| *value);
         for (name, expected) in [
             ("disk_read_bytes_total.vda", 1_048_576.0),
             ("disk_write_bytes_total.vda", 2_097_152.0),
@@ -66,6 +66,6 @@ mod tests {
         ] {
             assert_eq!(value(name), Some(expected), "{name}");
         }
-        assert_eq!(told.len(), 7);
+        assert_eq!(reported.len(), 7);
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct GcLog {
     path: PathBuf,
     inode: u64,
     read_bytes: u64,
-    told: GcTotals,
+    reported: GcTotals,
 }
 
 /// Sums of the lines so far.
@@ -47,7 +47,7 @@ impl GcLog {
     pub(super) fn of(pid: u32) -> Option<Self> {
         let command_line = parse::read(&format!("/proc/{pid}/cmdline"))?;
         let mut log = Self::at(&command_line.split('\0').find_map(named)?)?;
-        log.told.heap_most_bytes = command_line.split('\0').filter_map(heap_most_bytes).next_back();
+        log.reported.heap_most_bytes = command_line.split('\0').filter_map(heap_most_bytes).next_back();
         Some(log)
     }
 
@@ -56,18 +56,18 @@ impl GcLog {
         let log = path.metadata().ok().filter(|log| log.is_file() && path.is_absolute())?;
         let (inode, read_bytes) = (log.ino(), log.len());
         // From the first reading on: without one before it the first safepoint would count for nothing.
-        let told = GcTotals { safepoint_s: named.has_safepoints.then_some(0.0), ..GcTotals::default() };
-        Some(Self { path: path.to_owned(), inode, read_bytes, told })
+        let reported = GcTotals { safepoint_s: named.has_safepoints.then_some(0.0), ..GcTotals::default() };
+        Some(Self { path: path.to_owned(), inode, read_bytes, reported })
     }
 
     /// Reads what was written since, and returns the sums of all that was read.
     pub(super) fn values(&mut self) -> Vec<SeriesValue> {
-        self.told.longest_s = 0.0;
+        self.reported.longest_s = 0.0;
         if let Some(text) = self.read() {
-            text.lines().for_each(|line| self.told.take(line));
+            text.lines().for_each(|line| self.reported.take(line));
         }
         let GcTotals { pauses, paused_s, longest_s, heap_after_share, heap_after_bytes, safepoint_s, .. } =
-            self.told;
+            self.reported;
         let mut values: Vec<SeriesValue> = vec![
             (series::GC_PAUSES_TOTAL.into(), pauses as f64),
             (series::GC_PAUSE_S_TOTAL.into(), paused_s),
@@ -215,10 +215,10 @@ mod tests {
     const STOPPED_11: &str = "[13:59][safepoint   ] Total time for which application threads were stopped: 0.0050000 \
         seconds, Stopping threads took: 0.0001973 seconds\n";
 
-    fn told(text: &str) -> GcTotals {
-        let mut told = GcTotals { safepoint_s: Some(0.0), ..GcTotals::default() };
-        text.lines().for_each(|line| told.take(line));
-        told
+    fn reported(text: &str) -> GcTotals {
+        let mut reported = GcTotals { safepoint_s: Some(0.0), ..GcTotals::default() };
+        text.lines().for_each(|line| reported.take(line));
+        reported
     }
 
     fn value(values: &[SeriesValue], series: &str) -> Option<f64> {
@@ -227,32 +227,32 @@ mod tests {
 
     #[test]
     fn pauses_of_each_collector_and_safepoints_add_up() {
-        let all = told(&[YOUNG, BEGINS, FULL, Z, STOPPED, STOPPED].concat());
+        let all = reported(&[YOUNG, BEGINS, FULL, Z, STOPPED, STOPPED].concat());
         assert_eq!(all.pauses, 3);
         assert!((all.paused_s - 0.022_586).abs() < 1e-12, "{all:?}");
         assert_eq!(
             (all.longest_s, all.heap_after_share, all.safepoint_s),
             (0.02165, Some(0.25), Some(0.004))
         );
-        let generations = told(&[YOUNG_Z, MINOR_Z, OLD_Z].concat());
+        let generations = reported(&[YOUNG_Z, MINOR_Z, OLD_Z].concat());
         assert_eq!(generations.pauses, 3);
         assert!(
             (generations.paused_s - 40e-6).abs() < 1e-12 && generations.longest_s == 25e-6,
             "{generations:?}"
         );
-        assert_eq!(told(STOPPED_25).safepoint_s, Some(0.003));
-        assert_eq!(told(STOPPED_11).safepoint_s, Some(0.005));
+        assert_eq!(reported(STOPPED_25).safepoint_s, Some(0.003));
+        assert_eq!(reported(STOPPED_11).safepoint_s, Some(0.005));
         let mut may_grow = GcTotals { heap_most_bytes: heap_most_bytes("-Xmx88m"), ..GcTotals::default() };
         may_grow.take(YOUNG);
         assert_eq!(may_grow.heap_after_share, Some(0.25), "22 of 88, though 44 are there now");
         let phases = "[1][gc,phases   ] GC(1429)   Pre Evacuate Collection Set: 0.1ms\n\
             [1][gc,cpu      ] GC(1429) User=0.00s Sys=0.00s Real=0.00s\n[1][gc] GC(2) Pause Full nanms\n\
             [1][gc] GC(2) Pause Full -1ms\n[1][gc,stats    ] Pause Init Mark (N) = 0.000 s (a = 7 us)\n";
-        assert_eq!(told(phases), told(""));
+        assert_eq!(reported(phases), reported(""));
     }
 
     #[test]
-    fn a_log_is_read_on_from_its_end_and_begun_anew_when_it_was_moved_aside() {
+    fn a_log_is_read_on_from_its_end_and_afresh_after_rotation() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("gc.log");
         let append = |text: &str| {
@@ -310,9 +310,9 @@ mod tests {
             text in "\\PC{0,200}",
             line in "(\\[gc\\] GC\\(|[0-9]{0,3}|\\) Pause |->|[0-9]M|\\(|\\)| |ms|] Safepoint \"|Total: | ns|were stopped: | seconds|é){0,20}",
         ) {
-            let told = told(&[text, line].join("\n"));
-            prop_assert!(told.paused_s.is_finite() && told.safepoint_s.is_some_and(f64::is_finite));
-            prop_assert!(told.heap_after_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+            let reported = reported(&[text, line].join("\n"));
+            prop_assert!(reported.paused_s.is_finite() && reported.safepoint_s.is_some_and(f64::is_finite));
+            prop_assert!(reported.heap_after_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
         }
     }
 }

@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_kept_and_one_of_before_that_is_not_there_is_looked_for() {
+    fn names_are_kept_and_one_that_has_gone_is_looked_for() {
         let kept = ["no-process-has-this-name".to_owned()];
         let named = NamedProcesses::find(&[], &kept).expect("no error");
         assert_eq!(named.look(&BTreeSet::new()).missing.len(), 1, "it is told");
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_one_of_a_name_keeps_it_and_several_have_their_numbers() {
+    fn the_only_one_of_a_name_keeps_it_and_several_are_numbered() {
         let named = |typed: &str, host: &HostProcesses| NamedProcesses {
             all: vec![one(typed, host).expect("it is there")],
         };

@@ -6,9 +6,9 @@ pub(super) fn open_files(pid: u32) -> Option<u64> {
     const COUNTED_MAX: usize = 65_536;
     let folder = format!("/proc/{pid}/fd");
     // Linux has their number as the folder's size from 6.2 on, before that 0.
-    let told = std::fs::metadata(&folder).ok()?.len();
-    if told > 0 {
-        return Some(told);
+    let reported = std::fs::metadata(&folder).ok()?.len();
+    if reported > 0 {
+        return Some(reported);
     }
     Some(std::fs::read_dir(&folder).ok()?.take(COUNTED_MAX).count() as u64)
 }

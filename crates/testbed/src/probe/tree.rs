@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_children_and_their_children_used_is_kept_when_they_have_ended() {
+    fn usage_of_ended_children_and_grandchildren_is_kept() {
         // The shell plays the keeper: what it uses itself does not count, what it reaps does.
         let script = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 0'; sleep 60; exit 0";
         let keeper = KillOnDrop(Command::new("sh").args(["-c", script]).spawn().expect("sh"));

@@ -97,18 +97,18 @@ fn talk(socket: &mut (impl Read + Write), library: &Path, options: &str) -> io::
 /// The first line is 0 where the JVM could load the library; then comes what the library says, and what it returned.
 fn judge(said: &str) -> Result<(), String> {
     let (first, rest) = said.split_once('\n').unwrap_or((said, ""));
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut returned = None;
     for line in rest.lines().map(str::trim).filter(|line| !line.is_empty()) {
         match line.strip_prefix("return code:") {
             Some(code) => returned = Some(code.trim()),
-            None => told.push(line),
+            None => reported.push(line),
         }
     }
-    let told = told.join("; ");
+    let reported = reported.join("; ");
     match (first.trim(), returned) {
         ("0", None | Some("0")) => Ok(()),
-        _ if !told.is_empty() => Err(told),
+        _ if !reported.is_empty() => Err(reported),
         (code, returned) => Err(format!("it returned {}", returned.unwrap_or(code))),
     }
 }
@@ -131,12 +131,12 @@ mod tests {
     #[test]
     fn what_is_no_jvm_is_left_alone() {
         let mut child = Command::new("sleep").arg("60").spawn().expect("sleep");
-        let told = load(child.id(), Path::new("/no/such.so"), "status").expect_err("no JVM");
-        assert!(told.ends_with("is no JVM that can be attached to"), "{told}");
+        let reported = load(child.id(), Path::new("/no/such.so"), "status").expect_err("no JVM");
+        assert!(reported.ends_with("is no JVM that can be attached to"), "{reported}");
         assert!(child.try_wait().expect("looked at").is_none(), "it goes on");
         child.kill().expect("kill");
         child.wait().expect("wait");
-        let told = load(child.id(), Path::new("/no/such.so"), "status").expect_err("gone");
-        assert!(told.ends_with("has ended"), "{told}");
+        let reported = load(child.id(), Path::new("/no/such.so"), "status").expect_err("gone");
+        assert!(reported.ends_with("has ended"), "{reported}");
     }
 }

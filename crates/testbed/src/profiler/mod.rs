@@ -17,7 +17,7 @@ pub const JFR_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of its log that are read.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 /// Added to the time after which the profiler stops by itself, in case nothing is left to stop it, s.
-const TIMEOUT_BESIDE_S: u64 = 60;
+const TIMEOUT_EXTRA_S: u64 = 60;
 
 /// One sampling of one process.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ impl Sampling {
     /// # Errors
     /// In words; e.g. somebody else samples the process.
     pub fn start(&self, most_s: u64) -> Result<(), String> {
-        let timeout_s = most_s.saturating_add(TIMEOUT_BESIDE_S);
+        let timeout_s = most_s.saturating_add(TIMEOUT_EXTRA_S);
         self.command(&format!("start,{},timeout={timeout_s},file={}", self.events(), self.file.display()))
     }
 
@@ -97,10 +97,10 @@ impl Sampling {
         }
         let log = self.file.with_extension("log");
         let done = attach::load(self.pid, &self.library, &format!("{options},log={}", log.display()));
-        let told = read(&log, LOG_BYTES_MAX).unwrap_or_default();
+        let reported = read(&log, LOG_BYTES_MAX).unwrap_or_default();
         // There is none where the library was not reached.
         let _ = std::fs::remove_file(&log);
-        done.map_err(|code| match error_of(&String::from_utf8_lossy(&told)) {
+        done.map_err(|code| match error_of(&String::from_utf8_lossy(&reported)) {
             Some(error) => error,
             None => code,
         })

@@ -150,7 +150,7 @@ fn two_megabytes_over_one_link() -> [Duration; 2] {
 }
 
 #[test]
-fn what_nobody_takes_stays_with_its_sender() {
+fn unread_bytes_stay_with_their_sender() {
     let scene = RelayFixture::new(link(0));
     let (mut client, server) = scene.connect();
     client.set_write_timeout(Some(Duration::from_millis(500))).expect("set");
@@ -179,8 +179,8 @@ fn a_refusal_and_a_reset_are_carried_over() {
 
     let temp = tempfile::tempdir().expect("temp");
     let listen = free_port();
-    let nobody = RelayPort { listen, to: free_port(), from: 0 };
-    let relay = RelayLoop::new(&spec(&temp, link(0), nobody)).expect("it listens");
+    let unreachable = RelayPort { listen, to: free_port(), from: 0 };
+    let relay = RelayLoop::new(&spec(&temp, link(0), unreachable)).expect("it listens");
     std::thread::spawn(move || relay.run());
     let mut refused = TcpStream::connect((Ipv4Addr::LOCALHOST, listen)).expect("the relay itself is there");
     refused.set_read_timeout(Some(PATIENCE)).expect("set");
@@ -210,7 +210,7 @@ fn a_connection_too_many_is_reset_and_counted() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_as_brokers_tell_it() {
+fn a_port_in_use_is_reported_as_brokers_report_it() {
     let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let listen = held.local_addr().expect("bound").port();
     let temp = tempfile::tempdir().expect("temp");
@@ -226,7 +226,8 @@ fn a_file_that_is_no_spec_is_refused() {
     let temp = tempfile::tempdir().expect("temp");
     let path = temp.path().join("spec");
     std::fs::write(&path, "{\"links\": 3}").expect("written");
-    let told = |path: &std::path::Path| super::main(path).map(|never| match never {}).expect_err("refused");
-    assert!(told(&path).to_string().contains("not a spec"), "{}", told(&path));
-    assert!(told(&temp.path().join("none")).to_string().contains("cannot read"));
+    let reported =
+        |path: &std::path::Path| super::main(path).map(|never| match never {}).expect_err("refused");
+    assert!(reported(&path).to_string().contains("not a spec"), "{}", reported(&path));
+    assert!(reported(&temp.path().join("none")).to_string().contains("cannot read"));
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("an_invalid_setting_is_told_in_the_brokers_words", invalid_setting),
+        trial("an_invalid_setting_is_reported_in_the_brokers_words", invalid_setting),
         trial("an_unknown_jvm_option_is_named", unknown_jvm_option),
         trial("too_much_heap_is_a_matter_of_memory", too_much_heap),
         trial("impossible_plans_start_nothing", impossible),

@@ -103,7 +103,7 @@ fn compiled(scene: &TestFolder, cluster: &LocalCluster) -> Result<String, Failed
 /// A consumer of Kafka's own client; closed when dropped.
 struct JavaMember {
     child: Child,
-    told: Arc<Mutex<BTreeSet<i32>>>,
+    reported: Arc<Mutex<BTreeSet<i32>>>,
 }
 
 impl JavaMember {
@@ -123,28 +123,28 @@ impl JavaMember {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let told = Arc::new(Mutex::new(BTreeSet::new()));
-        let (out, heard) = (child.stdout.take().ok_or("its output")?, Arc::clone(&told));
+        let reported = Arc::new(Mutex::new(BTreeSet::new()));
+        let (out, heard) = (child.stdout.take().ok_or("its output")?, Arc::clone(&reported));
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 let words = line.split(' ').skip(1).map_while(|word| word.parse().ok());
                 *heard.lock().expect("nobody panics with it") = words.collect();
             }
         });
-        Ok(Self { child, told })
+        Ok(Self { child, reported })
     }
 
     fn assigned(&self) -> BTreeSet<i32> {
-        self.told.lock().expect("nobody panics with it").clone()
+        self.reported.lock().expect("nobody panics with it").clone()
     }
 }
 
 impl Drop for JavaMember {
     fn drop(&mut self) {
         // A byte asks it to close; it is ended if it does not.
-        let told = self.child.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
+        let reported = self.child.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
         let until = Instant::now() + Duration::from_secs(30);
-        while told.is_some() && Instant::now() < until && !matches!(self.child.try_wait(), Ok(Some(_))) {
+        while reported.is_some() && Instant::now() < until && !matches!(self.child.try_wait(), Ok(Some(_))) {
             std::thread::sleep(Duration::from_millis(20));
         }
         let _ = self.child.kill();

@@ -1,7 +1,7 @@
 //! Every tested release in every mode it has. Long, so only with `KDYNO_MATRIX=full`, which also prints the
 //! table of docs/CLUSTERS.md. Always: one cluster of each mode that the other tests have not.
 
-use crate::scene::{PATIENCE, TestFolder, ensure, plan, tells_unknown_settings, with_odd_settings};
+use crate::scene::{PATIENCE, TestFolder, ensure, plan, reports_unknown_settings, with_odd_settings};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::plan::{KafkaSource, Mode};
 use kdyno_model::version::{NEWEST, TESTED, Version};
@@ -73,7 +73,7 @@ fn starts(version: &str, mode: Mode, brokers: u32) -> Result<BTreeMap<String, St
     // Fetched apart, so that it does not count as start.
     distribution::prepare(&scene.environment, &KafkaSource::Release(version.to_string()), &|_| {})?;
     let cluster = scene.start(&with_odd_settings(plan(version, mode, brokers)))?;
-    tells_unknown_settings(&cluster)?;
+    reports_unknown_settings(&cluster)?;
     let subjects: Vec<String> =
         cluster.processes().into_iter().map(|process| process.subject.to_string()).collect();
     let (word, nodes) = match mode {

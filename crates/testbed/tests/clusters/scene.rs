@@ -100,7 +100,7 @@ pub fn with_odd_settings(mut plan: ClusterPlan) -> ClusterPlan {
 }
 
 /// Whether the cluster reported those two, the misspelt one with its right name.
-pub fn tells_unknown_settings(cluster: &LocalCluster) -> Result<(), Failed> {
+pub fn reports_unknown_settings(cluster: &LocalCluster) -> Result<(), Failed> {
     let unknown = cluster.unknown_settings();
     let names: Vec<&str> = unknown.iter().map(|setting| setting.name.as_str()).collect();
     ensure(names == ["listener.name.plaintext.threads", "num.io.thread"], format!("{unknown:?}"))?;

@@ -81,8 +81,8 @@ fn works(cluster: &LocalCluster, replicas: i16) -> Result<(), Failed> {
 /// The sentence that a way in ends with.
 fn refused(cluster: &LocalCluster, security: ConnectionSecurity, sentence: &str) -> Result<(), Failed> {
     let access = Access { bootstrap: cluster.bootstrap()[..1].to_vec(), security };
-    let told = access.admin("kdyno-test", PATIENCE).err().ok_or("it was let in")?.to_string();
-    ensure(told.contains(sentence), format!("{told:?} does not say {sentence:?}"))
+    let reported = access.admin("kdyno-test", PATIENCE).err().ok_or("it was let in")?.to_string();
+    ensure(reported.contains(sentence), format!("{reported:?} does not say {sentence:?}"))
 }
 
 fn hidden(text: &str) -> Hidden {
@@ -129,8 +129,11 @@ fn scram_over_tls() -> Result<(), Failed> {
     );
     plan.listeners.authorizer = true;
     let cluster = scene.start(&plan)?;
-    let told = &cluster.facts()["listeners"];
-    ensure(told == "clients SASL_SSL SCRAM-SHA-512 TLSv1.2 TLSv1.3, internal SSL, ACLs", told.as_str())?;
+    let reported = &cluster.facts()["listeners"];
+    ensure(
+        reported == "clients SASL_SSL SCRAM-SHA-512 TLSv1.2 TLSv1.3, internal SSL, ACLs",
+        reported.as_str(),
+    )?;
     works(&cluster, 2)?;
     let mut admin = cluster.access().admin("kdyno-test", PATIENCE)?;
     let foreign = admin.create_topic("orders", 1, 1, &BTreeMap::new()).err().ok_or("no ACL allows that")?;
@@ -140,8 +143,8 @@ fn scram_over_tls() -> Result<(), Failed> {
     let with = |login: Login| ConnectionSecurity { sessions: tls.clone(), login: Some(Arc::new(login)) };
     let wrong = Login::scram(Hash::Sha512, "kdyno", hidden("hunter2"), false)?;
     refused(&cluster, with(wrong), "the broker refused the login by SCRAM-SHA-512: ")?;
-    let nobody = Login::scram(Hash::Sha512, "nobody", hidden("hunter2"), false)?;
-    refused(&cluster, with(nobody), "the broker refused the login by SCRAM-SHA-512: ")?;
+    let unknown_user = Login::scram(Hash::Sha512, "nobody", hidden("hunter2"), false)?;
+    refused(&cluster, with(unknown_user), "the broker refused the login by SCRAM-SHA-512: ")?;
     let other = Login::plain("kdyno", hidden("hunter2"))?;
     refused(&cluster, with(other), "takes no login by PLAIN, only by SCRAM-SHA-512")?;
     let silent = ConnectionSecurity { sessions: tls.clone(), login: None };
@@ -248,9 +251,9 @@ fn expired_certificate() -> Result<(), Failed> {
     {
         plan.config.insert(format!("listener.name.clients.ssl.keystore.{setting}"), value);
     }
-    let told = scene.start(&plan).err().ok_or("it was let in")?.to_string();
+    let reported = scene.start(&plan).err().ok_or("it was let in")?.to_string();
     let sentence = "the broker's certificate, or one it rests on, expired ";
-    ensure(told.contains(sentence), format!("{told:?} does not say {sentence:?}"))
+    ensure(reported.contains(sentence), format!("{reported:?} does not say {sentence:?}"))
 }
 
 /// Some certificate to trust.

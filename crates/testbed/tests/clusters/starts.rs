@@ -1,7 +1,7 @@
 //! Clusters that start: what they report, what they look like from outside, that nothing stays.
 
 use crate::scene::{
-    PATIENCE, TestFolder, ensure, eventually, one_broker, plan, tells_unknown_settings, trial,
+    PATIENCE, TestFolder, ensure, eventually, one_broker, plan, reports_unknown_settings, trial,
     with_odd_settings,
 };
 use kdyno_kafka::admin::{Access, Admin, OffsetAt};
@@ -32,7 +32,7 @@ pub fn trials() -> Vec<Trial> {
 fn one_combined_broker() -> Result<(), Failed> {
     let scene = TestFolder::new()?;
     let cluster = scene.start(&with_odd_settings(one_broker()))?;
-    tells_unknown_settings(&cluster)?;
+    reports_unknown_settings(&cluster)?;
     let facts = cluster.facts();
     ensure(facts["kafka"] == NEWEST && facts["jmx"] == "agent", format!("{facts:?}"))?;
     let mut admin = Admin::connect(&cluster.bootstrap(), "test", PATIENCE)?;

@@ -26,10 +26,10 @@ struct Differs {
 pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], found: &mut Judgement) {
     // By setting and its values.
     let mut differ: BTreeMap<(String, String, String), Differs> = BTreeMap::new();
-    let mut told = 0;
+    let mut reported = 0;
     for on in clusters {
         let [Some(of_a), Some(of_b)] = [on.of_side(0), on.of_side(1)] else { continue };
-        told += 1;
+        reported += 1;
         for (setting, sides) in in_force(scope, BROKERS, of_a, of_b) {
             let (why, degree) = judged(&setting.setting, compared, on, sides);
             let entry = differ.entry((setting.setting, setting.a, setting.b));
@@ -49,7 +49,7 @@ pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'
     }
     for ((setting, a, b), Differs { on, why, degree }) in differ {
         let whose =
-            if on.len() == told { BROKERS.to_owned() } else { format!("{BROKERS} of {}", on.join(", ")) };
+            if on.len() == reported { BROKERS.to_owned() } else { format!("{BROKERS} of {}", on.join(", ")) };
         let setting = SettingDiffers { scope, whose, setting, a, b, declared: true, why: None };
         let setting = because(setting, why);
         found.caveats.extend(degree.and_then(|degree| undeclared(&setting, degree)));
@@ -59,10 +59,10 @@ pub(super) fn judge(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'
 
 /// Settings in which clusters of one side differ from the first of them that reported any.
 pub(super) fn within_side(scope: Scope, side: usize, clusters: &[Clusters<'_>]) -> Option<ScopedCaveat> {
-    let mut told = clusters.iter().filter_map(|on| Some((on.name(side), on.of_side(side)?)));
-    let (of, first) = told.next()?;
+    let mut reported = clusters.iter().filter_map(|on| Some((on.name(side), on.of_side(side)?)));
+    let (of, first) = reported.next()?;
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
-    for (other, settings) in told {
+    for (other, settings) in reported {
         for one in of_two(scope, first, settings) {
             let text = format!("{} is {} on {of} and {} on {other}", one.setting, one.a, one.b);
             differ.entry(one.setting).or_insert(text);

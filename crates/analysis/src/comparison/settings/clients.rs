@@ -12,13 +12,13 @@ use std::mem::discriminant;
 
 /// Differences of the load: both sides are made from one scenario, so each comes from what was asked to differ, or is a
 /// default of another version or of another client.
-pub(super) fn differences(scope: Scope, cases: [&CasePlan; 2], told: &OfBoth<'_>) -> Vec<SettingDiffers> {
+pub(super) fn differences(scope: Scope, cases: [&CasePlan; 2], reported: &OfBoth<'_>) -> Vec<SettingDiffers> {
     let items: BTreeSet<&String> = cases.iter().flat_map(|case| case.load.keys()).collect();
     let of_item = |item: &String| {
         let plans = cases.map(|case| case.load.get(item));
         let mut found = between_plans(scope, item, plans, around);
-        let told = told.each_ref().map(|side| side.get(item.as_str()).copied());
-        match (told, plans) {
+        let reported = reported.each_ref().map(|side| side.get(item.as_str()).copied());
+        match (reported, plans) {
             ([Some(a), Some(b)], [Some(of_a), Some(of_b)]) => {
                 let is_same_client = discriminant(&of_a.driver) == discriminant(&of_b.driver);
                 found.extend(between_clients(scope, item, [a, b], is_same_client));

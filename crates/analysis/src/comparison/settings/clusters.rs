@@ -119,8 +119,8 @@ impl<'a> Clusters<'a> {
 
     fn of_subjects(&self, name: fn(&Subject) -> Option<&str>) -> OfBoth<'a> {
         self.trials.map(|start| {
-            let told = start.into_iter().flat_map(|start| &start.settings);
-            told.filter_map(|(subject, settings)| Some((name(subject)?, settings))).collect()
+            let reported = start.into_iter().flat_map(|start| &start.settings);
+            reported.filter_map(|(subject, settings)| Some((name(subject)?, settings))).collect()
         })
     }
 }
@@ -128,7 +128,7 @@ impl<'a> Clusters<'a> {
 /// The settings of the brokers that reported any; `None`: none did. A broker with the settings of the first one reports
 /// none.
 fn in_force(start: &TrialStart) -> Option<Vec<(&Subject, &SettingsInForce)>> {
-    let told = start.settings.iter().filter(|(_, settings)| !settings.is_empty());
-    let told: Vec<_> = told.filter(|(subject, _)| subject.is_broker()).collect();
-    (!told.is_empty()).then_some(told)
+    let reported = start.settings.iter().filter(|(_, settings)| !settings.is_empty());
+    let reported: Vec<_> = reported.filter(|(subject, _)| subject.is_broker()).collect();
+    (!reported.is_empty()).then_some(reported)
 }

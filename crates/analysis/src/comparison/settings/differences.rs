@@ -22,7 +22,7 @@ pub(super) fn differences(
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let value = |of: &SettingValues, name: &String| of.get(name).map_or(NOTHING, String::as_str).to_owned();
     let differ = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
-    let told = differ.map(|name| SettingDiffers {
+    let reported = differ.map(|name| SettingDiffers {
         scope,
         whose: whose.to_owned(),
         setting: name.clone(),
@@ -31,7 +31,7 @@ pub(super) fn differences(
         declared: true,
         why: Some(WhyDiffers::Asked),
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Settings in force that differ, but for those that say who and where somebody is; each with its two sides.
@@ -42,8 +42,8 @@ pub(super) fn in_force<'s>(
     b: &'s SettingsInForce,
 ) -> Vec<(SettingDiffers, [Option<&'s SettingInForce>; 2])> {
     let values = |of: &SettingsInForce| -> SettingValues {
-        let told = of.iter().filter(|(name, _)| !says_who(name));
-        told.map(|(name, setting)| (name.clone(), setting.value.clone())).collect()
+        let reported = of.iter().filter(|(name, _)| !says_who(name));
+        reported.map(|(name, setting)| (name.clone(), setting.value.clone())).collect()
     };
     let found = differences(scope, whose, &values(a), &values(b)).into_iter();
     found

@@ -25,14 +25,14 @@ pub(super) fn differences(scope: Scope, clusters: &[Clusters<'_>]) -> Vec<(Setti
     let mut found: Vec<(SettingDiffers, Option<Degree>)> = Vec::new();
     for on in clusters {
         let Some(trials) = on.trials() else { continue };
-        let [a, b] = trials.map(told);
+        let [a, b] = trials.map(reported);
         for setting in between(scope, BROKERS, &a, &b) {
             // For brokers that somebody else started, or in an older file, nothing is known of one side.
             let is_known = a.contains_key(&setting.setting) && b.contains_key(&setting.setting);
             let why = why(&setting.setting, on);
             let degree = (why == WhyDiffers::NotAsked).then_some(Degree::Usual);
             let setting = because(setting, why);
-            if is_known && !found.iter().any(|(told, _)| *told == setting) {
+            if is_known && !found.iter().any(|(reported, _)| *reported == setting) {
                 found.push((setting, degree));
             }
         }
@@ -40,7 +40,7 @@ pub(super) fn differences(scope: Scope, clusters: &[Clusters<'_>]) -> Vec<(Setti
     found
 }
 
-fn told(start: &TrialStart) -> SettingValues {
+fn reported(start: &TrialStart) -> SettingValues {
     let java = start.cluster.get("java").map(|java| (JAVA.to_owned(), java.clone()));
     let agent = start.cluster.get("jmx").map(|agent| (AGENT.to_owned(), agent.clone()));
     let limit = start.cluster.get("cpu_limit").map(|limit| (CPU_LIMIT.to_owned(), limit.clone()));

@@ -38,7 +38,7 @@ pub(super) fn differences(
                 };
                 let setting = because(setting, why);
                 let degree = (why == WhyDiffers::NotAsked).then_some(Degree::Usual);
-                if !found.iter().any(|(told, _)| *told == setting) {
+                if !found.iter().any(|(reported, _)| *reported == setting) {
                     found.push((setting, degree));
                 }
             }

@@ -7,7 +7,7 @@ use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::plan::PHASE_NS_MAX;
 
 #[test]
-fn each_event_that_makes_a_trial_doubtful_is_told() {
+fn each_event_that_makes_a_trial_doubtful_is_reported() {
     assert_caveats([
         (
             |trial| trial.events = vec![event(EventKind::ProcessDied, Subject::Broker(1), "exit 137"); 2],
@@ -83,7 +83,7 @@ fn each_event_that_makes_a_trial_doubtful_is_told() {
 }
 
 #[test]
-fn what_was_seen_of_the_cluster_since_t0_is_told_once_for_each_kind() {
+fn cluster_events_since_t0_are_reported_once_per_kind() {
     use EventKind::{
         BrokersChanged, IsrExpanded, IsrShrunk, LeaderMoved, Refused, Throttled, TransactionAborted,
         Unreachable,
@@ -105,7 +105,7 @@ fn what_was_seen_of_the_cluster_since_t0_is_told_once_for_each_kind() {
 }
 
 #[test]
-fn brokers_that_met_no_load_before_are_told() {
+fn brokers_that_met_no_load_before_are_reported() {
     assert_caveats([(
         |trial| {
             let event = event(EventKind::Unconditioned, Subject::Brokers, "x");

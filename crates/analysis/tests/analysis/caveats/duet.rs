@@ -8,7 +8,7 @@ use kdyno_model::sample::{Phase, ProbeReading, series};
 use kdyno_model::trial::TrialReason;
 
 /// Half of a duet, measured from 2 s to 12 s, and the other one from and to these seconds.
-fn beside(from_s: f64, to_s: f64) -> TrialFixture {
+fn half_of_a_duet(from_s: f64, to_s: f64) -> TrialFixture {
     let mut trial = TrialFixture::clean();
     trial.start.trial.reason = TrialReason::Duet;
     for (name, value) in [(series::MEASURE_START_S, from_s), (series::MEASURE_END_S, to_s)] {
@@ -23,7 +23,7 @@ fn beside(from_s: f64, to_s: f64) -> TrialFixture {
 }
 
 fn share(trial: &TrialFixture) -> Option<f64> {
-    let found = trial.told(|caveat| matches!(caveat, Caveat::NotAtOnce { .. }));
+    let found = trial.reported(|caveat| matches!(caveat, Caveat::NotAtOnce { .. }));
     found.first().map(|found| match found.caveat {
         Caveat::NotAtOnce { share } if found.severity == Severity::Warning => (share * 1e6).round() / 1e6,
         _ => panic!("{found:?}"),
@@ -32,7 +32,7 @@ fn share(trial: &TrialFixture) -> Option<f64> {
 
 #[test]
 fn the_two_of_a_duet_are_measured_in_the_same_seconds() {
-    for (from_s, to_s, told) in [
+    for (from_s, to_s, reported) in [
         (2.0, 12.0, None),
         (0.0, 20.0, None),
         (2.5, 12.5, None),
@@ -41,17 +41,17 @@ fn the_two_of_a_duet_are_measured_in_the_same_seconds() {
         (12.0, 22.0, Some(0.0)),
         (20.0, 30.0, Some(0.0)),
     ] {
-        assert_eq!(share(&beside(from_s, to_s)), told, "{from_s} to {to_s}");
+        assert_eq!(share(&half_of_a_duet(from_s, to_s)), reported, "{from_s} to {to_s}");
     }
-    let mut unknown = beside(2.0, 12.0);
+    let mut unknown = half_of_a_duet(2.0, 12.0);
     unknown.probes.retain(|reading| reading.series != series::MEASURE_END_S);
     assert_eq!(share(&unknown), Some(0.0), "what was not told was not seen to be at once");
     unknown.start.trial.reason = TrialReason::Pair;
     assert_eq!(share(&unknown), None, "sides that take turns are not measured at once");
-    let mut unmeasured = beside(20.0, 30.0);
+    let mut unmeasured = half_of_a_duet(20.0, 30.0);
     unmeasured.phases.retain(|span| span.phase != Phase::Measure);
     assert_eq!(share(&unmeasured), None, "that it was cut short is what is told");
-    let mut killed = beside(20.0, 30.0);
+    let mut killed = half_of_a_duet(20.0, 30.0);
     killed.totals.clear();
     assert_eq!(share(&killed), None, "so it is where nothing told when the other one was measured");
 }
@@ -65,7 +65,7 @@ fn what_the_other_side_used_is_no_other_program() {
             trial.counter(Subject::OtherSide(number), series::CPU_SYSTEM_S_TOTAL, 0.0);
         }
     };
-    let mut trial = beside(2.0, 12.0);
+    let mut trial = half_of_a_duet(2.0, 12.0);
     other(&mut trial, 0.6);
     used(&mut trial, 0.6);
     assert_eq!(trial.caveats(), [], "all of it is the other side's");
@@ -78,11 +78,11 @@ fn what_the_other_side_used_is_no_other_program() {
 }
 
 #[test]
-fn what_the_drives_wrote_is_held_against_what_one_side_was_given() {
+fn drive_writes_are_compared_with_what_one_side_was_given() {
     let share = |bytes_per_s| {
-        let mut trial = beside(2.0, 12.0);
+        let mut trial = half_of_a_duet(2.0, 12.0);
         written(&mut trial, bytes_per_s);
-        trial.told(|caveat| matches!(caveat, Caveat::PageCacheAbsorbed { .. })).len()
+        trial.reported(|caveat| matches!(caveat, Caveat::PageCacheAbsorbed { .. })).len()
     };
     // Given 150,000 × 2 replicas per second; the other side may write elsewhere, or less.
     assert_eq!((share(149_000.0), share(151_000.0)), (1, 0));
@@ -90,7 +90,7 @@ fn what_the_drives_wrote_is_held_against_what_one_side_was_given() {
 
 #[test]
 fn what_the_other_side_used_is_drawn_with_its_own_trial() {
-    let mut trial = beside(2.0, 12.0);
+    let mut trial = half_of_a_duet(2.0, 12.0);
     trial.counter(Subject::OtherSide(0), series::CPU_USER_S_TOTAL, 0.5);
     trial.counter(Subject::OtherSide(0), series::CPU_SYSTEM_S_TOTAL, 0.1);
     let drawn = kdyno_analysis::series::trial(&trial).expect("whole rows").cpu;

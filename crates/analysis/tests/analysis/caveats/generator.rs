@@ -62,11 +62,11 @@ fn each_caveat_about_the_generator_is_named_by_what_causes_it() {
 }
 
 #[test]
-fn a_maximum_that_may_be_the_generators_own_leaves_everything_but_that_items_rates() {
+fn a_maximum_of_the_generator_invalidates_only_that_items_rates() {
     let mut trial = TrialFixture::clean();
     trial.writers().rate = closed_loop();
     calibrated(&mut trial, 1_500.0);
-    let found = trial.told(|found| matches!(found, Caveat::CalibrationShort { .. }));
+    let found = trial.reported(|found| matches!(found, Caveat::CalibrationShort { .. }));
     assert_eq!(found[0].severity, Severity::Invalid);
     let rates = [
         "achieved_per_s",
@@ -81,14 +81,14 @@ fn a_maximum_that_may_be_the_generators_own_leaves_everything_but_that_items_rat
 
 /// What is said of the generator at quantiles: severity, quantile, and which figures are marked.
 fn late(trial: &TrialFixture) -> Vec<(Severity, String, BTreeSet<String>)> {
-    let mut found = trial.told(|found| matches!(found, Caveat::GeneratorLate { .. }));
+    let mut found = trial.reported(|found| matches!(found, Caveat::GeneratorLate { .. }));
     found.retain(|found| found.concerns != Concern::Mean { item: "writers".into() });
-    let told = found.into_iter().map(|found| {
+    let reported = found.into_iter().map(|found| {
         let Concern::LatenciesFrom { item, quantile } = found.concerns else { panic!("{found:?}") };
         assert_eq!(item, "writers");
         (found.severity, quantile, trial.marked(Mark::Invalid))
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Replaces one timing of the measured records.
@@ -98,16 +98,16 @@ fn timed(trial: &mut TrialFixture, timing: Timing, values: &[(u64, u64)]) {
 }
 
 #[test]
-fn a_worker_that_was_stopped_does_not_pass_its_tail_off_as_the_clusters() {
+fn a_stopped_worker_does_not_pass_its_tail_off_as_the_clusters() {
     let mut trial = TrialFixture::clean();
     // 50 of 10,000 records were late by up to 136 ms, for the worker was.
     timed(&mut trial, Timing::Response, &[(4 * MS, 9_950), (140 * MS, 50)]);
     timed(&mut trial, Timing::WithoutGenerator, &[(3_950_000, 9_950), (4 * MS, 50)]);
     let marked = ["p99.9", "p99.99", "max"].map(|name| format!("writers.response.{name}"));
-    let told = (Severity::Invalid, "p99.9".to_owned(), marked.into());
-    assert_eq!(late(&trial), [told], "p99 and below are the cluster's");
+    let reported = (Severity::Invalid, "p99.9".to_owned(), marked.into());
+    assert_eq!(late(&trial), [reported], "p99 and below are the cluster's");
     let Caveat::GeneratorLate { late_ns, response_ns, .. } =
-        trial.told(|found| matches!(found, Caveat::GeneratorLate { .. }))[0].caveat.clone()
+        trial.reported(|found| matches!(found, Caveat::GeneratorLate { .. }))[0].caveat.clone()
     else {
         panic!("no such caveat")
     };
@@ -139,13 +139,13 @@ fn late_in_the_mean(late_us: u64) -> Vec<(Severity, [u64; 2], BTreeSet<String>)>
     // 10,000 records.
     row.sums_ns.insert(Timing::Response, 360_000 * u128::from(MS));
     row.sums_ns.insert(Timing::WithoutGenerator, u128::from(36_000 - late_us) * 10_000_000);
-    let found = trial.told(|found| matches!(found, Caveat::GeneratorLate { .. })).into_iter();
-    let told = found.map(|found| {
+    let found = trial.reported(|found| matches!(found, Caveat::GeneratorLate { .. })).into_iter();
+    let reported = found.map(|found| {
         let Caveat::GeneratorLate { quantile, late_ns, response_ns, .. } = found.caveat else { panic!() };
         assert_eq!(quantile, "mean");
         (found.severity, [late_ns, response_ns], trial.marked(Mark::Invalid))
     });
-    told.collect()
+    reported.collect()
 }
 
 /// A worker that is stopped for 2 s of 60 touches few records, each of which waits for a second: no quantile up to p95
@@ -169,7 +169,7 @@ fn a_tail_that_is_there_without_the_generator_is_the_clusters() {
 }
 
 #[test]
-fn among_records_that_never_came_home_nobodys_share_is_known() {
+fn shares_of_records_without_an_outcome_are_unknown() {
     let mut trial = TrialFixture::clean();
     timed(&mut trial, Timing::Response, &[(4 * MS, 9_950)]);
     trial.counts(5).unresolved = 50;
@@ -193,12 +193,13 @@ fn a_tenth_is_a_caveat_and_half_is_no_figure() {
 }
 
 #[test]
-fn one_item_may_be_doubtful_from_one_quantile_and_useless_from_another() {
+fn an_item_may_be_doubtful_and_invalid_from_different_quantiles() {
     let mut trial = TrialFixture::clean();
     timed(&mut trial, Timing::Response, &[(10 * MS, 9_000), (12 * MS, 950), (24 * MS, 50)]);
     timed(&mut trial, Timing::WithoutGenerator, &[(10 * MS, 10_000)]);
-    let told: Vec<_> = late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect();
-    assert_eq!(told, [(Severity::Invalid, "p99.9".to_owned()), (Severity::Warning, "p95".to_owned())]);
+    let reported: Vec<_> =
+        late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect();
+    assert_eq!(reported, [(Severity::Invalid, "p99.9".to_owned()), (Severity::Warning, "p95".to_owned())]);
 }
 
 #[test]
@@ -234,8 +235,9 @@ fn a_sleep_excuses_the_generator_at_its_own_quantile_alone() {
     timed(&mut trial, Timing::Response, &[(10 * MS, 9_000), (23 * MS, 1_000)]);
     timed(&mut trial, Timing::WithoutGenerator, &[(9_000_000 - 100_000, 9_000), (16 * MS, 1_000)]);
     trial.noise = vec![slept([60_000, 2_500_000])];
-    let told: Vec<_> = late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect();
-    assert_eq!(told, [(Severity::Warning, "p50".to_owned())]);
+    let reported: Vec<_> =
+        late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect();
+    assert_eq!(reported, [(Severity::Warning, "p50".to_owned())]);
     // At p95 7 ms are less than 3 × the sleep there; at p50 the generator was late by less than a tenth.
     timed(&mut trial, Timing::WithoutGenerator, &[(9_500_000, 9_000), (16 * MS, 1_000)]);
     trial.noise = vec![slept([60_000, 4_000_000])];
@@ -243,15 +245,15 @@ fn a_sleep_excuses_the_generator_at_its_own_quantile_alone() {
 }
 
 #[test]
-fn half_of_a_figure_is_always_printed_and_spoils_it_only_where_less_can_be_had() {
+fn half_of_a_figure_warns_and_spoils_it_where_a_smaller_exists() {
     let mut trial = TrialFixture::clean();
     timed(&mut trial, Timing::Response, &[(400_000, 10_000)]);
     timed(&mut trial, Timing::WithoutGenerator, &[(150_000, 10_000)]);
     for (sleep_ns, severity) in [(90_000, Severity::Warning), (70_000, Severity::Invalid)] {
         trial.noise = vec![slept([sleep_ns, sleep_ns])];
-        let told: Vec<_> =
+        let reported: Vec<_> =
             late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect();
-        assert_eq!(told, [(severity, "p50".to_owned())]);
+        assert_eq!(reported, [(severity, "p50".to_owned())]);
     }
 }
 

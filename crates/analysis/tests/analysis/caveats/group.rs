@@ -29,9 +29,9 @@ fn grouped(change: impl Fn(&mut ConsumePlan)) -> TrialFixture {
     trial
 }
 
-fn told(trial: &TrialFixture) -> Vec<Caveat> {
-    let found =
-        trial.told(|caveat| matches!(caveat, Caveat::GroupNotConserved(_) | Caveat::AssignedNotGroup { .. }));
+fn reported(trial: &TrialFixture) -> Vec<Caveat> {
+    let found = trial
+        .reported(|caveat| matches!(caveat, Caveat::GroupNotConserved(_) | Caveat::AssignedNotGroup { .. }));
     assert!(found.iter().all(|one| one.severity == Severity::Warning), "{found:?}");
     found.into_iter().map(|one| one.caveat).collect()
 }
@@ -60,19 +60,19 @@ fn with(
 
 #[test]
 fn a_group_that_was_handed_everything_has_nothing_to_doubt() {
-    assert_eq!(told(&grouped(|_| {})), []);
+    assert_eq!(reported(&grouped(|_| {})), []);
     let again = with(grouped(|_| {}), "readers", |counts| {
         (counts.fetched, counts.duplicates) = (counts.fetched + 40, 40);
     });
-    assert_eq!(told(&again), [], "duplicates are left out");
+    assert_eq!(reported(&again), [], "duplicates are left out");
     let before = with(grouped(|consume| consume.from = StartOffset::Earliest), "readers", |counts| {
         counts.fetched += 7000
     });
-    assert_eq!(told(&before), [], "what the topic held before");
+    assert_eq!(reported(&before), [], "what the topic held before");
 }
 
 #[test]
-fn whether_a_group_was_handed_everything_stands_beside_its_figures() {
+fn the_completeness_of_a_group_is_reported_with_its_figures() {
     grouped(|_| {}).is("readers.conserved", 1.0);
     with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3).is("readers.conserved", 0.0);
     // What a transaction took back was acknowledged and must not be handed over: that cannot be judged.
@@ -83,41 +83,41 @@ fn whether_a_group_was_handed_everything_stands_beside_its_figures() {
 }
 
 #[test]
-fn records_that_are_missing_or_too_many_are_told() {
+fn missing_and_surplus_records_are_reported() {
     let missing = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
-    assert_eq!(told(&missing), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED - 3));
+    assert_eq!(reported(&missing), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED - 3));
     let uncounted = with(grouped(|_| {}), "readers", |counts| counts.duplicates = 5);
-    assert_eq!(told(&uncounted), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED - 5));
+    assert_eq!(reported(&uncounted), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED - 5));
     let more = |retried_records| {
         let trial = with(grouped(|_| {}), "readers", |counts| counts.fetched += 2);
         with(trial, "writers", move |counts| counts.retried_records = retried_records)
     };
-    assert_eq!(told(&more(0)), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED + 2));
-    assert_eq!(told(&more(2)), [], "records sent again may be there twice");
+    assert_eq!(reported(&more(0)), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED + 2));
+    assert_eq!(reported(&more(2)), [], "records sent again may be there twice");
 }
 
 #[test]
 fn what_cannot_be_known_is_not_judged() {
     let mut gone = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
     gone.events = vec![event(EventKind::RecordsSkipped, Subject::Item("readers".into()), "3 records")];
-    assert_eq!(told(&gone), []);
+    assert_eq!(reported(&gone), []);
     let mut cut = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
     cut.events = vec![event(EventKind::CutShort, Subject::Kdyno, "interrupted")];
-    assert_eq!(told(&cut), []);
+    assert_eq!(reported(&cut), []);
     for (at_ns, until_ns) in [(Some(1), None), (None, Some(1))] {
         let mut away = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
         let item = away.start.trial.effective.load.get_mut("readers").unwrap();
         item.span = LoadSpan { at_ns, until_ns };
-        assert_eq!(told(&away), [], "{at_ns:?} {until_ns:?}");
+        assert_eq!(reported(&away), [], "{at_ns:?} {until_ns:?}");
     }
     let aborted = with(grouped(|_| {}), "writers", |counts| counts.aborted = 1);
-    assert_eq!(told(&with(aborted, "readers", |counts| counts.fetched -= 3)), []);
+    assert_eq!(reported(&with(aborted, "readers", |counts| counts.fetched -= 3)), []);
 }
 
 #[test]
 fn members_that_were_put_out_are_counted_with_the_setting() {
     let mut trial = grouped(|_| {});
-    let found = |trial: &TrialFixture| trial.told(|caveat| matches!(caveat, Caveat::MembersPutOut(_)));
+    let found = |trial: &TrialFixture| trial.reported(|caveat| matches!(caveat, Caveat::MembersPutOut(_)));
     assert_eq!(found(&trial), [], "none was");
     for totals in trial.totals.iter_mut().filter(|totals| totals.counts.fetched > 0) {
         for (client, losses) in totals.clients.iter_mut().zip([2, 1]) {
@@ -133,11 +133,11 @@ fn members_that_were_put_out_are_counted_with_the_setting() {
 }
 
 #[test]
-fn a_member_that_failed_is_told_with_the_first_reason() {
+fn a_failed_member_is_reported_with_the_first_reason() {
     let mut trial = grouped(|_| {});
     let failed = |detail| event(EventKind::MemberFailed, Subject::Item("readers".into()), detail);
     trial.events = vec![failed("client 1: it is fenced"), failed("client 2: so is this one")];
-    let found = trial.told(|caveat| matches!(caveat, Caveat::MemberFailed { .. }));
+    let found = trial.reported(|caveat| matches!(caveat, Caveat::MemberFailed { .. }));
     let expected = Caveat::MemberFailed { item: "readers".into(), first: "client 1: it is fenced".into() };
     assert_eq!(found.into_iter().map(|one| one.caveat).collect::<Vec<_>>(), [expected]);
 }

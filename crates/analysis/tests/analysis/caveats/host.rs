@@ -67,14 +67,14 @@ fn each_caveat_about_the_host_is_named_by_what_causes_it() {
 }
 
 #[test]
-fn figures_of_a_null_broker_are_marked_as_those_of_the_client_alone() {
+fn figures_of_a_null_broker_are_marked_as_the_clients_alone() {
     let mut trial = TrialFixture::clean();
     trial.start.trial.effective.system = SystemPlan::NullBroker(NullBrokerPlan::default());
     assert_eq!(trial.caveats(), [(Severity::Warning, Caveat::NullBroker)]);
 }
 
 #[test]
-fn what_stays_below_its_threshold_is_not_told() {
+fn values_below_their_threshold_are_not_reported() {
     let mut trial = TrialFixture::clean();
     trial.counter(Subject::Broker(0), series::RUN_DELAY_S_TOTAL, 0.1);
     trial.counter(Subject::Broker(1), series::RUN_DELAY_S_TOTAL, 0.04);
@@ -85,7 +85,7 @@ fn what_stays_below_its_threshold_is_not_told() {
 }
 
 #[test]
-fn idle_brokers_that_waited_a_moment_are_not_told() {
+fn idle_brokers_that_waited_a_moment_are_not_reported() {
     let mut trial = TrialFixture::clean();
     let is_used = |name: &str| name == series::CPU_USER_S_TOTAL || name == series::CPU_SYSTEM_S_TOTAL;
     for reading in &mut trial.probes {
@@ -93,11 +93,12 @@ fn idle_brokers_that_waited_a_moment_are_not_told() {
             reading.value /= 100.0;
         }
     }
-    let told =
-        |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::WaitedForProcessor { .. })).len();
+    let reported = |trial: &TrialFixture| {
+        trial.reported(|found| matches!(found, Caveat::WaitedForProcessor { .. })).len()
+    };
     trial.counter(Subject::Broker(0), series::RUN_DELAY_S_TOTAL, 0.02);
     trial.counter(Subject::Broker(1), series::RUN_DELAY_S_TOTAL, 0.02);
-    assert_eq!(told(&trial), 0, "0.04 of the window");
+    assert_eq!(reported(&trial), 0, "0.04 of the window");
 }
 
 #[test]
@@ -125,7 +126,7 @@ pub(super) fn other(trial: &mut TrialFixture, cores: f64) {
 }
 
 #[test]
-fn processor_time_of_other_programs_is_told() {
+fn cpu_time_of_other_programs_is_reported() {
     let mut trial = TrialFixture::clean();
     other(&mut trial, 0.6);
     let found = trial.caveats();

@@ -136,7 +136,7 @@ fn batches_that_are_not_filled_make_a_comparison_of_sizes_moot() {
 }
 
 #[test]
-fn a_stated_ratio_of_compression_that_was_missed_is_told_with_what_was_reached() {
+fn a_missed_compression_ratio_is_reported_with_the_actual_one() {
     // So many of 136,000 bytes of records per second were sent; values were to compress to 4.
     let with = |sent_bytes: u64, change: fn(&mut ProducePlan)| {
         let mut trial = TrialFixture::clean();
@@ -180,13 +180,13 @@ fn a_stated_ratio_of_compression_that_was_missed_is_told_with_what_was_reached()
 }
 
 #[test]
-fn quantiles_of_too_few_records_are_marked_and_told_once() {
+fn quantiles_of_too_few_records_are_marked_and_reported_once() {
     let with = |records: u64| {
         let mut trial = TrialFixture::clean();
         let row =
             trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
         row.unwrap().histograms.insert(Timing::Response, histogram(&[(4 * MS, records)], 3));
-        let found = trial.told(|found| matches!(found, Caveat::FewRecords { .. }));
+        let found = trial.reported(|found| matches!(found, Caveat::FewRecords { .. }));
         let marked = trial.marked(Mark::FewRecords);
         let response = marked.into_iter().filter(|of| of.starts_with("writers.response."));
         (found, response.collect::<Vec<_>>())
@@ -222,7 +222,7 @@ fn behind(before: u64, at_end: u64) -> TrialFixture {
 }
 
 #[test]
-fn a_consumer_that_is_behind_when_the_window_ends_is_told() {
+fn a_consumer_that_is_behind_when_the_window_ends_is_reported() {
     assert_eq!(behind(9_000, 1_000).caveats(), []);
     let records = 1_500;
     let trial = behind(0, records);
@@ -248,7 +248,8 @@ fn a_lag_counts_back_through_what_was_acknowledged() {
     trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
     assert_eq!(trial.value("readers.lag_time"), Value::None);
     trial.is("readers.lag", 5000.0);
-    let behind_of = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::ConsumerBehind { .. }));
+    let behind_of =
+        |trial: &TrialFixture| trial.reported(|found| matches!(found, Caveat::ConsumerBehind { .. }));
     assert_eq!(behind_of(&trial), [], "it reads what is there, and gets no further behind");
     let mut trial = behind(5_000, 5_001);
     trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
@@ -268,7 +269,7 @@ fn a_consumer_that_fell_silent_is_where_it_was_last() {
 }
 
 #[test]
-fn a_lag_that_nobody_knows_is_none_and_not_0() {
+fn an_unknown_lag_is_none_and_not_0() {
     let mut trial = TrialFixture::clean();
     trial.is("readers.lag_time", 0.0);
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS) {
@@ -280,7 +281,7 @@ fn a_lag_that_nobody_knows_is_none_and_not_0() {
 }
 
 #[test]
-fn records_that_a_killed_worker_left_open_lie_above_every_quantile() {
+fn records_of_a_killed_worker_are_above_every_quantile() {
     let mut trial = TrialFixture::clean();
     // Silent from second 5 on; killed in second 9: 4 of 7 measured seconds were never acknowledged.
     trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 9);
@@ -304,7 +305,7 @@ fn records_that_a_killed_worker_left_open_lie_above_every_quantile() {
 }
 
 #[test]
-fn that_nothing_was_acknowledged_is_told() {
+fn that_nothing_was_acknowledged_is_reported() {
     let mut trial = TrialFixture::clean();
     let rows = trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second);
     for row in rows {
@@ -312,7 +313,8 @@ fn that_nothing_was_acknowledged_is_told() {
         row.counts.failed.insert("TOPIC_AUTHORIZATION_FAILED".into(), refused);
     }
     trial.take_totals();
-    let said = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::NothingAcknowledged { .. }));
+    let said =
+        |trial: &TrialFixture| trial.reported(|found| matches!(found, Caveat::NothingAcknowledged { .. }));
     let found = said(&trial);
     assert_eq!(found[0].caveat, Caveat::NothingAcknowledged { item: item(), records: 10_000 });
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
@@ -324,7 +326,7 @@ fn that_nothing_was_acknowledged_is_told() {
 }
 
 #[test]
-fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_limit_then() {
+fn seconds_without_acknowledgements_exclude_schedule_as_limit() {
     let silent = |seconds: std::ops::Range<u32>| {
         let mut trial = TrialFixture::clean();
         for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
@@ -335,7 +337,7 @@ fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_lim
         }
         trial
     };
-    let told = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::Stalled(_)));
+    let reported = |trial: &TrialFixture| trial.reported(|found| matches!(found, Caveat::Stalled(_)));
     let limits = |trial: &TrialFixture| {
         let conclusions = trial.judged().conclusions;
         let limits = conclusions.into_iter().filter_map(|one| match one {
@@ -345,27 +347,27 @@ fn seconds_in_which_nothing_was_acknowledged_are_told_and_the_schedule_is_no_lim
         limits.collect::<Vec<_>>()
     };
     let trial = silent(5..8);
-    let found = told(&trial);
+    let found = reported(&trial);
     assert_eq!(found[0].caveat, Caveat::Stalled(Stalled { item: item(), seconds: 3.0, at_s: 5.0 }));
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
     assert!(!limits(&trial).contains(&LimitKind::Schedule), "{:?}", limits(&trial));
     assert_eq!(limits(&TrialFixture::clean()), [LimitKind::Schedule]);
-    assert_eq!(told(&silent(5..6)), [], "a second by itself says little");
+    assert_eq!(reported(&silent(5..6)), [], "a second by itself says little");
     // Batches linger for 5 ms, which explains no second; for a second they explain one.
     let mut two = silent(5..7);
-    assert_eq!(told(&two)[0].caveat, Caveat::Stalled(Stalled { item: item(), seconds: 2.0, at_s: 5.0 }));
+    assert_eq!(reported(&two)[0].caveat, Caveat::Stalled(Stalled { item: item(), seconds: 2.0, at_s: 5.0 }));
     two.writers().client.linger_ns = 1_000 * MS;
-    assert_eq!(told(&two), []);
+    assert_eq!(reported(&two), []);
     let mut few = silent(5..8);
     for row in few.samples.iter_mut().filter(|row| row.id == WRITERS && row.grain == Grain::Second) {
         row.counts.offered = 3;
     }
-    assert_eq!(told(&few), [], "records that seldom come");
+    assert_eq!(reported(&few), [], "records that seldom come");
 }
 
 #[test]
-fn a_probe_whose_topic_has_too_few_partitions_for_all_brokers_is_told() {
-    let told = |brokers: u32| {
+fn a_probe_topic_with_too_few_partitions_for_all_brokers_warns() {
+    let reported = |brokers: u32| {
         let mut trial = TrialFixture::clean();
         let effective = &mut trial.start.trial.effective;
         let SystemPlan::Local(cluster) = &mut effective.system else { panic!("a local cluster") };
@@ -380,12 +382,12 @@ fn a_probe_whose_topic_has_too_few_partitions_for_all_brokers_is_told() {
             ..effective.load["writers"].clone()
         };
         effective.load.insert("probe".to_owned(), probe);
-        let found = trial.told(|found| matches!(found, Caveat::ProbeMissesLeaders { .. }));
+        let found = trial.reported(|found| matches!(found, Caveat::ProbeMissesLeaders { .. }));
         (partitions, found.into_iter().map(|one| one.caveat).collect::<Vec<_>>())
     };
-    let (partitions, none) = told(1);
+    let (partitions, none) = reported(1);
     assert_eq!(none, []);
     let brokers = partitions + 1;
     let missed = Caveat::ProbeMissesLeaders { item: "probe".to_owned(), partitions, brokers };
-    assert_eq!(told(brokers).1, [missed]);
+    assert_eq!(reported(brokers).1, [missed]);
 }

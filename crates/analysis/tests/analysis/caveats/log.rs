@@ -9,15 +9,15 @@ use kdyno_model::finding::Mark;
 /// Acknowledged by the clean trial: twelve seconds.
 const ACKNOWLEDGED: u64 = 12_000;
 
-fn told(trial: &TrialFixture) -> Vec<Caveat> {
-    let of_log = trial.told(|found| {
+fn reported(trial: &TrialFixture) -> Vec<Caveat> {
+    let of_log = trial.reported(|found| {
         matches!(found, Caveat::Lost { .. } | Caveat::LogUnexplained { .. } | Caveat::LogNotChecked { .. })
     });
     of_log.into_iter().map(|found| found.caveat).collect()
 }
 
 #[test]
-fn a_log_that_lacks_one_acknowledged_record_is_loss_and_nothing_may_be_used() {
+fn a_log_that_lacks_one_acknowledged_record_is_invalid_as_loss() {
     let mut trial = TrialFixture::clean();
     trial.log_grows(ACKNOWLEDGED - 1);
     let lost = Caveat::Lost { topic: "perf".into(), acknowledged: ACKNOWLEDGED, growth: ACKNOWLEDGED - 1 };
@@ -35,7 +35,7 @@ fn what_was_refused_left_open_or_sent_again_may_be_there() {
         counts.failed.insert("NOT_ENOUGH_REPLICAS_AFTER_APPEND".into(), failed);
         (counts.unresolved, counts.retried_records) = (unresolved, retried);
         trial.log_grows(growth);
-        told(&trial)
+        reported(&trial)
     };
     assert_eq!(with(0, 0, 0, ACKNOWLEDGED), []);
     assert_eq!(with(10, 5, 0, ACKNOWLEDGED + 15), []);
@@ -57,7 +57,7 @@ fn markers_of_transactions_are_taken_off() {
         let counts = &mut trial.totals[1].counts;
         (counts.markers, counts.markers_unsure) = (markers, unsure);
         trial.log_grows(growth);
-        told(&trial)
+        reported(&trial)
     };
     assert_eq!(with(40, 0, ACKNOWLEDGED + 40), []);
     assert_eq!(with(40, 2, ACKNOWLEDGED + 42), []);
@@ -102,7 +102,7 @@ fn what_cannot_be_compared_is_said() {
         let mut trial = TrialFixture::clean();
         let unchecked = event(EventKind::LogUnchecked, Subject::Topic("perf".into()), "not authorised");
         trial.events = vec![unchecked, event(kind, subject, "broker 1 is gone")];
-        trial.told(|found| matches!(found, Caveat::LogNotChecked { .. }))[0].severity
+        trial.reported(|found| matches!(found, Caveat::LogNotChecked { .. }))[0].severity
     };
     assert_eq!(dead(EventKind::ProcessDied, Subject::Broker(1)), Severity::Warning);
     assert_eq!(dead(EventKind::BrokersChanged, Subject::Broker(1)), Severity::Warning);
@@ -110,28 +110,28 @@ fn what_cannot_be_compared_is_said() {
     // Another topic's trouble is not this one's.
     let mut trial = TrialFixture::clean();
     trial.events = vec![event(EventKind::LogUnchecked, Subject::Topic("other".into()), "not authorised")];
-    assert_eq!(told(&trial), []);
+    assert_eq!(reported(&trial), []);
     trial.totals.retain(|totals| totals.id != WRITERS);
-    assert_eq!(told(&trial), [not_checked("not every stream gave its totals")]);
+    assert_eq!(reported(&trial), [not_checked("not every stream gave its totals")]);
 }
 
 #[test]
-fn without_acknowledgements_nothing_is_compared_and_that_is_said() {
+fn without_acknowledgements_the_log_is_reported_as_unchecked() {
     let mut trial = TrialFixture::clean();
     trial.log_grows(0);
     trial.writers().client.acks = 0;
     let written = Caveat::WrittenNotAppended { item: "writers".into() };
     assert_eq!(trial.caveats(), [(Severity::Warning, written)]);
     trial.writers().client.acks = 1;
-    assert!(matches!(told(&trial)[..], [Caveat::Lost { .. }]));
+    assert!(matches!(reported(&trial)[..], [Caveat::Lost { .. }]));
 }
 
 #[test]
-fn what_was_written_without_acknowledgements_and_is_not_in_the_log_is_told_once_a_broker_hung_up() {
+fn missing_unacknowledged_records_are_reported_after_a_hang_up() {
     let mut trial = TrialFixture::clean();
     let written = ACKNOWLEDGED;
     trial.writers().client.acks = 0;
-    let said = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::NotAppended { .. }));
+    let said = |trial: &TrialFixture| trial.reported(|found| matches!(found, Caveat::NotAppended { .. }));
     trial.log_grows(0);
     assert_eq!(said(&trial), [], "it may not have read what sockets held");
     trial.events =
@@ -156,5 +156,5 @@ fn of_several_readings_the_last_on_either_side_count() {
     earlier[1].at_ns -= S.cast_signed();
     earlier[1].value -= 100.0;
     trial.probes.extend(earlier);
-    assert_eq!(told(&trial), []);
+    assert_eq!(reported(&trial), []);
 }

@@ -78,7 +78,7 @@ fn weights(change: fn(&mut TrialFixture), is_one: fn(&Caveat) -> bool) -> String
         let mut trial = TrialFixture::clean();
         change(&mut trial);
         asked(&mut trial, question);
-        match trial.told(is_one).first().map(|found| found.severity) {
+        match trial.reported(is_one).first().map(|found| found.severity) {
             Some(Severity::Note) => 'n',
             Some(Severity::Warning) => 'w',
             Some(Severity::Invalid) => 'i',
@@ -144,6 +144,6 @@ fn with_several_items_the_heaviest_question_counts() {
         plan.rate = closed_loop();
     }
     trial.start.trial.effective.load.insert("zealots".into(), other);
-    let found = trial.told(|found| matches!(found, Caveat::PageCacheAbsorbed { .. }));
+    let found = trial.reported(|found| matches!(found, Caveat::PageCacheAbsorbed { .. }));
     assert_eq!(found[0].severity, Severity::Warning, "one of them asks how much the cluster carries");
 }

@@ -21,7 +21,7 @@ pub(super) fn at_start(trial: &mut TrialFixture, records: u64) {
 
 /// What is said of the queue of a trial: severity, seconds at the start, their growth and what is allowed.
 fn said(trial: &TrialFixture) -> Option<(Severity, [f64; 3])> {
-    let found = trial.told(is_one);
+    let found = trial.reported(is_one);
     assert!(found.len() <= 1, "{found:?}");
     let found = found.into_iter().next()?;
     assert_eq!(found.concerns, Concern::Latencies { item: "writers".into() });
@@ -104,7 +104,7 @@ fn overloaded(seconds: u32, missing_per_s: u64) -> TrialFixture {
 }
 
 #[test]
-fn an_overload_of_four_in_a_thousand_for_five_minutes_is_no_figure() {
+fn an_overload_of_0_4_percent_for_five_minutes_is_no_figure() {
     let (severity, [start_s, growth_s, allowed_s]) = said(&overloaded(300, 4)).unwrap();
     // 4 records/s for 299 s: what came in the last second may still be in flight.
     assert_eq!(severity, Severity::Invalid);

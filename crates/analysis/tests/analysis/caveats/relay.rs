@@ -49,7 +49,7 @@ fn a_relay_is_doubted_by_what_its_link_is_declared_to_be() {
 }
 
 #[test]
-fn what_a_relay_did_stands_beside_what_it_cost() {
+fn delays_of_a_relay_are_next_to_its_cost() {
     let mut trial = TrialFixture::clean();
     late(&mut trial, 20_000, 50.0);
     busy(&mut trial, 0.5);
@@ -61,10 +61,10 @@ fn what_a_relay_did_stands_beside_what_it_cost() {
     trial.is("relay-0.cpu_percent", 50.0);
     trial.is("relay-0.delay_error.p99", 50_000.0);
     let is_one = |found: &Caveat| matches!(found, Caveat::RelayBusy { .. });
-    assert!(trial.told(is_one).is_empty());
+    assert!(trial.reported(is_one).is_empty());
     let mut trial = TrialFixture::clean();
     late(&mut trial, 20_000, 50.0);
     busy(&mut trial, 0.8);
-    let told = trial.told(is_one);
-    assert_eq!(told.len(), 1, "one thread is all it has");
+    let reported = trial.reported(is_one);
+    assert_eq!(reported.len(), 1, "one thread is all it has");
 }

@@ -38,7 +38,7 @@ fn stopped(from_ms: u64, to_ms: u64) -> TrialFixture {
 }
 
 fn stalls(trial: &TrialFixture) -> Vec<Caveat> {
-    let found = trial.told(|found| matches!(found, Caveat::Stalled(_)));
+    let found = trial.reported(|found| matches!(found, Caveat::Stalled(_)));
     assert!(found.iter().all(|found| found.severity == Severity::Warning));
     found.into_iter().map(|found| found.caveat).collect()
 }
@@ -77,7 +77,7 @@ fn a_pause_of_the_load_is_no_stall() {
 
 /// Two workers: one of them carries on, so the item does.
 #[test]
-fn an_item_stands_still_when_all_of_its_streams_do() {
+fn an_item_is_stalled_when_all_of_its_streams_are() {
     let mut trial = stopped(5_050, 6_950);
     let mut other = trial.samples.clone();
     other.retain(|row| row.id == WRITERS && row.written_second == 5 && row.grain == Grain::Second);
@@ -110,11 +110,11 @@ fn slow_in(slow: &[u32], slow_records: u64) -> TrialFixture {
 
 #[test]
 fn a_quantile_that_rests_on_few_seconds_is_marked_and_says_so() {
-    let told = |trial: &TrialFixture| trial.told(|found| matches!(found, Caveat::FewSeconds(_)));
+    let reported = |trial: &TrialFixture| trial.reported(|found| matches!(found, Caveat::FewSeconds(_)));
     let marked = |trial: &TrialFixture| trial.marked(Mark::FewSeconds);
     // 800 of 10,000 records in two seconds of ten.
     let trial = slow_in(&[7, 8], 400);
-    let found = told(&trial);
+    let found = reported(&trial);
     let of = |caveat: &Caveat| match caveat {
         Caveat::FewSeconds(few) => (few.quantile.clone(), few.seconds, few.of_s, few.at_s),
         other => panic!("{other:?}"),
@@ -127,8 +127,8 @@ fn a_quantile_that_rests_on_few_seconds_is_marked_and_says_so() {
     assert!(!marked_then.contains("writers.response.p50") && !marked_then.contains("writers.response.max"));
     // As many in each second are the system's own tail.
     let even = slow_in(&[2, 3, 4, 5, 6, 7, 8, 9, 10, 11], 80);
-    assert_eq!((told(&even), marked(&even).len()), (vec![], 0));
-    assert_eq!(told(&slow_in(&[], 0)), []);
+    assert_eq!((reported(&even), marked(&even).len()), (vec![], 0));
+    assert_eq!(reported(&slow_in(&[], 0)), []);
 }
 
 /// Records acknowledged, the first and the last instant of that, ns, and responses with how many records have each.
@@ -184,8 +184,8 @@ fn even_windows_have_neither_stalls_nor_tails_of_few_seconds() {
             }
             let whole = trial.push(WRITERS, Grain::Phase, Phase::Measure, 12, 12);
             whole.histograms.insert(Timing::Response, histogram(&measured, 3));
-            let is_told = |found: &Caveat| matches!(found, Caveat::Stalled(_) | Caveat::FewSeconds(_));
-            assert_eq!(trial.told(is_told), [], "{per_s}/s");
+            let is_reported = |found: &Caveat| matches!(found, Caveat::Stalled(_) | Caveat::FewSeconds(_));
+            assert_eq!(trial.reported(is_reported), [], "{per_s}/s");
         }
     }
 }

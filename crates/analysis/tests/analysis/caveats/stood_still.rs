@@ -48,8 +48,8 @@ fn stopped(records: u64) -> (Values, Values) {
     (delays, vec![(CALM.1, records - 500), (116 * MS, 500)])
 }
 
-fn told(trial: &TrialFixture) -> Vec<(Severity, StoodStill)> {
-    let found = trial.told(|one| matches!(one, Caveat::StoodStill(_))).into_iter();
+fn reported(trial: &TrialFixture) -> Vec<(Severity, StoodStill)> {
+    let found = trial.reported(|one| matches!(one, Caveat::StoodStill(_))).into_iter();
     found
         .map(|one| match one.caveat {
             Caveat::StoodStill(still) => (one.severity, still),
@@ -61,8 +61,8 @@ fn told(trial: &TrialFixture) -> Vec<(Severity, StoodStill)> {
 #[test]
 fn quantiles_that_hold_a_released_backlog_are_marked() {
     let trial = stretched(|first, records| if first == 5 { stopped(records) } else { calm(records) });
-    let told = told(&trial);
-    let [(Severity::Warning, still)] = told.as_slice() else { panic!("{told:?}") };
+    let reported = reported(&trial);
+    let [(Severity::Warning, still)] = reported.as_slice() else { panic!("{reported:?}") };
     assert_eq!((still.quantile.as_str(), still.timing.as_str()), ("p99", "service"), "5 % of the records");
     assert_eq!(still.with_ns as f64, at_three_digits(116 * MS));
     assert_eq!(still.without_ns.map(|ns| ns as f64), Some(at_three_digits(12 * MS)));
@@ -91,7 +91,7 @@ fn what_a_backlog_does_not_change_has_no_mark() {
         (if first == 5 { late_delays } else { calm_delays }, services)
     };
     for trial in [stretched(slow), stretched(harmless), stretched(|_, records| calm(records))] {
-        assert_eq!(told(&trial), []);
+        assert_eq!(reported(&trial), []);
         assert_eq!(trial.marked(Mark::Backlog), BTreeSet::new());
     }
 }
@@ -105,17 +105,17 @@ fn a_backlog_is_left_out_for_as_long_as_it_is_in_flight() {
         _ => calm(records),
     };
     let trial = stretched(of);
-    assert_eq!(told(&trial), [], "what is as slow without a backlog is the cluster's");
+    assert_eq!(reported(&trial), [], "what is as slow without a backlog is the cluster's");
     let mut trial = stretched(of);
     let row = trial.push(WRITERS, Grain::Second, Phase::Measure, 9, 10);
     row.histograms.insert(Timing::Response, histogram(&[(400 * MS, 100)], 2));
-    assert_eq!(told(&trial)[0].1.quantile, "p90");
+    assert_eq!(reported(&trial)[0].1.quantile, "p90");
 }
 
 #[test]
-fn where_nothing_else_is_left_the_records_of_the_backlog_say_from_where_on() {
-    let told = told(&stretched(|_, records| stopped(records)));
-    let [(Severity::Warning, still)] = told.as_slice() else { panic!("{told:?}") };
+fn backlog_records_set_the_doubtful_quantile_as_a_last_resort() {
+    let reported = reported(&stretched(|_, records| stopped(records)));
+    let [(Severity::Warning, still)] = reported.as_slice() else { panic!("{reported:?}") };
     // 900 of 10,000 were released late.
     assert_eq!((still.quantile.as_str(), still.without_ns), ("p95", None));
 }

@@ -91,7 +91,7 @@ fn requests(factor: f64) -> usize {
 }
 
 #[test]
-fn ten_clients_ask_for_a_leader_less_and_less_often_and_each_at_its_own_time() {
+fn ten_clients_ask_for_a_leader_with_growing_random_pauses() {
     let (least, most) = (requests(1.2), requests(0.8));
     assert_eq!((least, most), (24, 29), "the formula");
     let asked: Vec<Vec<u64>> = (0..CLIENTS).map(asked_for_a_leader).collect();
@@ -103,7 +103,7 @@ fn ten_clients_ask_for_a_leader_less_and_less_often_and_each_at_its_own_time() {
 }
 
 #[test]
-fn clients_that_lose_a_cluster_together_come_back_one_by_one_and_ever_more_rarely() {
+fn clients_that_lose_a_cluster_return_after_random_pauses() {
     let mut instants = BTreeSet::new();
     for seed in 0..CLIENTS {
         let mut connections = client(seed);
@@ -129,7 +129,7 @@ fn clients_that_lose_a_cluster_together_come_back_one_by_one_and_ever_more_rarel
 }
 
 #[test]
-fn the_first_bootstrap_address_is_drawn_and_the_others_have_their_turn() {
+fn the_first_bootstrap_address_is_random_and_the_others_follow() {
     let bootstrap: Vec<_> = (0..4).map(|place| (format!("host-{place}"), 9092)).collect();
     let mut first = BTreeSet::new();
     for seed in 0..40 {
@@ -150,7 +150,7 @@ fn the_first_bootstrap_address_is_drawn_and_the_others_have_their_turn() {
 }
 
 #[test]
-fn a_socket_has_ten_seconds_to_connect_and_after_failures_up_to_thirty() {
+fn a_connect_may_take_ten_seconds_and_thirty_after_failures() {
     let mut connections = client(1);
     let mut now_ns = 0;
     for (least_s, most_s) in [(8, 12), (16, 24), (24, 30), (24, 30)] {
@@ -159,8 +159,8 @@ fn a_socket_has_ten_seconds_to_connect_and_after_failures_up_to_thirty() {
         assert!((least_s * SECOND..=most_s * SECOND).contains(&(until_ns - now_ns)), "{until_ns}");
         assert!(connections.to_close(until_ns - 1).is_none());
         let (late, error) = connections.to_close(until_ns).expect("a connection that takes too long");
-        let told = format!("no connection could be made within {} ms", (until_ns - now_ns) / MS);
-        assert_eq!((late, error.to_string()), (connection, told));
+        let reported = format!("no connection could be made within {} ms", (until_ns - now_ns) / MS);
+        assert_eq!((late, error.to_string()), (connection, reported));
         connections.on_closed(late, until_ns, error);
         now_ns = until_ns + SECOND;
     }
@@ -193,7 +193,7 @@ fn brokers_that_left_are_not_dialled_and_give_up_their_places() {
 }
 
 #[test]
-fn a_broker_that_leads_nothing_is_not_dialled_and_one_that_leads_again_is() {
+fn a_broker_is_dialled_only_while_it_leads_something() {
     let mut connections = client(1);
     dial(&mut connections, 0);
     hear(&mut connections, cluster(&[1, 2], &[(1, 1), (2, 1)]), 0);
@@ -207,24 +207,24 @@ fn a_broker_that_leads_nothing_is_not_dialled_and_one_that_leads_again_is() {
 }
 
 #[test]
-fn an_error_is_told_once_until_it_is_another() {
+fn an_error_is_reported_once_until_it_changes() {
     let mut connections = client(1);
     let unknown = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-    let mut told = |reply: Result<&[i32], ErrorCode>| {
+    let mut reported = |reply: Result<&[i32], ErrorCode>| {
         hear(&mut connections, metadata(&[("a", reply)]), 1);
         connections.take_events().into_iter().map(|(_, event)| event).collect::<Vec<_>>()
     };
     let error = |error| ConnectionEvent::MetadataError { topic: "a".to_owned(), error };
-    assert_eq!(told(Err(unknown)), [error(unknown)]);
-    assert_eq!(told(Err(unknown)), []);
+    assert_eq!(reported(Err(unknown)), [error(unknown)]);
+    assert_eq!(reported(Err(unknown)), []);
     let other = ErrorCode::LEADER_NOT_AVAILABLE;
-    assert_eq!(told(Err(other)), [error(other)]);
-    assert_eq!(told(Ok(&[1])), [ConnectionEvent::MetadataRecovered { topic: "a".to_owned() }]);
-    assert_eq!(told(Ok(&[1])), []);
-    assert_eq!(told(Err(other)), [error(other)], "it came back");
+    assert_eq!(reported(Err(other)), [error(other)]);
+    assert_eq!(reported(Ok(&[1])), [ConnectionEvent::MetadataRecovered { topic: "a".to_owned() }]);
+    assert_eq!(reported(Ok(&[1])), []);
+    assert_eq!(reported(Err(other)), [error(other)], "it came back");
     let denied = ErrorCode::TOPIC_AUTHORIZATION_FAILED;
-    assert!(matches!(&told(Err(denied))[..], [ConnectionEvent::Refused { .. }]));
-    assert_eq!(told(Err(denied)), []);
+    assert!(matches!(&reported(Err(denied))[..], [ConnectionEvent::Refused { .. }]));
+    assert_eq!(reported(Err(denied)), []);
 }
 
 fn hint(partition: i32, leader: i32, epoch: i32) -> LeaderHints {
@@ -233,7 +233,7 @@ fn hint(partition: i32, leader: i32, epoch: i32) -> LeaderHints {
 }
 
 #[test]
-fn a_leader_that_a_response_names_is_dialled_at_once_if_it_is_newer() {
+fn a_newer_leader_named_in_a_response_is_dialled_at_once() {
     let mut connections = client(1);
     dial(&mut connections, 0);
     hear(&mut connections, cluster(&[1, 2], &[(1, 5), (1, 5)]), 0);
@@ -283,7 +283,7 @@ fn of_two_addresses_of_a_leader_the_later_one_counts() {
 }
 
 #[test]
-fn a_topic_that_was_made_anew_is_told_and_begins_anew() {
+fn a_recreated_topic_is_reported_and_starts_again() {
     let mut connections = client(1);
     let made = |id: u8, leaders: &[(i32, i32)]| {
         let mut reply = cluster(&[1, 2], leaders);
@@ -298,8 +298,8 @@ fn a_topic_that_was_made_anew_is_told_and_begins_anew() {
     assert_eq!(connections.topic_id(0), Some([4; 16]), "a broker that knows no ids does not take it away");
     hear(&mut connections, made(5, &[(1, 0)]), 1);
     assert_eq!((connections.topic_id(0), connections.partition_count(0)), (Some([5; 16]), 1));
-    let told: Vec<_> = connections.take_events();
-    assert_eq!(told, [(1, ConnectionEvent::TopicRecreated { topic: "a".to_owned() })]);
+    let reported: Vec<_> = connections.take_events();
+    assert_eq!(reported, [(1, ConnectionEvent::TopicRecreated { topic: "a".to_owned() })]);
 }
 
 #[test]
@@ -323,10 +323,11 @@ fn another_cluster_behind_an_address_is_refused_with_both_ids() {
             connections.on_closed(connection, now_ns, error);
         }
     }
-    let told = "a broker of cluster \"theirs\" answers there, while the client began with cluster \"ours\"";
+    let reported =
+        "a broker of cluster \"theirs\" answers there, while the client began with cluster \"ours\"";
     let events = connections.take_events();
     let [(_, ConnectionEvent::Refused { refusal, .. })] = &events[..] else { panic!("{events:?}") };
-    assert_eq!(refusal.to_string(), told);
+    assert_eq!(refusal.to_string(), reported);
     assert_eq!((connections.state(one), connections.leader(0, 0)), (ConnectionState::Refused, None));
     assert_eq!(connections.leader(0, 1), Some(two), "what it said is not believed");
     assert!(!is_due(&mut connections), "it is not tried again");
@@ -335,7 +336,7 @@ fn another_cluster_behind_an_address_is_refused_with_both_ids() {
 }
 
 #[test]
-fn a_throttled_client_waits_and_what_is_in_flight_may_take_longer() {
+fn a_throttled_client_waits_and_requests_in_flight_last_longer() {
     let mut connections = client(1);
     dial(&mut connections, 0);
     hear(&mut connections, cluster(&[1], &[(1, 1)]), 0);
@@ -357,7 +358,7 @@ fn a_throttled_client_waits_and_what_is_in_flight_may_take_longer() {
 }
 
 #[test]
-fn metadata_tells_of_throttling_from_version_6_on() {
+fn metadata_reports_throttling_from_version_6_on() {
     for (version, is_muted) in [(5, false), (6, true)] {
         let mut connections = client(1);
         dial(&mut connections, 0);
@@ -368,7 +369,7 @@ fn metadata_tells_of_throttling_from_version_6_on() {
 }
 
 #[test]
-fn a_connection_over_which_nothing_goes_is_closed_until_it_is_needed() {
+fn an_idle_connection_is_closed_until_it_is_needed() {
     let mut connections = client(1);
     dial(&mut connections, 0);
     hear(&mut connections, cluster(&[1], &[(1, 1)]), 0);
@@ -391,7 +392,7 @@ fn a_connection_over_which_nothing_goes_is_closed_until_it_is_needed() {
 }
 
 #[test]
-fn a_leader_that_cannot_be_reached_is_waited_for_as_long_as_a_socket_may_take() {
+fn an_unreachable_leader_is_waited_for_up_to_the_socket_timeout() {
     let mut connections = client(1);
     dial(&mut connections, 0);
     hear(&mut connections, cluster(&[1, 2], &[(1, 1), (2, 1), (-1, 1)]), 0);
@@ -427,7 +428,7 @@ fn a_leader_that_cannot_be_reached_is_waited_for_as_long_as_a_socket_may_take() 
 }
 
 #[test]
-fn a_client_that_reaches_nobody_is_never_ready() {
+fn a_client_that_reaches_no_broker_is_never_ready() {
     let mut connections = client(1);
     dial(&mut connections, 0);
     hear(&mut connections, cluster(&[1], &[(1, 1)]), 0);
@@ -438,7 +439,7 @@ fn a_client_that_reaches_nobody_is_never_ready() {
 }
 
 #[test]
-fn what_is_no_address_is_told_and_not_dialled() {
+fn an_invalid_address_is_reported_and_not_dialled() {
     for (host, port, why) in [
         ("h", 0, "it advertises port 0, and ports are 1 to 65535"),
         ("h", 65_536, "it advertises port 65536, and ports are 1 to 65535"),
@@ -452,8 +453,8 @@ fn what_is_no_address_is_told_and_not_dialled() {
         hear(&mut connections, reply.clone(), 0);
         hear(&mut connections, reply, 1);
         let key = ConnectionKey::Broker(2, Purpose::Leader);
-        let told = ConnectionEvent::Unreachable { key, why: why.to_owned() };
-        assert_eq!(connections.take_events(), [(0, told)], "once");
+        let reported = ConnectionEvent::Unreachable { key, why: why.to_owned() };
+        assert_eq!(connections.take_events(), [(0, reported)], "once");
         connections.begin(1);
         assert_eq!(connections.take_events().len(), 1, "and when the load begins");
         let leader = dial(&mut connections, 1);
@@ -465,7 +466,7 @@ fn what_is_no_address_is_told_and_not_dialled() {
 }
 
 #[test]
-fn no_reply_makes_a_client_remember_more_brokers_than_a_cluster_has() {
+fn no_reply_makes_a_client_store_impossibly_many_brokers() {
     let mut connections = client(1);
     let ids: Vec<i32> = (0..10_000).collect();
     hear(&mut connections, cluster(&ids, &[(1, 1), (9_999, 1)]), 0);

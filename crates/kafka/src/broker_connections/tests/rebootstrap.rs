@@ -43,7 +43,7 @@ fn comes_back(connections: &mut BrokerConnections<u32>, known: usize, now_ns: u6
 }
 
 #[test]
-fn a_broker_that_asks_for_it_sends_the_client_back_to_the_bootstrap_addresses() {
+fn a_broker_can_send_the_client_back_to_the_bootstrap_addresses() {
     let (mut connections, known) = at_home();
     let request = m03_metadata::Request::of_topics(None);
     let asks = m03_metadata::Response { error_code: ErrorCode::REBOOTSTRAP_REQUIRED, ..Default::default() };
@@ -53,7 +53,7 @@ fn a_broker_that_asks_for_it_sends_the_client_back_to_the_bootstrap_addresses() 
 }
 
 #[test]
-fn a_cluster_of_which_no_broker_tells_for_300_s_is_looked_for_at_the_bootstrap_addresses() {
+fn a_cluster_silent_for_300_s_is_sought_at_bootstrap_addresses() {
     let (mut connections, known) = at_home();
     connections.want_metadata();
     // The broker throttles the client all the while, so that it is not even asked.

@@ -51,7 +51,7 @@ fn partitions(text: &str) -> Vec<TopicPartition> {
     if text == "-" { Vec::new() } else { text.split(',').map(one).collect() }
 }
 
-fn told(line: &str) -> CaseMember {
+fn reported(line: &str) -> CaseMember {
     let fields: Vec<&str> = line.split(' ').collect();
     CaseMember {
         id: fields[0].to_owned(),
@@ -77,10 +77,11 @@ fn every_assignment_is_javas() {
                 };
                 counts = rest.split(' ').map(count).collect();
             }
-            "member" => members.push(told(rest)),
+            "member" => members.push(reported(rest)),
             name => {
                 let Some(assignor) = Assignor::of_name(name) else { continue };
-                let joined: Vec<_> = members.iter().map(|told| told.joined(assignor, is_old)).collect();
+                let joined: Vec<_> =
+                    members.iter().map(|reported| reported.joined(assignor, is_old)).collect();
                 let ours = assign(assignor, &counts, &joined);
                 for (member, theirs) in members.iter().zip(rest.split(' ')) {
                     assert_eq!(
@@ -101,12 +102,12 @@ fn every_assignment_is_javas() {
 #[test]
 fn the_bytes_are_javas() {
     let mut lines = VECTORS.lines().skip_while(|line| !line.starts_with("wire ")).take(8);
-    let told = told(&format!("m - {}", &lines.next().expect("a member")[5..]));
+    let reported = reported(&format!("m - {}", &lines.next().expect("a member")[5..]));
     let all = Subscription {
         user_data: Some(vec![1, 2]),
         rack: Some("rack".to_owned()),
-        owned: told.owned.clone(),
-        ..told.joined(Assignor::Range, false).subscription
+        owned: reported.owned.clone(),
+        ..reported.joined(Assignor::Range, false).subscription
     };
     let hex = |line: Option<&str>| {
         let text = line.and_then(|line| line.split(' ').nth(1)).expect("bytes");
@@ -119,9 +120,9 @@ fn the_bytes_are_javas() {
         assert_eq!(Subscription::decode(&theirs).expect("a subscription").topics, all.topics);
     }
     let assignment = hex(lines.next());
-    assert_eq!(encode_assignment(&told.owned), assignment);
-    assert_eq!(decode_assignment(&assignment).expect("an assignment"), told.owned);
-    let data = |assignor| told.joined(assignor, false).subscription.user_data;
+    assert_eq!(encode_assignment(&reported.owned), assignment);
+    assert_eq!(decode_assignment(&assignment).expect("an assignment"), reported.owned);
+    let data = |assignor| reported.joined(assignor, false).subscription.user_data;
     // The order of topics in it is that of a Java map; what it says is compared.
     assert_eq!(
         StickyData::read(Some(&hex(lines.next()))),
@@ -158,10 +159,10 @@ proptest! {
     /// Whatever members claim to own: none gets what it does not subscribe to or what there is not, nothing goes to
     /// two, and nothing is left out but what a cooperative member has to give up first.
     #[test]
-    fn any_claims_give_an_assignment(told in members(), counts in prop::collection::vec(0..6i32, 4)) {
+    fn any_claims_give_an_assignment(reported in members(), counts in prop::collection::vec(0..6i32, 4)) {
         let counts: PartitionCounts = ["a", "b", "c", "d"].map(Arc::from).into_iter().zip(counts).collect();
         for assignor in Assignor::ALL {
-            let joined: Vec<_> = told.iter().map(|one| one.joined(assignor, false)).collect();
+            let joined: Vec<_> = reported.iter().map(|one| one.joined(assignor, false)).collect();
             let assigned = assign(assignor, &counts, &joined);
             prop_assert_eq!(assigned.len(), joined.len());
             let mut seen = BTreeSet::new();

@@ -17,7 +17,7 @@ pub(super) struct Leading {
     /// The coordinator keeps the assignment of before: its leader came back under its instance id.
     skips: bool,
     /// Partitions of topics that only other members subscribe to; 0: there is no such topic.
-    told: PartitionCounts,
+    reported: PartitionCounts,
     /// When metadata is to be requested, ns.
     pub(super) ask_from_ns: u64,
     pub(super) failures: u32,
@@ -36,14 +36,14 @@ impl Leading {
         };
         let members = joined.members.into_iter().map(member).collect::<wire::Result<_>>()?;
         let skips = joined.skip_assignment;
-        Ok(Self { assignor, members, skips, told: PartitionCounts::new(), ask_from_ns: 0, failures: 0 })
+        Ok(Self { assignor, members, skips, reported: PartitionCounts::new(), ask_from_ns: 0, failures: 0 })
     }
 
     /// Topics with an unknown number of partitions.
     pub(super) fn missing(&self, shared: &MemberCore) -> BTreeSet<Arc<str>> {
         let all = self.members.iter().flat_map(|member| &member.subscription.topics);
         let is_missing =
-            |topic: &&Arc<str>| !shared.topics.contains_key(*topic) && !self.told.contains_key(*topic);
+            |topic: &&Arc<str>| !shared.topics.contains_key(*topic) && !self.reported.contains_key(*topic);
         all.filter(is_missing).cloned().collect()
     }
 
@@ -55,10 +55,10 @@ impl Leading {
             let count = found.map_or(0, |found| found.partitions.len() as i32);
             match error {
                 // As in Java: a topic that is not there is left out.
-                ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => drop(self.told.insert(topic, 0)),
+                ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => drop(self.reported.insert(topic, 0)),
                 error if error.is_retriable() => {}
-                error if error.is_error() => drop(self.told.insert(topic, 0)),
-                _ => drop(self.told.insert(topic, count)),
+                error if error.is_error() => drop(self.reported.insert(topic, 0)),
+                _ => drop(self.reported.insert(topic, count)),
             }
         }
         self.missing(shared).is_empty()
@@ -69,7 +69,7 @@ impl Leading {
         let all = self.members.iter().flat_map(|member| &member.subscription.topics);
         let count = |topic: &Arc<str>| {
             let own = shared.topics.get(topic).map(|known| known.partitions);
-            own.or_else(|| self.told.get(topic).copied()).unwrap_or(0)
+            own.or_else(|| self.reported.get(topic).copied()).unwrap_or(0)
         };
         all.map(|topic| (Arc::clone(topic), count(topic))).collect()
     }

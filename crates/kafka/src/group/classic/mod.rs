@@ -301,11 +301,11 @@ impl Classic {
 
     /// Leaves: without a word if it has an instance id, so that it may come back.
     pub(super) fn leave(&mut self, shared: &mut MemberCore, reason: &'static str, now_ns: u64) {
-        let is_told = shared.config.instance_id.is_none()
+        let is_reported = shared.config.instance_id.is_none()
             && shared.coordinator().is_some()
             && self.state != ClassicState::Unjoined
             && !self.generation.member_id.is_empty();
-        self.leave_wanted = is_told.then(|| (self.generation.member_id.clone(), reason));
+        self.leave_wanted = is_reported.then(|| (self.generation.member_id.clone(), reason));
         shared.forget(GroupRequestKind::Join);
         shared.forget(GroupRequestKind::Sync);
         self.joining = Joining::Not;

@@ -48,7 +48,7 @@ struct Kip848Member {
     instance: Option<String>,
     epoch: i32,
     owned: BTreeSet<i32>,
-    told: Option<BTreeSet<i32>>,
+    reported: Option<BTreeSet<i32>>,
     heard_ns: u64,
 }
 
@@ -274,8 +274,9 @@ impl TestCoordinator {
             let again =
                 |asker, error_code| (asker, m14_sync_group::Response { error_code, ..Default::default() });
             let syncing = self.members.values_mut().filter_map(|member| member.syncing.take());
-            let told: Vec<_> = syncing.map(|asker| again(asker, ErrorCode::REBALANCE_IN_PROGRESS)).collect();
-            told.iter().for_each(|(asker, answer)| self.answer(*asker, answer));
+            let reported: Vec<_> =
+                syncing.map(|asker| again(asker, ErrorCode::REBALANCE_IN_PROGRESS)).collect();
+            reported.iter().for_each(|(asker, answer)| self.answer(*asker, answer));
             self.stage = CoordinatorState::Preparing { until_ns: now_ns + 60 * SECOND };
         }
         self.complete_join(now_ns);
@@ -305,7 +306,7 @@ impl TestCoordinator {
             metadata: metadata(member),
         };
         let all: Vec<_> = self.members.iter().map(member).collect();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for (id, member) in &mut self.members {
             member.heard_ns = now_ns;
             let answer = m11_join_group::Response {
@@ -317,9 +318,9 @@ impl TestCoordinator {
                 members: if *id == self.leader { all.clone() } else { Vec::new() },
                 ..Default::default()
             };
-            told.extend(member.joining.take().map(|asker| (asker, answer)));
+            reported.extend(member.joining.take().map(|asker| (asker, answer)));
         }
-        told.iter().for_each(|(asker, answer)| self.answer(*asker, answer));
+        reported.iter().for_each(|(asker, answer)| self.answer(*asker, answer));
     }
 
     /// What is wrong with a request of this member and generation.
@@ -357,8 +358,8 @@ impl TestCoordinator {
             let synced = self.members.values_mut();
             let synced = synced.filter_map(|one| Some((one.syncing.take()?, one.assignment.clone())));
             let answer = |assignment| m14_sync_group::Response { assignment, ..Default::default() };
-            let told: Vec<_> = synced.map(|(asker, bytes)| (asker, answer(bytes))).collect();
-            told.iter().for_each(|(asker, answer)| self.answer(*asker, answer));
+            let reported: Vec<_> = synced.map(|(asker, bytes)| (asker, answer(bytes))).collect();
+            reported.iter().for_each(|(asker, answer)| self.answer(*asker, answer));
         }
     }
 
@@ -427,7 +428,7 @@ impl TestCoordinator {
             .iter()
             .filter(|(id, _)| **id != request.member_id)
             .flat_map(|(_, one)| {
-                one.owned.union(one.told.as_ref().unwrap_or(&one.owned)).copied().collect::<Vec<_>>()
+                one.owned.union(one.reported.as_ref().unwrap_or(&one.owned)).copied().collect::<Vec<_>>()
             })
             .collect();
         if let Some(member) = self.kip848.get_mut(&request.member_id).filter(|_| !error.is_error()) {
@@ -436,12 +437,12 @@ impl TestCoordinator {
             }
             answer.member_epoch = member.epoch;
             let now: BTreeSet<i32> = target.difference(&others).copied().collect();
-            if member.told.as_ref() != Some(&now) || request.member_epoch == 0 {
+            if member.reported.as_ref() != Some(&now) || request.member_epoch == 0 {
                 let partitions = now.iter().copied().collect();
                 let topic = m68::ResponseTopicPartitions { topic_id: TOPIC_ID, partitions };
                 let topic_partitions = if now.is_empty() { Vec::new() } else { vec![topic] };
                 answer.assignment = Some(m68::Assignment { topic_partitions });
-                member.told = Some(now);
+                member.reported = Some(now);
             }
         }
         self.answer(asker, &answer);

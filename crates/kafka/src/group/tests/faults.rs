@@ -99,7 +99,7 @@ fn what_will_not_pass_ends_it_with_a_sentence() {
 
 /// Brokers that cannot make the topic of offsets refuse every look-up. A second or two of that are a start as any other.
 #[test]
-fn a_coordinator_that_brokers_do_not_find_is_reported_once_with_their_error() {
+fn a_missing_coordinator_is_reported_once_with_the_error() {
     let refusal = ErrorCode::COORDINATOR_NOT_AVAILABLE;
     let missing = |world: &GroupFixture| {
         world.clients[0].count(|event| *event == GroupEvent::CoordinatorMissing(refusal))
@@ -131,7 +131,7 @@ fn a_coordinator_that_brokers_do_not_find_is_reported_once_with_their_error() {
 
 /// Who was taken out of the group has lost what it had, and may not commit that.
 #[test]
-fn a_member_that_is_not_known_any_more_loses_everything_and_joins_anew() {
+fn an_unknown_member_loses_everything_and_joins_again() {
     let mut world = settled(Assignor::Sticky);
     let id = world.coordinator.members.keys().next().cloned().expect("a member");
     world.coordinator.members.remove(&id);

@@ -38,8 +38,8 @@ fn a_heartbeat_says_what_changed() {
         ..consumer()
     });
     world.run(7 * SECOND);
-    let told = &world.coordinator.heartbeats;
-    let (join, acknowledgement, later) = (&told[0], &told[1], &told[2]);
+    let reported = &world.coordinator.heartbeats;
+    let (join, acknowledgement, later) = (&reported[0], &reported[1], &reported[2]);
     assert_eq!((join.member_epoch, join.rebalance_timeout_ms), (0, 60_000));
     assert_eq!(join.subscribed_topic_names.as_deref(), Some(&[TOPIC.to_owned()][..]));
     assert_eq!(
@@ -51,7 +51,7 @@ fn a_heartbeat_says_what_changed() {
     assert_eq!((owned[0].topic_id, owned[0].partitions.as_slice()), (TOPIC_ID, &[0, 1][..]));
     assert_eq!((acknowledgement.rebalance_timeout_ms, acknowledgement.member_epoch), (-1, 1));
     assert_eq!((later.topic_partitions.as_ref(), later.subscribed_topic_names.as_ref()), (None, None));
-    assert_eq!(told.len(), 4, "every three seconds");
+    assert_eq!(reported.len(), 4, "every three seconds");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_instance_id_is_one_members_until_it_leaves() {
 }
 
 #[test]
-fn a_member_that_is_not_known_any_more_loses_everything_and_joins_anew() {
+fn an_unknown_member_loses_everything_and_joins_again() {
     let mut world = GroupFixture::new(4);
     world.add(consumer());
     world.add(consumer());

@@ -24,12 +24,12 @@ fn plain_sends_user_and_password_and_is_over() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_told_without_the_secret() {
+fn what_cannot_be_sent_is_reported_without_the_secret() {
     let long = "the OAUTHBEARER token has a character that none has at place 1: is it the token alone, and not \
                 JSON around it?";
     let none = BTreeMap::new;
     let extensions = BTreeMap::from([("auth".to_owned(), String::new())]);
-    for (made, told) in [
+    for (made, reported) in [
         (Login::plain("m\0e", hidden("x")), "PLAIN cannot carry a user or password with a NUL character"),
         (Login::plain("", hidden("x")), "the user of the SASL login is empty"),
         (Login::scram(Hash::Sha256, "me", hidden(""), false), "the password of the SASL login is empty"),
@@ -41,7 +41,7 @@ fn what_cannot_be_sent_is_told_without_the_secret() {
              ASCII",
         ),
     ] {
-        assert_eq!(made.unwrap_err().to_string(), told);
+        assert_eq!(made.unwrap_err().to_string(), reported);
     }
 }
 
@@ -104,7 +104,7 @@ fn scram_convinces_both_ends() {
 }
 
 #[test]
-fn a_wrong_password_is_told_by_the_broker_and_a_wrong_broker_by_us() {
+fn the_broker_reports_a_wrong_password_and_we_a_wrong_broker() {
     let login = Arc::new(Login::scram(Hash::Sha512, "me", hidden("hunter3"), false).unwrap());
     let (mut exchange, first) = Exchange::begin(Arc::clone(&login)).unwrap();
     let (challenge, answer) = broker("hunter2", &first, b"salt");

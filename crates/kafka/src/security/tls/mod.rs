@@ -72,7 +72,7 @@ pub enum TlsError {
     },
     /// No certificate is trusted.
     #[error("none of the certificates that are to be trusted can be read as X.509")]
-    NobodyTrusted,
+    NoneTrusted,
     /// None of the chosen cipher suites is of a chosen version.
     #[error("none of the suites in ssl.cipher.suites is one of a version in ssl.enabled.protocols")]
     Versions,
@@ -100,13 +100,13 @@ impl TlsSessions {
         let mut roots = RootCertStore::empty();
         let (added, _) = roots.add_parsable_certificates(trusted);
         if added == 0 {
-            return Err(TlsError::NobodyTrusted);
+            return Err(TlsError::NoneTrusted);
         }
         let algorithms = provider.signature_verification_algorithms;
         let verifier: Arc<dyn ServerCertVerifier> = match checks_hostname {
             true => WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
                 .build()
-                .map_err(|_| TlsError::NobodyTrusted)?,
+                .map_err(|_| TlsError::NoneTrusted)?,
             false => Arc::new(AnyHost { roots, algorithms }),
         };
         let versions: Vec<_> = versions.into_iter().map(TlsVersion::supported).collect();

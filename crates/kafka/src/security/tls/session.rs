@@ -47,7 +47,8 @@ impl SecureSession for TlsSession {
                 break;
             }
             let state = self.tls.process_new_packets();
-            let state = state.map_err(|error| words::told(error, self.has_identity, self.has_data))?;
+            let state =
+                state.map_err(|error| words::session_error(error, self.has_identity, self.has_data))?;
             let mut left = state.plaintext_bytes_to_read();
             self.has_data |= left > 0;
             plaintext.reserve(left);

@@ -5,7 +5,7 @@ use rustls::{AlertDescription as Alert, CertificateError, CipherSuite, Error, Pr
 
 const DAY_S: u64 = 86_400;
 /// Most names of a certificate that are listed: some have hundreds.
-const NAMES_TOLD_MAX: usize = 10;
+const NAMES_LISTED_MAX: usize = 10;
 
 /// What comes before and after the names of a broker's certificate: code that keeps these sentences for others leaves
 /// the names out.
@@ -37,7 +37,7 @@ pub(super) fn no_tls() -> SessionError {
 
 /// Why a session ended. Whether we showed a certificate, and whether the broker has sent data yet, makes the difference of
 /// what an alert means, also of one that cannot be read.
-pub(super) fn told(error: Error, has_identity: bool, has_data: bool) -> SessionError {
+pub(super) fn session_error(error: Error, has_identity: bool, has_data: bool) -> SessionError {
     match error {
         Error::InvalidCertificate(error) => SessionError::Refused(certificate(&error)),
         Error::NoCertificatesPresented => {
@@ -59,7 +59,7 @@ pub(super) fn told(error: Error, has_identity: bool, has_data: bool) -> SessionE
         Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } => {
             SessionError::Broken("the broker sends a message of TLS that has no place there".to_owned())
         }
-        Error::AlertReceived(alert) => told_alert(alert, has_identity),
+        Error::AlertReceived(alert) => alert_error(alert, has_identity),
         // What Kafka 2.7 answers; no client can read it, OpenSSL neither.
         Error::DecryptError if !has_identity && !has_data => SessionError::Broken(
             "the broker's first bytes of the session cannot be decrypted; old releases send such where they ask for a \
@@ -70,7 +70,7 @@ pub(super) fn told(error: Error, has_identity: bool, has_data: bool) -> SessionE
     }
 }
 
-fn told_alert(alert: Alert, has_identity: bool) -> SessionError {
+fn alert_error(alert: Alert, has_identity: bool) -> SessionError {
     let refused = SessionError::Refused;
     match alert {
         Alert::CertificateRequired | Alert::NoCertificate if has_identity => {
@@ -126,7 +126,7 @@ fn certificate(error: &CertificateError) -> String {
                 .to_owned()
         }
         CertificateError::NotValidForNameContext { expected, presented } => {
-            let names: Vec<&str> = presented.iter().map(|name| bare(name)).take(NAMES_TOLD_MAX).collect();
+            let names: Vec<&str> = presented.iter().map(|name| bare(name)).take(NAMES_LISTED_MAX).collect();
             let more = match presented.len().saturating_sub(names.len()) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
@@ -232,27 +232,27 @@ mod tests {
 
     #[test]
     fn an_expired_certificate_says_since_when() {
-        let told = |time, not_after| {
+        let session_error = |time, not_after| {
             certificate(&CertificateError::ExpiredContext { time: at(time), not_after: at(not_after) })
         };
-        assert!(told(10 * DAY_S, 7 * DAY_S).ends_with("expired 3 days ago"));
-        assert!(told(10 * DAY_S, 10 * DAY_S - 1).ends_with("expired less than a day ago"));
+        assert!(session_error(10 * DAY_S, 7 * DAY_S).ends_with("expired 3 days ago"));
+        assert!(session_error(10 * DAY_S, 10 * DAY_S - 1).ends_with("expired less than a day ago"));
     }
 
     #[test]
     fn a_certificate_of_another_host_names_both() {
         let expected = ServerName::try_from("broker-1.example").expect("a name").to_owned();
-        let told = |presented: &[&str]| {
+        let session_error = |presented: &[&str]| {
             let presented = presented.iter().map(|&name| name.to_owned()).collect();
             certificate(&CertificateError::NotValidForNameContext { expected: expected.clone(), presented })
         };
-        let text = told(&["DnsName(\"localhost\")", "IpAddress(127.0.0.1)"]);
+        let text = session_error(&["DnsName(\"localhost\")", "IpAddress(127.0.0.1)"]);
         assert!(
             text.contains("is for localhost, 127.0.0.1, and not for the host \"broker-1.example\""),
             "{text}"
         );
-        assert!(told(&[]).contains("no subject alternative name"));
-        let many = told(&["DnsName(\"b\")"; NAMES_TOLD_MAX + 2]);
+        assert!(session_error(&[]).contains("no subject alternative name"));
+        let many = session_error(&["DnsName(\"b\")"; NAMES_LISTED_MAX + 2]);
         assert!(many.contains("b, b and 2 more, and not for the host"), "{many}");
     }
 
@@ -272,21 +272,22 @@ mod tests {
             Error::InvalidCertificate(CertificateError::UnhandledCriticalExtension),
         ] {
             let shown = format!("{error:?}");
-            let told = told(error, false, true).to_string();
-            assert!(!told.contains(&innermost(&shown)), "{told}");
+            let session_error = session_error(error, false, true).to_string();
+            assert!(!session_error.contains(&innermost(&shown)), "{session_error}");
         }
     }
 
     #[test]
     fn an_alert_says_whose_certificate_is_meant() {
-        let text =
-            |has_identity| told(Error::AlertReceived(Alert::BadCertificate), has_identity, false).to_string();
+        let text = |has_identity| {
+            session_error(Error::AlertReceived(Alert::BadCertificate), has_identity, false).to_string()
+        };
         assert!(text(true).contains("does not accept our certificate (TLS alert BadCertificate)"));
         assert!(text(false).contains("asks for a client certificate, and we have none"));
-        let broken = told(Error::AlertReceived(Alert::InternalError), false, false);
+        let broken = session_error(Error::AlertReceived(Alert::InternalError), false, false);
         assert!(matches!(broken, SessionError::Broken(_)), "{broken}");
         let asks = |has_identity, has_data| {
-            told(Error::DecryptError, has_identity, has_data)
+            session_error(Error::DecryptError, has_identity, has_data)
                 .to_string()
                 .contains("ask for a client certificate")
         };

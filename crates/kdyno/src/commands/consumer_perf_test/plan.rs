@@ -4,7 +4,7 @@ use super::properties::{ConsumerProperties, TYPED};
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
 use crate::commands::typed_cluster::{TopicShape, ask_cluster_id, attached, failed, topics_tool};
 use crate::commands::written_scenario::{
-    WrittenSetting, lines, planned_for_topic, setting_meant, told_of_properties,
+    WrittenSetting, lines, planned_for_topic, property_notes, setting_meant,
 };
 use crate::execution::{PlannedExecution, TargetFiles, random_u64};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 const SCENARIO: &str = "consumer-perf-test";
 pub(super) const ITEM: &str = "consumer";
 /// Most names of matching topics that are listed.
-const TOLD_MAX: usize = 5;
+const LISTED_MAX: usize = 5;
 /// Groups without a name end in a number below this one.
 const GROUPS: u64 = 100_000;
 
@@ -83,7 +83,7 @@ pub(super) fn plan(
         remarks: own
             .into_iter()
             .map(Remark::Fact)
-            .chain(told_of_properties(facts, warnings))
+            .chain(property_notes(facts, warnings))
             .chain(remarks)
             .collect(),
         resumed: None,
@@ -170,8 +170,8 @@ fn the_one_that_matches<'n>(pattern: &str, names: impl Iterator<Item = &'n str>)
         [one] => Ok((*one).to_owned()),
         several => {
             let count = several.len();
-            let and_more = if count > TOLD_MAX { ", …" } else { "" };
-            let names = listed(several.iter().take(TOLD_MAX).copied());
+            let and_more = if count > LISTED_MAX { ", …" } else { "" };
+            let names = listed(several.iter().take(LISTED_MAX).copied());
             Err(wrong(format!("{count} topics match: {names}{and_more}"))
                 .hint("a consumer of kdyno reads one topic: name it with --topic"))
         }
@@ -257,16 +257,20 @@ mod tests {
     use kdyno_scenario::security::ClientProperties;
 
     #[test]
-    fn a_pattern_stands_for_the_one_topic_whose_name_it_matches_as_a_whole() {
+    fn a_pattern_selects_the_one_topic_that_it_matches_as_a_whole() {
         let names = ["orders", "orders-2", "payments"];
         let found = |pattern: &str| the_one_that_matches(pattern, names.into_iter());
         assert_eq!(found("pay.*").ok().as_deref(), Some("payments"));
         assert_eq!(found("orders").ok().as_deref(), Some("orders"), "not `orders-2` too");
         assert_eq!(found("x|orders-\\d").ok().as_deref(), Some("orders-2"));
-        let told = |pattern: &str| found(pattern).expect_err("refused").message;
-        assert!(told("order").contains("the name of no topic matches"));
-        assert!(told("orders.*").contains("2 topics match: `orders`, `orders-2`"), "{}", told("orders.*"));
-        assert!(told("(?=pay).*").contains("no regular expression that is supported here"));
+        let reported = |pattern: &str| found(pattern).expect_err("refused").message;
+        assert!(reported("order").contains("the name of no topic matches"));
+        assert!(
+            reported("orders.*").contains("2 topics match: `orders`, `orders-2`"),
+            "{}",
+            reported("orders.*")
+        );
+        assert!(reported("(?=pay).*").contains("no regular expression that is supported here"));
     }
 
     /// What of the plan the two clients have.

@@ -5,7 +5,7 @@ use super::properties::ProducerProperties;
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
 use crate::commands::typed_cluster::TopicShape;
 use crate::commands::written_scenario::{
-    SET_BY_PRODUCERS, WrittenSetting, lines, literal, planned_for_topic, setting_meant, told_of_properties,
+    SET_BY_PRODUCERS, WrittenSetting, lines, literal, planned_for_topic, property_notes, setting_meant,
 };
 use crate::execution::{PlannedExecution, TargetFiles};
 use crate::failure::Failure;
@@ -75,7 +75,7 @@ pub(super) fn planned(
         scenario_text: text,
         scenario_path: ID.to_owned(),
         target_files: TargetFiles::new(),
-        remarks: told_of_properties(facts, warnings).chain(remarks).collect(),
+        remarks: property_notes(facts, warnings).chain(remarks).collect(),
         resumed: None,
     })
 }

@@ -102,10 +102,10 @@ fn ibms_line_is_planned() {
 
 /// Kafka's own client follows them, kdyno's says that it does not.
 #[test]
-fn properties_of_an_application_are_taken_as_kafkas_tool_takes_them() {
+fn client_properties_are_read_as_kafkas_tool_reads_them() {
     let line = "--topic t --num-records 10 --record-size 10 --throughput -1 --bootstrap-server b1:9092 --command-property \
                 key.serializer=io.acme.Avro value.serializer=io.acme.Avro retries=0 connections.max.idle.ms=180000 linger.ms=7";
-    let told = |planned: &PlannedExecution| -> Vec<String> {
+    let reported = |planned: &PlannedExecution| -> Vec<String> {
         let warning = |note: &kdyno_plan::Remark| match note {
             kdyno_plan::Remark::Warning(text) => Some(text.clone()),
             kdyno_plan::Remark::Fact(_) => None,
@@ -114,14 +114,14 @@ fn properties_of_an_application_are_taken_as_kafkas_tool_takes_them() {
     };
     let native = planned_line(line, None).expect("a plan");
     assert_eq!(produce(&native).client.linger_ns, 7_000_000);
-    let [retries, idle] = &told(&native)[..] else { panic!("{:?}", told(&native)) };
+    let [retries, idle] = &reported(&native)[..] else { panic!("{:?}", reported(&native)) };
     assert!(
         retries.starts_with("`retries` as `0`") && retries.contains("with `--driver java`, follows it"),
         "{retries}"
     );
     assert!(idle.starts_with("`connections.max.idle.ms` as `180000`"), "{idle}");
     let java = planned_line(&format!("{line} --driver java"), None).expect("a plan");
-    assert_eq!(told(&java), [""; 0]);
+    assert_eq!(reported(&java), [""; 0]);
     let Driver::Java(driver) = &java.plan.cases[0].load[ITEM].driver else { panic!("it is Kafka's") };
     let names: Vec<&str> = driver.properties.keys().map(String::as_str).collect();
     assert_eq!(names, ["connections.max.idle.ms", "linger.ms", "retries"]);
@@ -179,7 +179,7 @@ fn a_java_client_carries_what_was_typed() {
     let driver = &newest.plan.cases[0].load[ITEM].driver;
     let version = driver.as_java().map(|java| java.client.clone());
     assert_eq!(version, Some(JavaClient::Version(NEWEST.to_owned())));
-    let told = |line: &str| planned_line(line, None).map(|_| ()).expect_err("refused");
+    let reported = |line: &str| planned_line(line, None).map(|_| ()).expect_err("refused");
     let with_transactions = line.replace("--warmup-records 7", "--transaction-duration-ms 5");
     let planned =
         planned_line(&with_transactions.replace(" acks=1", " transactional.id=x"), None).expect("a plan");
@@ -187,9 +187,9 @@ fn a_java_client_carries_what_was_typed() {
     assert_eq!(self::produce(&planned).transactions, Some(every));
     let driver = planned.plan.cases[0].load[ITEM].driver.as_java().expect("a Java client");
     assert!(!driver.properties.contains_key("transactional.id"), "each client has one of its own");
-    let why = told(&line.replace("4.1.1", "no/such"));
+    let why = reported(&line.replace("4.1.1", "no/such"));
     assert!(why.starts_with("--driver: `no/such` is neither a release"), "{why}");
-    let why = told(&line.replace("acks=1", "acks=2"));
+    let why = reported(&line.replace("acks=1", "acks=2"));
     assert!(why.starts_with("--command-property: `acks`"), "{why}");
 }
 
@@ -230,7 +230,7 @@ fn secrets_that_are_typed_are_variables_of_the_command_alone() {
     .expect("a plan");
     let plan = serde_json::to_string(&planned.plan).expect("JSON");
     assert!(plan.contains(variable.as_str()), "the lab asks for it by this name: {plan}");
-    for told in [&plan, &planned.scenario_text, &format!("{:?}", planned.remarks)] {
-        assert!(!told.contains("hunter2"), "{told}");
+    for reported in [&plan, &planned.scenario_text, &format!("{:?}", planned.remarks)] {
+        assert!(!reported.contains("hunter2"), "{reported}");
     }
 }

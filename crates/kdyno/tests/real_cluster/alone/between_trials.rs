@@ -132,10 +132,10 @@ fn the_next_trial_waits_for_replicas_that_are_out_of_sync() {
     assert_eq!(same(&first), same(&second));
     let file = RunFile::open(&place.run_file()).expect("the run file");
     let caveats = file.judgement().expect("what was concluded").caveats;
-    let is_told = |is_one: fn(&Caveat) -> bool| caveats.iter().any(|found| is_one(&found.caveat));
+    let is_reported = |is_one: fn(&Caveat) -> bool| caveats.iter().any(|found| is_one(&found.caveat));
     assert!(
-        is_told(|caveat| matches!(caveat, Caveat::ClusterChanged { event, .. } if event == "isr-shrunk")),
+        is_reported(|caveat| matches!(caveat, Caveat::ClusterChanged { event, .. } if event == "isr-shrunk")),
         "{caveats:#?}"
     );
-    assert!(is_told(|caveat| matches!(caveat, Caveat::MemoryStorage)), "{caveats:#?}");
+    assert!(is_reported(|caveat| matches!(caveat, Caveat::MemoryStorage)), "{caveats:#?}");
 }

@@ -67,7 +67,7 @@ fn the_first_scenario_replicates_and_loses_nothing() {
 
 /// In the full table: its plan, and what is shown with published figures, have tests without brokers.
 #[test]
-fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
+fn a_bundled_report_runs_on_zookeeper_next_to_published_figures() {
     if !is_matrix() {
         return;
     }

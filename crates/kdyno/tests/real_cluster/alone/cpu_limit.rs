@@ -20,7 +20,7 @@ phases: {warmup: 2s, condition: none, measure: 6s, drain: 10s}
 ";
 
 #[test]
-fn a_broker_uses_no_more_than_its_limit_and_every_output_says_so() {
+fn a_broker_stays_within_its_cpu_limit_and_every_output_says_so() {
     let _turn = alone();
     if !cgroups::can_be_made() {
         eprintln!("skipped: no control group with a limit on CPU time can be made here (needs root)");

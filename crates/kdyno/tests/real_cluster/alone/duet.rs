@@ -25,12 +25,12 @@ phases: {warmup: 1s..2s, condition: 1s..2s, measure: 2s, drain: 2s}
 
 /// A reading of the other side's measure phase, s.
 fn other_s(of: &TrialEvidence, name: &str) -> f64 {
-    let told = of.probes.iter().find(|reading| reading.series == name);
-    told.filter(|reading| reading.subject == Subject::OtherSide(0)).expect("it is told").value
+    let reported = of.probes.iter().find(|reading| reading.series == name);
+    reported.filter(|reading| reading.subject == Subject::OtherSide(0)).expect("it is told").value
 }
 
 #[test]
-fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
+fn both_sides_run_in_the_same_seconds_on_their_own_clusters() {
     let _turn = alone();
     let place = TestFolder::new();
     let path = place.file("duet.yaml", SCENARIO);
@@ -44,8 +44,8 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
         .wait(RUN_DEADLINE);
     ended(&said, 0);
     place.expect_no_processes();
-    let told = one_line(&said.stderr);
-    assert!(told.contains("both sides at once, under the same arrivals"), "{told}");
+    let reported = one_line(&said.stderr);
+    assert!(reported.contains("both sides at once, under the same arrivals"), "{reported}");
     assert!(said.stdout.contains("Both sides ran at once on this machine"), "{}", said.stdout);
 
     // In what the brokers of both sides say that they differ, and that this was requested, before any figure.

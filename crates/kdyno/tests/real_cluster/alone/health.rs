@@ -36,7 +36,7 @@ phases: {{warmup: 6s, condition: none, measure: 20s, drain: 10s}}
 /// A broker on one processor, whose one request handler compresses what it is sent. Outside the full table a broker with half
 /// a processor breaks the first of these rules (`cpu_limit`).
 #[test]
-fn a_pinned_broker_with_one_handler_has_no_processor_and_no_handler_left() {
+fn a_pinned_broker_with_one_handler_has_no_cpu_or_handler_left() {
     if !is_matrix() {
         return;
     }
@@ -94,7 +94,7 @@ fn a_tiny_heap_is_collected_all_the_time() {
 
 /// A follower that is stopped for longer than a replica may lag, and later a broker that is gone.
 #[test]
-fn a_broker_that_stops_is_out_of_sync_and_one_that_is_gone_leaves_partitions_without_a_leader() {
+fn a_stopped_broker_is_out_of_sync_a_dead_one_leaves_no_leader() {
     if !is_matrix() {
         return;
     }

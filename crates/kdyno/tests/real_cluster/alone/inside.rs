@@ -38,11 +38,13 @@ fn bytes_in_agree_with_what_was_sent_and_shares_are_shares() {
     let (bytes, batches) = in_window
         .fold((0, 0), |(bytes, batches), row| (bytes + row.counts.sent_bytes, batches + row.counts.batches));
     let sent_mib_per_s = (bytes + batches * BATCH_HEADER_BYTES) as f64 / 1_048_576.0 / (end - start) as f64;
-    let told_mib_per_s = figure(&document, "brokers.bytes_in_mib_per_s");
-    let ratio = told_mib_per_s / sent_mib_per_s;
+    let reported_mib_per_s = figure(&document, "brokers.bytes_in_mib_per_s");
+    let ratio = reported_mib_per_s / sent_mib_per_s;
     // Seen with `--nocapture`.
-    println!("bytes in: {told_mib_per_s:.4} MiB/s told by JMX ÷ {sent_mib_per_s:.4} MiB/s sent = {ratio:.5}");
-    assert!((ratio - 1.0).abs() < 0.01, "told {told_mib_per_s} MiB/s, sent {sent_mib_per_s} MiB/s");
+    println!(
+        "bytes in: {reported_mib_per_s:.4} MiB/s told by JMX ÷ {sent_mib_per_s:.4} MiB/s sent = {ratio:.5}"
+    );
+    assert!((ratio - 1.0).abs() < 0.01, "told {reported_mib_per_s} MiB/s, sent {sent_mib_per_s} MiB/s");
     let messages = figure(&document, "brokers.messages_in_per_s") / figure(&document, "writers.acked_per_s");
     assert!((messages - 1.0).abs() < 0.01, "{messages}");
     for share in ["request_handler_idle", "network_processor_idle"] {

@@ -25,7 +25,7 @@ show: {columns: [writers.acked_per_s, next.acked_per_s, readers.connect.p99, wri
 ";
 
 #[test]
-fn clients_come_and_go_beside_hundreds_of_others() {
+fn clients_come_and_go_next_to_hundreds_of_others() {
     let _turn = alone();
     let place = TestFolder::new();
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);

@@ -49,10 +49,10 @@ fn records_go_through_a_proxy_and_none_is_lost() {
     assert!(figure_of(&document, 1, "proxy.cpu_us_per_record") > 0.0);
     assert!(figure_of(&document, 1, "proxy.memory_rss_bytes_max") > 50e6);
     // Whatever a busy host does to latencies, nothing may be lost, sent twice or miscounted on the way.
-    let told = document["caveats"].as_array().expect("caveats");
+    let reported = document["caveats"].as_array().expect("caveats");
     let is_of_latencies =
         |one: &Value| one["concerns"].as_str().is_some_and(|concerns| concerns.starts_with("latencies"));
-    let invalid = told.iter().filter(|one| one["severity"] == "invalid" && !is_of_latencies(one));
+    let invalid = reported.iter().filter(|one| one["severity"] == "invalid" && !is_of_latencies(one));
     assert_eq!(invalid.count(), 0, "{}", document["caveats"]);
     let trials = evidences(&place);
     let cluster = |at: usize| &trials[at].start.cluster["cluster_id"];

@@ -99,8 +99,8 @@ fn read(runs: &str) -> (f64, Limit, bool) {
     });
     let is_throttled =
         |caveat: &Caveat| matches!(caveat, Caveat::ClusterChanged { event, .. } if event == "throttled");
-    let told = judgement.caveats.iter().any(|found| is_throttled(&found.caveat));
-    (per_s, limits.next().expect("a limit"), told)
+    let reported = judgement.caveats.iter().any(|found| is_throttled(&found.caveat));
+    (per_s, limits.next().expect("a limit"), reported)
 }
 
 /// The broker's log of garbage collection, the drives and kdyno's own cost were read.
@@ -121,9 +121,9 @@ fn assert_gc_log_was_read(readings: &[ProbeReading]) {
         readings.iter().filter(|reading| reading.series == name).map(|reading| reading.value).collect()
     };
     for name in [series::GC_PAUSES_TOTAL, series::GC_PAUSE_S_TOTAL, series::SAFEPOINT_S_TOTAL] {
-        let told = of(name);
-        let grown = told.last().zip(told.first()).map(|(last, first)| last - first);
-        assert!(grown.is_some_and(|grown| grown > 0.0), "{name}: {told:?}");
-        assert_eq!(told.len(), of(series::GC_PAUSE_S_LONGEST).len(), "{name}: {told:?}");
+        let reported = of(name);
+        let grown = reported.last().zip(reported.first()).map(|(last, first)| last - first);
+        assert!(grown.is_some_and(|grown| grown > 0.0), "{name}: {reported:?}");
+        assert_eq!(reported.len(), of(series::GC_PAUSE_S_LONGEST).len(), "{name}: {reported:?}");
     }
 }

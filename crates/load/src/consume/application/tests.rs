@@ -28,7 +28,7 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
 
 /// So many records of a partition come in one answer.
 fn arrive(application: &mut Application, partition: i32, records: usize, now_ns: u64) {
-    (0..records as i64).for_each(|offset| application.arriving.push((offset, UNTOLD, 0)));
+    (0..records as i64).for_each(|offset| application.arriving.push((offset, UNREPORTED, 0)));
     application.end_of_answer(partition, now_ns);
 }
 
@@ -44,7 +44,7 @@ fn begun(application: &mut Application, now_ms: u64) -> Vec<(i32, u64)> {
 }
 
 #[test]
-fn records_are_worked_on_one_after_the_other_however_late_it_is_looked() {
+fn records_are_processed_in_order_however_late_the_loop_is() {
     let mut application = application(WorkPlan::Constant { ns: 10 * MS }, 500);
     arrive(&mut application, 3, 2, 5 * MS);
     arrive(&mut application, 4, 1, 6 * MS);
@@ -112,7 +112,7 @@ fn work_takes_as_long_as_its_law_says() {
 }
 
 #[test]
-fn what_was_taken_stays_when_a_partition_goes_and_what_waits_does_not() {
+fn when_a_partition_goes_taken_records_stay_and_waiting_ones_go() {
     let mut application = application(WorkPlan::Constant { ns: MS }, 3);
     arrive(&mut application, 0, 5, 0);
     arrive(&mut application, 1, 2, 0);

@@ -323,7 +323,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_process_is_told_is_what_it_hears(
+    fn the_process_decodes_the_frames_that_it_is_sent(
         settings in "\\PC{0,30}",
         clients in proptest::collection::vec(("\\PC{0,9}", "\\PC{0,9}"), 0..5),
         token in "[!-~]{0,40}",

@@ -138,7 +138,7 @@ fn every_record_of_a_schedule_is_handed_over_and_timed() {
 
 /// Records are with the process before they are due, in a few frames, and none is sent before its instant.
 #[test]
-fn records_are_handed_over_before_they_are_due_and_sent_at_their_instants() {
+fn records_are_handed_over_early_and_sent_at_their_instants() {
     let script = JavaBehaviour { delay_ns: 0, block_ns: 0, ..JavaBehaviour::default() };
     let outcome = produced(open(5_000.0), 1, script);
     outcome.assert_accounted();
@@ -151,7 +151,7 @@ fn records_are_handed_over_before_they_are_due_and_sent_at_their_instants() {
 }
 
 #[test]
-fn the_process_is_told_settings_and_connection() {
+fn the_process_is_sent_settings_and_connection() {
     let outcome = produced(open(10.0), 2, JavaBehaviour::default());
     let Some(ToJava::Task { settings, topic, clients, role }) = outcome.heard.first() else {
         panic!("the task comes first: {:?}", outcome.heard.first())
@@ -162,8 +162,8 @@ fn the_process_is_told_settings_and_connection() {
     let names: Vec<&str> = clients.iter().map(|(client_id, _)| client_id.as_str()).collect();
     assert_eq!((topic.as_str(), names), ("t", vec!["test-item-4", "test-item-5"]));
     assert_eq!(role[..3], [0, 0, 0], "an open loop knows t0 before t1");
-    let told = outcome.events.iter().find(|event| event.kind == EventKind::ClientStarted);
-    assert_eq!(told.expect("an event").detail, "kafka-clients 4.1.1 (commit abc) on Java 17");
+    let reported = outcome.events.iter().find(|event| event.kind == EventKind::ClientStarted);
+    assert_eq!(reported.expect("an event").detail, "kafka-clients 4.1.1 (commit abc) on Java 17");
 }
 
 /// Keys, sizes, headers and trailers are those of kdyno's own client; the partition is unknown where it is not stated.
@@ -215,7 +215,7 @@ fn what_is_not_accepted_waits_in_the_worker() {
 }
 
 #[test]
-fn failures_are_told_by_reason_and_refused_records_were_not_accepted() {
+fn failures_count_by_reason_and_refused_records_do_not_count() {
     let script = JavaBehaviour {
         reasons: &["max-block", "NOT_ENOUGH_REPLICAS"],
         refuses: |number| number % 10 == 3,
@@ -236,7 +236,7 @@ fn failures_are_told_by_reason_and_refused_records_were_not_accepted() {
 }
 
 #[test]
-fn the_death_of_the_process_is_told_and_leaves_every_record_accounted() {
+fn a_dead_process_is_reported_and_leaves_every_record_accounted() {
     let dies = Some((T0 + SECOND + 500 * MS, "with exit code 3: it was out of memory"));
     for plan in [open(10_000.0), closed()] {
         let is_closed = matches!(plan.rate, Rate::Max { .. });
@@ -310,7 +310,7 @@ fn clients_share_what_a_cap_lets_through() {
 }
 
 #[test]
-fn what_ends_a_stream_is_told() {
+fn the_reason_that_ends_a_stream_is_reported() {
     let failing = |script| produced(open(10.0), 1, script).failure.expect("a failure");
     let silent = failing(JavaBehaviour { is_silent: true, ..JavaBehaviour::default() });
     assert!(matches!(silent, StreamError::JavaSilent { seconds: 30, .. }), "{silent}");
@@ -389,8 +389,8 @@ fn what_consumers_are_handed_is_recorded() {
     assert_eq!(outcome.totals.clients[0].records, 4);
     let commands: Vec<&ToJava> = outcome.heard.iter().skip(1).collect();
     assert_eq!(commands, [&ToJava::Begin, &ToJava::CatchUp, &ToJava::End]);
-    let told: Vec<_> = outcome.events.iter().map(|event| (event.kind, event.at_ns)).collect();
-    assert!(told.contains(&(EventKind::FullGc, 1_099 * MS as i64)), "{told:?}");
+    let reported: Vec<_> = outcome.events.iter().map(|event| (event.kind, event.at_ns)).collect();
+    assert!(reported.contains(&(EventKind::FullGc, 1_099 * MS as i64)), "{reported:?}");
     let values: Vec<(String, f64)> = outcome
         .messages
         .into_iter()

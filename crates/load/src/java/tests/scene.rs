@@ -409,7 +409,7 @@ impl JavaFixture {
                 self.stream.on_ready(
                     0,
                     0,
-                    SocketReadiness { is_writable: true, told_ns: now_ns },
+                    SocketReadiness { is_writable: true, reported_ns: now_ns },
                     &mut self.net,
                 );
             }

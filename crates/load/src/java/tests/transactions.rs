@@ -22,7 +22,7 @@ fn over(ms: u64, how: TransactionHow<'_>, sure: u32, unsure: u32) -> (u64, Vec<u
 }
 
 #[test]
-fn transactions_are_counted_as_the_process_tells_them() {
+fn transactions_are_counted_as_the_process_reports_them() {
     let says = vec![
         over(500, TransactionHow::Committed, 6, 0),
         over(1_000, TransactionHow::Aborted, 5, 0),
@@ -48,7 +48,7 @@ fn transactions_are_counted_as_the_process_tells_them() {
 }
 
 #[test]
-fn the_process_is_told_ids_and_pace() {
+fn the_process_is_sent_ids_and_pace() {
     let outcome = produced(plan(), 2, JavaBehaviour::default());
     let Some(ToJava::Task { clients, role, .. }) = outcome.heard.first() else { panic!("a task") };
     let ids: Vec<&str> = clients.iter().map(|(_, id)| id.as_str()).collect();
@@ -62,7 +62,7 @@ fn the_process_is_told_ids_and_pace() {
 
 /// Whether it left markers is unknown: it may have in all of the topic's six partitions.
 #[test]
-fn a_transaction_whose_end_is_not_told_is_unsure() {
+fn a_transaction_whose_end_is_not_reported_is_unsure() {
     let says = vec![over(500, TransactionHow::Committed, 6, 0)];
     let outcome = produced(plan(), 1, JavaBehaviour { says, ..JavaBehaviour::default() });
     let counts = &outcome.totals.counts;

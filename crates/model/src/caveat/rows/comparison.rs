@@ -1,6 +1,6 @@
 //! Comparisons that compare more than was asked, or rest on less.
 
-use crate::caveat::row::{CaveatGroup, CaveatRow, compared, told};
+use crate::caveat::row::{CaveatGroup, CaveatRow, compared, reported};
 use crate::caveat::{Caveat, CaveatKind, Severity};
 
 const COMPARISON: CaveatRow = CaveatRow { group: CaveatGroup::Trial, ..CaveatRow::PLAIN };
@@ -10,7 +10,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::TheseStartsOnly,
         short: "all pairs ran on {starts:start|starts} of the clusters: another start may differ",
         usual: compared(Severity::Warning, "several pairs rest on one start of their clusters"),
-        words: &[told(
+        words: &[reported(
             "",
             "all pairs ran on the same clusters (number of starts: {starts:count}): another start may show another ratio",
             "without `--quick` a comparison restarts local clusters for each unit of evidence",
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             Severity::Warning,
             "pairs met brokers that had just been started and had carried no load, as the plan wants it",
         ),
-        words: &[told(
+        words: &[reported(
             "",
             "{pairs:pair|pairs} met brokers that had just been started and had carried no load: the ratio speaks of such brokers",
             "leave `phases.condition` at its default to compare brokers that have carried load; without records of kdyno's own give the \
@@ -37,13 +37,13 @@ pub(super) const ROWS: &[CaveatRow] = &[
         short: "{pairs:pair was|pairs were} left out of the comparison",
         usual: compared(Severity::Warning, "pairs were left out, both trials of each; with the first reason"),
         words: &[
-            told(
+            reported(
                 "",
                 "{pairs:pair was|pairs were} left out of the comparison, both trials of each; the first: {first}",
                 LOST_REMEDY,
             )
             .only(|of| matches!(of, Caveat::PairsLost { likewise: 0, .. })),
-            told(
+            reported(
                 "",
                 "{pairs:pair was|pairs were} left out of the comparison, both trials of each; the first: {first}, and so {likewise} more",
                 LOST_REMEDY,
@@ -58,7 +58,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             Severity::Warning,
             "pairs have an invalid judged figure: they count as ties; with the first reason",
         ),
-        words: &[told(
+        words: &[reported(
             "{metric}",
             "{pairs:pair counts|pairs count} as ties in {metric}, since a figure of theirs is invalid; the first: {first}",
             "look at the caveats of these figures: a tie is for neither side, and hides a difference",
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             Severity::Invalid,
             "any other setting of the brokers differs that was not asked to: the comparison has no verdict",
         )),
-        words: &[told(
+        words: &[reported(
             "{whose} {setting}",
             "{setting} of {whose} differs between the sides and was not asked to (A {a}, B {b}): the difference may be its doing",
             "set it alike on both sides, or name it in `may_differ`; targets of different versions say so with `facts: {kafka: VERSION}`",
@@ -89,7 +89,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::ClustersDiffer,
         short: "clusters of side {side} differ from each other in {settings:setting|settings}",
         usual: compared(Severity::Warning, "clusters of one side have different settings; with the first of them"),
-        words: &[told(
+        words: &[reported(
             "{side}",
             "the clusters of side {side} differ among themselves in {settings:count} settings of their brokers; the first: {first}",
             "set them alike, or take what is said for a mean over clusters that differ",
@@ -100,7 +100,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::BrokersDiffer,
         short: "brokers of side {side} differ from each other in {settings:setting|settings}",
         usual: compared(Severity::Warning, "brokers of one cluster have different settings; with the first of them"),
-        words: &[told(
+        words: &[reported(
             "{side}",
             "the brokers of side {side} differ from each other in {settings:count} settings; the first: {first}",
             "set them alike: what is said is of brokers of both kinds, and the sides are compared by the first of each",
@@ -111,7 +111,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::RunsUnpaired,
         short: "the runs took place at different times, so other changes are part of the difference",
         usual: compared(Severity::Warning, "stored runs are compared, which ran at different times"),
-        words: &[told(
+        words: &[reported(
             "",
             "the runs took place at different times, in no drawn order: whatever else changed meanwhile is part of the difference",
             "`kdyno compare SCENARIO` runs both sides in adjacent pairs",
@@ -130,7 +130,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             Severity::Invalid,
             "runs are of different scenarios, or one of them lost acknowledged records",
         )),
-        words: &[told("{detail}", "{detail}", "")],
+        words: &[reported("{detail}", "{detail}", "")],
         ..COMPARISON
     },
 ];

@@ -1,6 +1,6 @@
 //! Whether the load generator, or a relay, is what was measured.
 
-use crate::caveat::row::{CaveatGroup, CaveatRow, capacity, latency, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, capacity, latency, reported, warning};
 use crate::caveat::{Caveat, CaveatKind, FullGc, Severity, StoodStill};
 
 const GENERATOR: CaveatRow = CaveatRow { group: CaveatGroup::Generator, ..CaveatRow::PLAIN };
@@ -17,7 +17,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
              sends users of an item, whose thread is one, from its start to its end",
         ),
         brief: "the load generator was busy",
-        words: &[told(
+        words: &[reported(
             "{thread}",
             "the load generator's thread {thread} used {cpu_percent:cores}: it may be the limit, not the cluster",
             LESS_WORK,
@@ -30,7 +30,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: warning(
             "no thread is busy alone, but the workers used more than 75 % of min(event loop threads, CPUs)",
         ),
-        words: &[told(
+        words: &[reported(
             "",
             "the load generator used {cpu_percent:cores}, and it could use {cores} cores at most: it may be the limit, not the cluster",
             LESS_WORK,
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         )),
         brief: LATE,
         words: &[
-            told(
+            reported(
                 "{item} mean",
                 "{item}: the load generator's own lateness makes up {late_ns:ns} of the mean response time of {response_ns:ns}: the mean \
                  is an upper bound of what the cluster took",
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             )
             .only(|of| matches!(of, Caveat::GeneratorLate { quantile, .. } if quantile == "mean")),
             // From which quantile on it is differs from trial to trial.
-            told(
+            reported(
                 "{item}",
                 "{item}: at {quantile:quantile} the load generator's own lateness makes up {late_ns:ns} of the response time of \
                  {response_ns:ns}: from there on quantiles are upper bounds of what the cluster took",
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         ),
         grave: Some(latency(Severity::Invalid, "the same, half of it or more")),
         brief: LATE,
-        words: &[told(
+        words: &[reported(
             "{item} end to end",
             "{item}: at {quantile:quantile} the load generator's own lateness in sending reaches {late_ns:ns} of an end-to-end latency of \
              {end_to_end_ns:ns}: from there on quantiles are upper bounds of what the cluster took",
@@ -103,7 +103,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         ),
         brief: "the load generator stood still",
         words: &[
-            told(
+            reported(
                 "{item}",
                 "{item}: the load generator stood still for up to {late_ns:ns} and then sent at once what had come due: from \
                  {quantile:quantile} on service, request and without generator hold that ({timing:words} is {with_ns:ns} there, and \
@@ -111,7 +111,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
                 LESS_LATE,
             )
             .only(|of| matches!(of, Caveat::StoodStill(StoodStill { without_ns: Some(_), .. }))),
-            told(
+            reported(
                 "{item}",
                 "{item}: the load generator stood still for up to {late_ns:ns} and then sent at once what had come due: from \
                  {quantile:quantile} on service, request and without generator hold that ({timing:words} is {with_ns:ns} there, and that \
@@ -133,7 +133,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
              the item's rates, and the cost per GB, which rests on them",
         ),
         brief: "the load generator may have been the limit",
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: against the null broker, which keeps nothing, the load generator reaches only {ratio:ratio} × this rate: it may be \
              the limit, not the cluster",
@@ -149,14 +149,14 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "a Java client's process made a full garbage collection in the window: how many, and the time of all collections",
         ),
         words: &[
-            told(
+            reported(
                 "{item}",
                 "{item}: full garbage collections of its Java client in the window: {collections:count}; all collections took \
                  {all_ns:ns}; each is a stop-the-world pause, and latencies include that ({first:first})",
                 MORE_HEAP,
             )
             .only(|of| matches!(of, Caveat::FullGc(FullGc { all_ns: Some(_), .. }))),
-            told(
+            reported(
                 "{item}",
                 "{item}: full garbage collections of its Java client in the window: {collections:count}; each is a stop-the-world pause, and \
                  latencies include that ({first:first})",
@@ -173,7 +173,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "a relay passed bytes on later at p99 than its link has it, by more than a tenth of the declared delay and more than 3 × the \
              p99 of what a bare sleep showed on this host just before, in its quiet rounds",
         ),
-        words: &[told(
+        words: &[reported(
             "{subject}",
             "{subject:subject} passed bytes on {late_s:seconds} later at p99 than its link is declared to, which has a delay of \
              {delay_s:seconds}: latencies of clients in another zone include that",
@@ -185,7 +185,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::RelayBusy,
         short: "{subject:subject} used {cpu_percent:cores}: it may be the limit",
         usual: warning("a relay used more than 75 % of a core: its one thread may be what limits the link"),
-        words: &[told(
+        words: &[reported(
             "{subject}",
             "{subject:subject} used {cpu_percent:cores} in its one thread: it may be what limits the rate between its zones",
             "offer less by way of it, or declare a `bandwidth` that it carries",

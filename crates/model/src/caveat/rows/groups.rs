@@ -1,7 +1,7 @@
 //! What consumers were handed, alone or in groups.
 
 use super::records::SEE_EVENTS;
-use crate::caveat::row::{CaveatGroup, CaveatRow, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, reported, warning};
 use crate::caveat::{Caveat, CaveatKind};
 
 const RECORDS: CaveatRow = CaveatRow { group: CaveatGroup::Records, ..CaveatRow::PLAIN };
@@ -17,14 +17,14 @@ pub(super) const ROWS: &[CaveatRow] = &[
              consumers are further from its end than when the window began",
         ),
         words: &[
-            told(
+            reported(
                 "{item}",
                 "{item}: {records:count} records behind the end of the log when the window ended, {seconds:seconds} of what is produced: \
                  consumers did not keep up",
                 BEHIND_REMEDY,
             )
             .only(|of| matches!(of, Caveat::ConsumerBehind { seconds: Some(_), .. })),
-            told(
+            reported(
                 "{item}",
                 "{item}: {records:count} records behind the end of the log when the window ended: consumers did not keep up",
                 BEHIND_REMEDY,
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "after T0 a partition could not be fetched from, or what was fetched is damaged (wrong checksum); an event reports each change \
              of a partition's error",
         ),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: fetching failed for a while ({events:count} events; the first: {first}): the fetched rate includes that",
             SEE_EVENTS,
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: warning(
             "after T0 a broker no longer had the offset to go on from; an event says how many records were not fetched",
         ),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: records were deleted before they were fetched ({events:count} events; the first: {first}): they are missing from \
              the fetched rate",
@@ -67,7 +67,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: warning(
             "a group consumed fewer different records of a topic than were acknowledged, or more than it can hold",
         ),
-        words: &[told(
+        words: &[reported(
             "{group} {topic}",
             "group {group}: its members consumed {handed_over:count} records of {topic}, each counted once, where {least:count} were \
              acknowledged and it can hold {most:count}",
@@ -84,7 +84,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "members of a group lost partitions without giving them up since T0: the group had gone on without them; \
              `max.poll.interval.ms` is printed",
         ),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: the group put members out {losses:count} times, and records that these had not committed were delivered again \
              (`max.poll.interval.ms` is {poll_interval_max_ns:duration})",
@@ -96,7 +96,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::MemberFailed,
         short: "{item}: a consumer left its group for good",
         usual: warning("a coordinator refused a member for good; nothing was read in its place"),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: a member left its group for good, and nothing was read in its place: {first}",
             SEE_EVENTS,

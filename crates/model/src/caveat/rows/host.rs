@@ -1,6 +1,6 @@
 //! Who else had the processors.
 
-use crate::caveat::row::{CaveatGroup, CaveatRow, alike, saturation, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, alike, reported, saturation, warning};
 use crate::caveat::{Caveat, CaveatKind};
 
 const HOST: CaveatRow = CaveatRow { group: CaveatGroup::Host, ..CaveatRow::PLAIN };
@@ -10,7 +10,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::HostShared,
         short: "another measured run used this host at the same time",
         usual: warning("another measured run used the host at the same time"),
-        words: &[told(
+        words: &[reported(
             "{detail}",
             "another measured run used this host at the same time ({detail}): each took CPUs and disk from the other",
             "run one at a time, and repeat",
@@ -21,7 +21,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::Steal,
         short: "the hypervisor took {share:percent} of the CPU time",
         usual: warning("the hypervisor took more than 1 % of CPU time"),
-        words: &[told(
+        words: &[reported(
             "",
             "the hypervisor took {share:percent} of the CPU time: rates may be too low and latencies too high",
             "repeat on a quieter host, and compare only trials that ran close together",
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "other programs (not part of the run) used more than 15 % of the host's CPUs, what the hypervisor took not counted; \
              not reported for a target on this host, whose brokers are among them",
         ),
-        words: &[told(
+        words: &[reported(
             "",
             "other programs used {cpu_percent:cores}: this changes CPU per record first, then latencies and rates, and each may be too \
              high or too low",
@@ -57,14 +57,14 @@ pub(super) const ROWS: &[CaveatRow] = &[
              a thread that of the window, of brokers that of the time in which they ran or were ready",
         ),
         words: &[
-            told(
+            reported(
                 "brokers",
                 "threads of {who} were ready and waited for a CPU, for {share_of_ready:percent} of the time in which they ran or \
                  were ready: rates may be too low and latencies too high",
                 WAITED_REMEDY,
             )
             .only(|of| matches!(of, Caveat::WaitedForProcessor { share_of_ready: Some(_), .. })),
-            told(
+            reported(
                 "{who}",
                 "threads of {who} were ready and waited for a CPU, added up for {share:percent} of the window: rates may be too \
                  low and latencies too high",
@@ -79,7 +79,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::ProcessorLimited,
         short: "a CPU limit (cgroup) throttled processes of the run",
         usual: warning("a limit on CPU time (cgroup) held a process of the run for more than 1 % of the window"),
-        words: &[told(
+        words: &[reported(
             "",
             "a limit on CPU time (cgroup) stopped processes of the run, added up over CPUs for {share:percent} of the \
              window: rates may be too low and latencies too high",
@@ -95,7 +95,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: alike(
             "brokers run on the same host as the load: a cluster of our own, or a target all of whose addresses are loopback",
         ),
-        words: &[told(
+        words: &[reported(
             "",
             "brokers and load generator share the same {processors:processors}, so each takes time from the other",
             "compare cases of this run with each other; for absolute figures attach to a cluster on other machines",

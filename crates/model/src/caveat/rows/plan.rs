@@ -1,6 +1,6 @@
 //! What was measured, and what was not, by the choice of load and system.
 
-use crate::caveat::row::{CaveatGroup, CaveatRow, capacity, note, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, capacity, note, reported, warning};
 use crate::caveat::{Caveat, CaveatKind, Severity};
 
 const PLAN: CaveatRow = CaveatRow { group: CaveatGroup::Plan, ..CaveatRow::PLAIN };
@@ -12,7 +12,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::ClosedLoop,
         short: "{item}: at the maximum rate latency shows the client's buffer, not the cluster",
         usual: note("`rate: max`"),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: at the maximum rate a latency is the time to fill and empty the client's own buffer, not the cluster's",
             "for latencies offer a fixed rate below the maximum",
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::WrittenNotAppended,
         short: "{item}: acks=0, records count once they are written to the socket",
         usual: warning("`acks=0`: whether a broker appended the records is not known"),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: with acks=0 records count when they are written to the socket; whether a broker appended them is not known",
             "use acks=1 or acks=all when that is part of the question",
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::NullBroker,
         short: "null broker: the figures are of the client alone, without Kafka",
         usual: warning("the system of the case is a null broker: there was no Kafka"),
-        words: &[told(
+        words: &[reported(
             "",
             "null broker: the figures are of the client alone; there was no Kafka, and nothing was kept",
             "name a release (`system.kafka`) or a target when Kafka is the question",
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::MemoryStorage,
         short: "the brokers' logs were in memory: no disk was measured",
         usual: warning("the brokers' logs lay in memory"),
-        words: &[told(
+        words: &[reported(
             "",
             "the brokers' logs lay in memory-backed storage, so no disk was measured",
             "put the logs on a disk (`storage: disk`) when the disk is part of the question",
@@ -62,7 +62,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "the drives of the host of a cluster of our own wrote less than half of the bytes of produce requests × replicas in the \
              window: no disk was measured",
         ),
-        words: &[told(
+        words: &[reported(
             "",
             "the brokers wrote only {share:percent} of the acknowledged bytes × replicas to their disks in the window: the page cache \
              took the rest, so no disk was measured",
@@ -79,7 +79,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "the cases differ in the size of batches, and those of this one are filled to less than half of `batch.size`: \
              `linger.ms` or the rate sealed them",
         ),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: batches were sealed by `linger.ms` at {share:percent} of `batch.size`: what `batch.size` does was not measured",
             "offer more, use fewer partitions per client, or raise `linger.ms`",
@@ -94,14 +94,14 @@ pub(super) const ROWS: &[CaveatRow] = &[
              lz4 and snappy find nothing, or values that are random within an Avro schema; reported with the plan too",
         ),
         words: &[
-            told(
+            reported(
                 "{item} by schema, {compression}",
                 "{item}: values are random within their schema: the sizes and the CPU time that {compression} makes of them are \
                  not those of real values",
                 RANDOM_REMEDY,
             )
             .only(|of| matches!(of, Caveat::RandomValues { by_schema: true, .. })),
-            told(
+            reported(
                 "{item}, {compression}",
                 "{item}: values are random capital letters: the sizes and the CPU time that {compression} makes of them are not \
                  those of real values",
@@ -118,13 +118,13 @@ pub(super) const ROWS: &[CaveatRow] = &[
              large a part of them; too high where keys and headers repeat",
         ),
         words: &[
-            told(
+            reported(
                 "{item}, less",
                 COMPRESSION_MISSED,
                 "larger values or batches compress better; keys, headers and trailers limit the ratio too",
             )
             .only(|of| matches!(of, Caveat::CompressionMissed { stated, reached, .. } if reached < stated)),
-            told(
+            reported(
                 "{item}, more",
                 COMPRESSION_MISSED,
                 "keys and headers that repeat compress too, and batches larger than those tried beforehand compress better: state a \
@@ -137,7 +137,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::PooledCompression,
         short: "{item}: pooled payloads do not compress like real ones",
         usual: warning("pooled payloads with compression"),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: pooled payloads compress differently from real ones: sizes are not those of real values",
             "use unique payloads when the compression ratio matters",
@@ -148,7 +148,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::ProbeMissesLeaders,
         short: "{item}: the probe reached {partitions:count} of {brokers:count} brokers",
         usual: warning("the topic of a probe has fewer partitions than a local cluster has brokers"),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: the probe sent to {partitions:count} of {brokers:count} brokers",
             "give its topic as many partitions as there are brokers",
@@ -159,7 +159,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::AssignedNotGroup,
         short: "{item}: partitions were assigned by kdyno, without a consumer group",
         usual: note("a load item consumes without `group`"),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: partitions were assigned by kdyno, not by a consumer group, so no rebalance or group coordination was measured",
             "name a `group` in the load item when groups are the question",

@@ -1,6 +1,6 @@
 //! Records and how they fared.
 
-use crate::caveat::row::{CaveatGroup, CaveatRow, CaveatWords, invalid, latency, note, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, CaveatWords, invalid, latency, note, reported, warning};
 use crate::caveat::{Caveat, CaveatKind, Severity};
 
 const RECORDS: CaveatRow = CaveatRow { group: CaveatGroup::Records, name: "item", ..CaveatRow::PLAIN };
@@ -17,14 +17,14 @@ pub(super) const ROWS: &[CaveatRow] = &[
         )),
         brief: "the load queued",
         words: &[
-            told(
+            reported(
                 "{item}",
                 "{item}: the queue was too long when the window began: it held {start_s:seconds} of the offered load, where \
                  {allowed_s:seconds} is allowed, and grew no further: latencies include the time in it",
                 QUEUE_REMEDY,
             )
             .only(|of| matches!(of, Caveat::QueueGrowth { growth_s, .. } if *growth_s <= 0.0)),
-            told(
+            reported(
                 "{item}",
                 "{item}: the queue held {start_s:seconds} of the offered load when the window began and {growth_s:seconds} more when it \
                  ended, where {allowed_s:seconds} is allowed: latencies include the time in it",
@@ -43,7 +43,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
              were open; the limit is then not said to be the schedule. Run files from before instants were kept are judged by whole \
              seconds",
         ),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: nothing was acknowledged for {seconds:seconds}, from {at_s:seconds} of the load on, though records waited: rates of \
              the whole window hide it",
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
                 "see which brokers are gone; the topic's `min.insync.replicas` asks for more than are in sync",
             ),
             failed(|of| has_reason(of, &["UNKNOWN_TOPIC_OR_PARTITION"]), "find out who deleted the topic"),
-            told("{item} {reason}", FAILED, SEE_EVENTS),
+            reported("{item} {reason}", FAILED, SEE_EVENTS),
         ],
         ..RECORDS
     },
@@ -94,7 +94,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "records of the measure phase were offered, none of them was acknowledged, and none of before in the window; a run of cases \
              without claims ends with the exit code of invalid figures",
         ),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: nothing was acknowledged, all of {records:count} records failed or stayed open",
             "see why they failed",
@@ -105,7 +105,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::Unresolved,
         short: "{item}: {records:record|records} had no outcome when the drain ended",
         usual: warning("records of the measure phase stayed open"),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: the outcome of {records:count} records was still open when the drain ended; they lie above every quantile",
             "offer less, lengthen `phases.drain`, or look for a broker that stopped answering",
@@ -121,13 +121,13 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: note("batches of idempotent producers were sent again in the window: their records are in the log once"),
         grave: Some(warning("the same of producers without idempotence: their records may be in the log twice")),
         words: &[
-            told(
+            reported(
                 "{item}",
                 "{item}: {batches:count} record batches were sent again; latencies include that",
                 SEE_EVENTS,
             )
             .only(|of| matches!(of, Caveat::Retries { is_idempotent: true, .. })),
-            told(
+            reported(
                 "{item}",
                 "{item}: {batches:count} record batches were sent again; of a producer without idempotence their records may be in the \
                  log twice",
@@ -144,7 +144,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
              there, by less than it wrote",
         ),
         grave: Some(invalid("the same, by less than 90 % of what it wrote: the item's rates")),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: {written:count} records were written to its topic with acks=0, and its log grew by {growth:count}: brokers closed \
              connections, as they do with what they refuse, and do not say why",
@@ -160,7 +160,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
              comes sooner than an answer; of its own figures alone",
         ),
         brief: "requests failed",
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: {errors:count} requests failed, {share:percent} of all; its times hold what they took, and a refusal mostly comes \
              sooner than an answer",
@@ -172,7 +172,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::ProducerEnded,
         short: "{item}: a transactional producer stopped sending",
         usual: invalid("a transactional producer was fenced, or its coordinator refused it: it sent nothing any more"),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: a producer stopped sending, so the load was not the one asked for: {first}",
             "raise `transaction.timeout.ms`, or look whether others use transactional ids with the same prefix and whether this user may \
@@ -189,7 +189,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
              lowest. Each such quantile from there on is marked. Not looked at in windows above 600 s",
         ),
         brief: "a tail of few seconds",
-        words: &[told(
+        words: &[reported(
             "{item} {quantile}",
             "{item}: {quantile} rests on {seconds:count} of {of_s:count} s, the first of them second {at_s:count} of the load: that \
              quantile and those above it tell of what happened then",
@@ -205,7 +205,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
              marked",
         ),
         brief: "too few records",
-        words: &[told(
+        words: &[reported(
             "{item} {quantile}",
             "{item}: only {beyond:count} records lie beyond {quantile}; with fewer than 100 that quantile and those above it change by \
              chance from run to run",
@@ -225,7 +225,7 @@ const FAILED: &str = "{item}: {records:count} records failed with {reason}; they
 
 /// What is to be done about records that failed for a reason whose cause is known.
 const fn failed(only: fn(&Caveat) -> bool, remedy: &'static str) -> CaveatWords {
-    told("{item} {reason}", FAILED, remedy).only(only)
+    reported("{item} {reason}", FAILED, remedy).only(only)
 }
 
 fn has_reason(caveat: &Caveat, reasons: &[&str]) -> bool {

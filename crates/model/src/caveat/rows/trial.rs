@@ -1,6 +1,6 @@
 //! Trials that did not go as planned, and clusters that changed.
 
-use crate::caveat::row::{CaveatGroup, CaveatRow, alike, compared, invalid, note, told, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, alike, compared, invalid, note, reported, warning};
 use crate::caveat::{Caveat, CaveatKind, Severity};
 use crate::event::Subject;
 
@@ -12,13 +12,13 @@ pub(super) const ROWS: &[CaveatRow] = &[
         short: "{subject:subject} ended during the trial",
         usual: warning("a process of the system under test, or a relay between its zones, ended in the middle"),
         words: &[
-            told(
+            reported(
                 "{subject}",
                 "{subject:subject} ended during the trial: figures are those of a system that lost it on the way",
                 DIED_REMEDY,
             )
             .only(|of| matches!(of, Caveat::ProcessDied { subject: Subject::Component(_) })),
-            told(
+            reported(
                 "{subject}",
                 "{subject:subject} ended during the trial: figures are those of a cluster that lost it on the way",
                 DIED_REMEDY,
@@ -34,7 +34,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
              alone",
         ),
         brief: "a command failed",
-        words: &[told(
+        words: &[reported(
             "{item}",
             "a command failed, so what it took says nothing: {first}",
             "`kdyno show RUN --logs` prints the end of its output; correct it, and repeat the trial",
@@ -49,13 +49,13 @@ pub(super) const ROWS: &[CaveatRow] = &[
              started was not seen",
         ),
         words: &[
-            told(
+            reported(
                 "{reason}",
                 "the trial ended before its plan did: {reason}; its figures cover {measured_s:count} s",
                 CUT_SHORT_REMEDY,
             )
             .only(|of| matches!(of, Caveat::CutShort { planned_s: 0, .. })),
-            told(
+            reported(
                 "{reason}",
                 "the trial ended before its plan did: {reason}; its figures cover {measured_s:count} of {planned_s} s",
                 CUT_SHORT_REMEDY,
@@ -69,7 +69,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: warning(
             "the brokers were given a setting (`system.config`) that they do not know; see [Local clusters](../CLUSTERS.md)",
         ),
-        words: &[told(
+        words: &[reported(
             "{setting}",
             "{detail}",
             "correct its name in `system.config`; a setting of a plugin may stay as it is",
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "since T0 leaders moved, brokers could not be reached, left or came back, replicas fell out of sync, answers were held \
              back, transactions were aborted because something of them failed; one for each kind, with the first event",
         ),
-        words: &[told(
+        words: &[reported(
             "{event}",
             "the cluster changed under load ({event}, {events:count} events; the first: {first}): rates and latencies include what \
              that cost",
@@ -98,7 +98,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: warning(
             "rate, latency or CPU time of the window drifted, or stood at several levels",
         ),
-        words: &[told(
+        words: &[reported(
             "{item}",
             "{item}: the window was not steady ({detail:first}): one figure for all of it describes no state that lasted",
             "lengthen `phases.warmup` and `phases.measure`; `kdyno report` draws the course over time",
@@ -110,7 +110,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::WarmupNotSettled,
         short: "the warm-up ended before everything had settled",
         usual: warning("the warm-up reached its longest time before rate, latency and CPU time had settled; not reported where the window itself is steady"),
-        words: &[told(
+        words: &[reported(
             "",
             "the warm-up reached its longest time before everything had settled ({detail:first}): figures may be those of a system \
              that was still changing",
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::Unconditioned,
         short: "brokers are cold (no load before the trial)",
         usual: warning("the cluster had just been started and had carried no load"),
-        words: &[told(
+        words: &[reported(
             "",
             "the cluster had just been started and had carried no load: fresh brokers are slower, so rates may be too low and \
              latencies too high",
@@ -139,7 +139,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: warning(
             "brokers of a target say that since they started they had taken fewer records at T0 than this load brings in 20 s",
         ),
-        words: &[told(
+        words: &[reported(
             "",
             "the brokers had taken only {records:count} records since they started, as many as this load brings in {load_s:seconds}: \
              fresh brokers are slower, so rates may be too low and latencies too high",
@@ -153,14 +153,14 @@ pub(super) const ROWS: &[CaveatRow] = &[
         short: "stacks were sampled ({of}), which costs CPU",
         usual: alike("stacks were sampled in the window (`flame`), which costs CPU time"),
         words: &[
-            told(
+            reported(
                 "{of}",
                 "stacks were sampled in the measured window (flame: {of}), which hold {share:percent} of the CPU time of their \
                  processes: CPU time, rates and latencies include what that cost",
                 SAMPLED_REMEDY,
             )
             .only(|of| matches!(of, Caveat::StacksSampled { share: Some(_), .. })),
-            told(
+            reported(
                 "{of}",
                 "stacks were sampled in the measured window (flame: {of}): CPU time, rates and latencies include what that cost",
                 SAMPLED_REMEDY,
@@ -176,7 +176,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
              the brokers used; an answer takes a CPU for as long as it lasts at most; of a broker that took longer than 1 s for \
              an answer nothing is known, since that one waited",
         ),
-        words: &[told(
+        words: &[reported(
             "",
             "the JMX agents in the brokers took up to {share:percent} of the CPU time that the brokers used: their CPU \
              time and latencies include that",
@@ -190,7 +190,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::StacksNotSampled,
         short: "{subject:subject}: no stacks were sampled, so no flame graph",
         usual: note("those of a process were to be and were not, with the reason; one for each process"),
-        words: &[told(
+        words: &[reported(
             "{subject}",
             "{subject:subject}: no stacks were sampled, so there is no flame graph ({detail:first})",
             "docs/reference/flame-graphs.md says what sampling needs",
@@ -205,7 +205,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             Severity::Warning,
             "of a duet: less than 95 % of the trial's measure phase was the other side's too; the pair is lost",
         ),
-        words: &[told(
+        words: &[reported(
             "",
             "the two of the pair were to be measured at once, and only {share:percent} of the window was the other one's too: what \
              disturbed one need not have disturbed the other",

@@ -113,7 +113,7 @@ impl Mode {
     }
 
     /// Processes that a cluster has in addition to its brokers: controllers of their own, or ZooKeeper's nodes.
-    pub fn beside_brokers(self) -> u32 {
+    pub fn nodes_without_broker(self) -> u32 {
         match self {
             Self::KraftCombined => 0,
             Self::KraftControllers { controllers } => controllers,

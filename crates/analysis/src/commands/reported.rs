@@ -25,7 +25,7 @@ pub struct CommandTotals {
     /// Lines that are not of the form that was named.
     pub unparsed: u64,
     /// Whether it reports errors at all.
-    pub tells_errors: bool,
+    pub has_errors: bool,
     /// Times of requests, µs.
     times: Option<Histogram<u64>>,
     /// Their exact sum, µs.
@@ -81,12 +81,12 @@ impl CommandTotals {
 
     /// A request with a label that took so long, s, and when it began, ns since 1970, where that is reported.
     pub(super) fn request_of(&mut self, label: Option<&str>, took_s: f64, began_unix_ns: Option<i64>) {
-        self.each_with(label, |told| told.request(took_s, began_unix_ns));
+        self.each_with(label, |reported| reported.request(took_s, began_unix_ns));
     }
 
     /// A failed request with a label, and when it began, ns since 1970, where that is reported.
     pub(super) fn error_of(&mut self, label: Option<&str>, began_unix_ns: Option<i64>) {
-        self.each_with(label, |told| told.error(began_unix_ns));
+        self.each_with(label, |reported| reported.error(began_unix_ns));
     }
 
     /// Counts it with the figures of the label, and with the whole, unless the label is of what holds other requests.
@@ -101,7 +101,7 @@ impl CommandTotals {
 
     /// Everything was reported.
     pub(super) fn finish(&mut self) {
-        self.labels.values_mut().for_each(|(_, own)| own.tells_errors = self.tells_errors);
+        self.labels.values_mut().for_each(|(_, own)| own.has_errors = self.has_errors);
     }
 
     /// A request that took so long, s, and when it began, ns since 1970, where that is reported.
@@ -179,8 +179,9 @@ impl CommandTotals {
     pub fn readings(&self, item: &str, t0_unix_ns: u64, from_ns: i64, end_ns: i64) -> Vec<ProbeReading> {
         let named = std::iter::once((item, self));
         let all = named.chain(self.labels.values().map(|(name, own)| (name.as_str(), own)));
-        let mut found: Vec<ProbeReading> =
-            all.flat_map(|(name, told)| told.of_requests(name, t0_unix_ns, from_ns, end_ns)).collect();
+        let mut found: Vec<ProbeReading> = all
+            .flat_map(|(name, reported)| reported.of_requests(name, t0_unix_ns, from_ns, end_ns))
+            .collect();
         let (subject, series) = (Subject::Item(item.to_owned()), series::UNPARSED_LINES.to_owned());
         found.push(ProbeReading { at_ns: end_ns, subject, series, value: self.unparsed as f64 });
         found
@@ -202,7 +203,7 @@ impl CommandTotals {
         // A tool that states times alone does not say of how many.
         let is_counted = self.requests > 0 || self.stated.times_s.is_empty();
         add(series::REQUESTS_TOTAL, is_counted.then_some(self.requests as f64));
-        add(series::ERRORS_TOTAL, self.tells_errors.then_some(self.errors as f64));
+        add(series::ERRORS_TOTAL, self.has_errors.then_some(self.errors as f64));
         add(series::REQUESTS_PER_S, self.stated.per_s.or_else(|| self.per_s()));
         add(series::MIB_PER_S, self.stated.mib_per_s);
         for (statistic, time_s) in self.times_s() {
@@ -230,7 +231,7 @@ impl CommandTotals {
             up_to.add(*of);
             let at_ns = at_ns.min(end_ns);
             found.push(reading(at_ns, series::REQUESTS_TOTAL, up_to.requests as f64));
-            if self.tells_errors {
+            if self.has_errors {
                 found.push(reading(at_ns, series::ERRORS_TOTAL, up_to.errors as f64));
             }
             if self.times.is_some() {
@@ -273,12 +274,12 @@ mod tests {
 
     #[test]
     fn requests_are_counted_in_all_and_by_the_second() {
-        let mut told = CommandTotals { tells_errors: true, ..CommandTotals::default() };
+        let mut reported = CommandTotals { has_errors: true, ..CommandTotals::default() };
         for at_s in [100, 100, 101, 103] {
-            told.request(0.25, Some(at_s * S));
+            reported.request(0.25, Some(at_s * S));
         }
-        told.error(Some(101 * S));
-        let readings = told.readings("import", 90 * S as u64, 10 * S, 20 * S);
+        reported.error(Some(101 * S));
+        let readings = reported.readings("import", 90 * S as u64, 10 * S, 20 * S);
         assert_eq!(
             value(&readings, series::REQUESTS_TOTAL),
             [(11, 2.0), (12, 3.0), (14, 4.0), (20, 4.0)],
@@ -296,22 +297,22 @@ mod tests {
 
     #[test]
     fn what_lies_outside_of_the_command_is_of_no_second() {
-        let mut told = CommandTotals::default();
-        told.request(1e12, Some(i64::MAX));
-        told.request(-3.0, Some(i64::MIN));
-        told.request(f64::NAN, Some(95 * S));
-        let readings = told.readings("import", 90 * S as u64, 10 * S, 20 * S);
+        let mut reported = CommandTotals::default();
+        reported.request(1e12, Some(i64::MAX));
+        reported.request(-3.0, Some(i64::MIN));
+        reported.request(f64::NAN, Some(95 * S));
+        let readings = reported.readings("import", 90 * S as u64, 10 * S, 20 * S);
         assert_eq!(value(&readings, series::REQUESTS_TOTAL), [(20, 3.0)]);
         assert!(readings.iter().all(|one| one.value.is_finite()));
     }
 
     #[test]
-    fn a_load_of_which_every_request_failed_is_of_no_use() {
+    fn a_load_with_only_failed_requests_is_invalid() {
         let failed = |requests: u64, errors: u64| {
-            let mut told = CommandTotals { tells_errors: true, ..CommandTotals::default() };
-            (0..requests).for_each(|_| told.request(0.001, None));
-            (0..errors).for_each(|_| told.error(None));
-            told.trouble(0, (0, S))
+            let mut reported = CommandTotals { has_errors: true, ..CommandTotals::default() };
+            (0..requests).for_each(|_| reported.request(0.001, None));
+            (0..errors).for_each(|_| reported.error(None));
+            reported.trouble(0, (0, S))
         };
         assert_eq!(failed(3, 2), None);
         assert_eq!(failed(3, 3).as_deref(), Some("each of the 3 requests that it reported failed"));
@@ -319,10 +320,10 @@ mod tests {
 
     #[test]
     fn seconds_are_bounded() {
-        let mut told = CommandTotals::default();
+        let mut reported = CommandTotals::default();
         for second in 0..(SECONDS_MAX as i64 + 10) {
-            told.request(0.001, Some(second * S));
+            reported.request(0.001, Some(second * S));
         }
-        assert_eq!((told.seconds.len(), told.requests), (SECONDS_MAX, SECONDS_MAX as u64 + 10));
+        assert_eq!((reported.seconds.len(), reported.requests), (SECONDS_MAX, SECONDS_MAX as u64 + 10));
     }
 }

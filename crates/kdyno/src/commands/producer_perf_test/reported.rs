@@ -72,7 +72,7 @@ fn has_header(plan: &Plan) -> bool {
     let roles = plan.cases.iter().flat_map(|case| case.load.values()).map(|item| &item.role);
     roles
         .filter_map(Role::as_produce)
-        .any(|produce| produce.records.bytes_beside_value(produce.value_bytes) > 0)
+        .any(|produce| produce.records.bytes_around_value(produce.value_bytes) > 0)
 }
 
 impl<'a> ProducerOutput<'a> {
