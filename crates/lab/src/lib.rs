@@ -13,7 +13,7 @@
 
 mod abort;
 mod calibration;
-pub mod clock;
+mod clock;
 mod cluster_view;
 mod cluster_watch;
 mod command;
@@ -25,7 +25,7 @@ mod dry_run_checks;
 mod error;
 mod given;
 mod heaps;
-pub mod inbox;
+mod inbox;
 mod java_clients;
 mod limit;
 mod log_ends;
@@ -53,7 +53,7 @@ mod task;
 mod token;
 mod topics;
 mod trial;
-pub mod worker;
+mod worker;
 
 pub use dry_run_checks::dry_run_checks;
 pub use error::LabError;
