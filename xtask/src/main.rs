@@ -3,8 +3,10 @@
 
 mod accuracy;
 mod bench;
+mod book;
 mod cargo;
 mod classes;
+mod markdown;
 mod messages;
 mod release;
 mod summary;
@@ -59,6 +61,8 @@ enum Chore {
     AccuracyCluster(accuracy::cluster::Options),
     /// Cost and rates beside the floor and the peers, or beside an earlier commit (build with --release)
     Bench(BenchArgs),
+    /// All pages in one folder, for mdBook: target/book-source
+    Book,
     /// An archive of the program, its licences and pages, tried where nothing else is (build with --release)
     Release {
         /// The program to pack [default: release/kdyno in the target folder]
@@ -160,6 +164,7 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
         Chore::Accuracy { numbers, kdyno } => accuracy::run(&root()?, &numbers, kdyno)?,
         Chore::AccuracyCluster(options) => accuracy::cluster::run(&root()?, options)?,
         Chore::Bench(args) => return bench(args),
+        Chore::Book => book::run(&root()?)?,
         Chore::Release { kdyno } => release::run(&root()?, kdyno)?,
         Chore::AccuracyBare { to, rate, seconds } => accuracy::echo::ask(&to, rate, seconds)?,
         Chore::AccuracyEcho { delay_us } => accuracy::echo::serve(delay_us)?,
