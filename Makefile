@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench release test-library test-matrix accuracy accuracy-cluster mutants clean
+.PHONY: help demo test check bench release test-library test-matrix accuracy accuracy-cluster mutants docs pictures clean
 
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
@@ -99,6 +99,18 @@ mutants: ## change what judges and counts, one thing at a time: does a test noti
 	$(MUTANTS) --output target/mutants/counting --package kdyno-kafka --package kdyno-load \
 		--file 'crates/load/src/recorder.rs' --file 'crates/kafka/src/{producer,consumer,connection,session,broker_connections,admin}/**' \
 		--test-package kdyno-kafka --test-package kdyno-kafka-server --test-package kdyno-load
+
+docs: ## all documents as a searchable book, target/book/index.html
+	@scripts/setup.sh build
+	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4
+	$(XTASK) book
+	target/tools/bin/mdbook build
+
+pictures: ## the pictures of the documents again, from runs of this machine (ten minutes; runs in target/pictures are taken)
+	@scripts/setup.sh kafka browser
+	@scripts/web.sh
+	cargo build --release --workspace --bin kdyno
+	scripts/pictures.sh
 
 clean: ## remove everything that was built
 	cargo clean

@@ -6,8 +6,10 @@ mod accuracy;
 mod background;
 #[cfg(feature = "measure")]
 mod bench;
+mod book;
 mod cargo;
 mod classes;
+mod markdown;
 #[cfg(feature = "measure")]
 mod measure;
 mod messages;
@@ -49,6 +51,8 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// All pages in one folder, for mdBook: target/book-source
+    Book,
     /// An archive of the program, its licences and pages, tried where nothing else is
     Release {
         /// The program to pack [default: release/kdyno in the target folder]
@@ -75,6 +79,7 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
         Chore::Tidy { write } => tidy::run(&root()?, write)?,
         Chore::Messages { write } => messages::run(&root()?, write)?,
         Chore::Test { arguments } => return summary::run(&arguments),
+        Chore::Book => book::run(&root()?)?,
         Chore::Release { kdyno } => release::run(&root()?, kdyno)?,
         #[cfg(feature = "measure")]
         Chore::Measure(measure) => return measure::run(&root()?, measure),

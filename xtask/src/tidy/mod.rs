@@ -1,10 +1,13 @@
 //! `cargo xtask tidy`: the rules that neither the compiler nor clippy can keep, and what clippy keeps them by.
 
 mod circles;
+mod contents;
 mod deps;
 mod generated;
 mod glossary;
+mod guides;
 mod kinds;
+mod links;
 mod literals;
 mod problem;
 mod published;
@@ -19,6 +22,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
+pub use self::contents::CONTENTS;
 use self::problem::SourceFile;
 
 /// Checks the tree below `root`; with `write`, refreshes what is generated first.
@@ -38,7 +42,11 @@ pub fn run(root: &Path, write: bool) -> anyhow::Result<()> {
     problems.extend(words::check(&files));
     problems.extend(published::check(&files));
     problems.extend(glossary::check(&files));
+    problems.extend(guides::check(&files));
     problems.extend(kinds::check(&files));
+    problems.extend(links::check(&files, |path| root.join(path).exists()));
+    problems.extend(links::unused(&files, &pictures(root)?));
+    problems.extend(contents::check(&files));
     problems.extend(generated::check(&files));
     problems.sort();
     problems.dedup();
@@ -50,6 +58,19 @@ pub fn run(root: &Path, write: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!("tidy: {} broken rules", problems.len());
+}
+
+/// Where the pictures of documents are.
+const PICTURES: &str = "docs/guide/pictures";
+
+/// The paths of all pictures of documents.
+fn pictures(root: &Path) -> anyhow::Result<Vec<String>> {
+    let entries =
+        std::fs::read_dir(root.join(PICTURES)).with_context(|| format!("cannot read {PICTURES}"))?;
+    let path = |entry: std::io::Result<std::fs::DirEntry>| -> anyhow::Result<String> {
+        Ok(format!("{PICTURES}/{}", entry?.file_name().to_string_lossy()))
+    };
+    entries.map(path).collect()
 }
 
 /// Every text file that Git tracks or would track.

@@ -3,6 +3,7 @@
 use super::literals;
 use super::problem::{Problem, SourceFile};
 use super::width;
+use crate::markdown;
 
 /// A refused word or phrase in all of its spellings, in small letters, and what to write.
 type Refused = (&'static [&'static str], &'static str);
@@ -78,7 +79,7 @@ fn refused(file: &SourceFile, code: &[&str]) -> Vec<RefusedWord> {
     let path = &file.path;
     if path.ends_with(".md") {
         let is_written_by_hand = !width::WRITTEN.contains(&path.as_str());
-        return if is_written_by_hand { search(&prose(&file.text), 1) } else { Vec::new() };
+        return if is_written_by_hand { search(&markdown::prose(&file.text), 1) } else { Vec::new() };
     }
     let is_tests = path.contains("/tests/") || path.ends_with("tests.rs");
     if !path.ends_with(".rs") || is_tests || !code.iter().any(|glob| matches(glob, path)) {
@@ -146,26 +147,6 @@ fn words(text: &str) -> Vec<Word> {
         line += usize::from(c == '\n');
     }
     words
-}
-
-/// A document with its lines and without what is code: blocks between fences and spans between backticks.
-fn prose(text: &str) -> String {
-    let mut in_block = false;
-    let lines = text.lines().map(|line| {
-        let is_fence = line.trim_start().starts_with("```");
-        in_block ^= is_fence;
-        if in_block || is_fence { "" } else { line }
-    });
-    let text = lines.collect::<Vec<_>>().join("\n");
-    let paragraphs = text.split("\n\n").map(|paragraph| {
-        let mut in_span = false;
-        let keep = |c: &char| {
-            in_span ^= *c == '`';
-            !in_span || matches!(c, '`' | '\n')
-        };
-        paragraph.chars().filter(keep).collect::<String>()
-    });
-    paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Whether a path is one of a glob: `*` is anything within a name, `**` any number of names.

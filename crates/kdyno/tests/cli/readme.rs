@@ -35,6 +35,18 @@ fn blocks_of(language: &str) -> Vec<String> {
     blocks
 }
 
+/// The files that they show, where their commands look for them.
+fn files_shown(place: &Place) {
+    for id in ["mine", "orders", "billing", "payments", "shop", "checkout"] {
+        place.file(&format!("{id}.yaml"), &shown(&format!("id: {id}")));
+    }
+    place.file("my.yaml", &shown("id: checkout"));
+    for target in ["staging", "dev"] {
+        place.file(&format!("{target}.yaml"), &shown("target: staging"));
+    }
+    place.file("staging.properties", "bootstrap.servers=127.0.0.1:9092\n");
+}
+
 /// Their lines.
 fn blocks(language: &str) -> String {
     blocks_of(language).concat()
@@ -49,15 +61,17 @@ fn shown(line: &str) -> String {
 #[test]
 fn commands_that_start_nothing_run_as_written() {
     let place = TestFolder::new();
+    files_shown(&place);
     let blocks = blocks("");
     let commands = blocks.lines().filter_map(|line| line.strip_prefix("kdyno "));
     let commands: Vec<&str> = commands.map(|line| line.split('#').next().unwrap_or("").trim()).collect();
     let harmless = |line: &&&str| line.ends_with("--dry-run") || line.starts_with("scenarios");
-    assert_eq!(commands.iter().filter(harmless).count(), 7, "they show them: {commands:?}");
+    assert_eq!(commands.iter().filter(harmless).count(), 11, "they show them: {commands:?}");
     for line in commands.iter().filter(harmless) {
         let said = place.kdyno(&words(line));
         assert_eq!(said.code, Some(0), "{line}: {said:?}");
         let named = words(line).get(1).and_then(|name| name.split('/').next_back()).unwrap_or("first-light");
+        let named = named.trim_end_matches(".yaml");
         assert!(said.stdout.contains(named), "{line}: {said:?}");
     }
 }
@@ -66,11 +80,7 @@ fn commands_that_start_nothing_run_as_written() {
 #[test]
 fn commands_that_measure_are_planned_as_written() {
     let place = TestFolder::new();
-    place.file("mine.yaml", &shown("id: mine"));
-    place.file("orders.yaml", &shown("id: orders"));
-    place.file("billing.yaml", &shown("id: billing"));
-    place.file("payments.yaml", &shown("id: payments"));
-    place.file("shop.yaml", &shown("id: shop"));
+    files_shown(&place);
     let blocks = blocks("");
     let commands = blocks.lines().filter_map(|line| line.strip_prefix("kdyno "));
     let commands = commands.map(|line| line.split('#').next().unwrap_or("").trim());

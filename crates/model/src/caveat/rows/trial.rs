@@ -183,7 +183,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "before these figures are compared with others, repeat with `metrics: none` under `system`, or, of a running cluster, \
              without agents in its brokers",
         )],
-        more: "[Probes](probes.md#brokers-from-inside) says when agents are asked and what an answer costs.",
+        more: "[Probes](probes.md#broker-metrics) says when agents are asked and what an answer costs.",
         ..TRIAL
     },
     CaveatRow {
