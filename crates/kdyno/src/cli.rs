@@ -22,10 +22,10 @@ pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use perf_test::PerfTestArgs;
-pub(crate) use question::{ChoiceArgs, CompareArgs, FailIfArgs, FindArgs, RunArgs};
+pub(crate) use question::{ChoiceArgs, CompareArgs, FailIfArgs, FindArgs, ParamArgs, RunArgs};
 use std::path::PathBuf;
 pub(crate) use stored::{
-    ExportArgs, ExportFormat, PublishArgs, ReportArgs, RunChoice, RunsArgs, ServeArgs, ShowArgs,
+    ExportArgs, ExportFormat, FolderArgs, PublishArgs, ReportArgs, RunChoice, RunsArgs, ServeArgs, ShowArgs,
 };
 use values::{duration, flame_kind, mode, name_and_value, number, number_up_to, rate, size};
 

@@ -326,6 +326,7 @@ fn attributed(error: PlanError, scenario_file: &str, option: &str) -> PlanError 
         place: None,
         message: error.message + &used.unwrap_or_default(),
         hint: error.hint,
+        mistake: error.mistake,
     }
 }
 

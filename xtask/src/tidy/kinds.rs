@@ -52,7 +52,7 @@ pub fn check(files: &[SourceFile]) -> Vec<Problem> {
     AXES.iter().flat_map(|axis| of_axis(axis, files)).collect()
 }
 
-fn of_axis<'f>(axis: &KindRule, files: &'f [SourceFile]) -> Vec<Problem> {
+fn of_axis(axis: &KindRule, files: &[SourceFile]) -> Vec<Problem> {
     let is_product = |file: &&SourceFile| {
         let path = &file.path;
         let is_tests = path.contains("/tests/") || path.ends_with("tests.rs");

@@ -79,7 +79,7 @@ fn counters_are_0_before_anything_is_counted_and_are_not_reset() {
     let mut items = LiveItems::default();
     items.begin("a=1", &trial.start.trial.effective.load);
     assert_eq!(values(&items, &metrics::RECORDS_ACKNOWLEDGED), [(labels(["a=1", "writers"]), 0.0)]);
-    assert_eq!(values(&items, &metrics::RECORDS_HANDED_OVER), [(labels(["a=1", "readers"]), 0.0)]);
+    assert_eq!(values(&items, &metrics::RECORDS_CONSUMED), [(labels(["a=1", "readers"]), 0.0)]);
     let failed = [["a=1", "writers", "delivery-timeout"], ["a=1", "writers", "max-block"]];
     assert_eq!(values(&items, &metrics::RECORDS_FAILED), failed.map(|failed| (labels(failed), 0.0)));
     add(&mut trial, 0, 100, 5);
@@ -186,7 +186,7 @@ fn lag_is_reported_where_all_consumers_of_an_item_report_it() {
     assert_eq!(one(&items, &metrics::LAG_RECORDS), 12.0);
     items.take("", &trial.0, 2);
     assert_eq!(values(&items, &metrics::LAG_RECORDS), []);
-    assert_eq!(one(&items, &metrics::RECORDS_HANDED_OVER), 4.0);
+    assert_eq!(one(&items, &metrics::RECORDS_CONSUMED), 4.0);
 }
 
 #[test]

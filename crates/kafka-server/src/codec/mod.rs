@@ -80,7 +80,6 @@ pub(crate) mod code {
 
 /// The requests spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::enum_variant_names, reason = "Kafka calls one of them ApiVersions")]
 pub(crate) enum ApiKind {
     Produce,
     Fetch,

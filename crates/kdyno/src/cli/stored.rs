@@ -17,6 +17,11 @@ pub(crate) struct FolderArgs {
 }
 
 impl FolderArgs {
+    /// What `--dir` is for.
+    pub(crate) fn of(dir: Option<PathBuf>) -> Self {
+        Self { folder: None, dir }
+    }
+
     /// The folder that was typed.
     pub(crate) fn typed(&self) -> Option<&Path> {
         self.folder.as_deref().or(self.dir.as_deref())

@@ -1,6 +1,6 @@
 //! `kdyno serve`: the runs of a folder in a browser.
 
-use crate::cli::{RunArgs, ServeArgs};
+use crate::cli::{FolderArgs, RunArgs, ServeArgs};
 use crate::environment::runs_dir;
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::serve::{ServeOptions, until};
@@ -28,6 +28,6 @@ pub(crate) fn serve(args: &ServeArgs) -> CommandResult {
 
 /// The same after a run, at a free port; then ends as the run did. While it measures, pages would take its CPU time.
 pub(crate) fn after(run: Exit, args: &RunArgs) -> CommandResult {
-    serve(&ServeArgs { dir: args.execution.out.clone(), port: 0, host: Vec::new() })?;
+    serve(&ServeArgs { folder: FolderArgs::of(args.execution.out.clone()), port: 0, host: Vec::new() })?;
     Ok(run)
 }

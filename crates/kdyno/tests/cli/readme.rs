@@ -36,7 +36,7 @@ fn blocks_of(language: &str) -> Vec<String> {
 }
 
 /// The files that they show, where their commands look for them.
-fn files_shown(place: &Place) {
+fn files_shown(place: &TestFolder) {
     for id in ["mine", "orders", "billing", "payments", "shop", "checkout"] {
         place.file(&format!("{id}.yaml"), &shown(&format!("id: {id}")));
     }
