@@ -67,6 +67,8 @@ pub(crate) fn with_what_was_meant(mut usage: Error, first: &str) -> Error {
     if let Some(tip) = tip {
         usage.remove(ContextKind::SuggestedSubcommand);
         usage.remove(ContextKind::SuggestedArg);
+        // It shows the option that was suggested.
+        usage.remove(ContextKind::Usage);
         usage.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
     usage

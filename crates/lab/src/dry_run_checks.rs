@@ -312,13 +312,10 @@ mod tests {
             let plan = plan_of("kafka: 3.7.2, brokers: 3", b);
             processors(&plan, jvms(&plan).expect("a cluster"), processors_here)
         };
-        let enough = "processors: 3 for 3 JVMs at once and the load generator";
+        let enough = "CPUs: 3 for 3 JVMs at once and the load generator";
         assert_eq!(reported("", 3), Remark::Fact(enough.to_owned()));
         let Remark::Warning(few) = reported(newer, 5) else { panic!("6 JVMs on 5 CPUs") };
-        assert!(
-            few.starts_with("processors: 5 for 6 JVMs at once and the load generator: they wait"),
-            "{few}"
-        );
+        assert!(few.starts_with("CPUs: 5 for 6 JVMs at once and the load generator: they wait"), "{few}");
         assert!(few.contains("typical of a host with a CPU for each"), "{few}");
         let Remark::Warning(few) = reported("", 2) else { panic!("3 JVMs on 2 CPUs") };
         assert!(!few.contains("differences"), "nothing is compared: {few}");

@@ -27,7 +27,8 @@ const REFUSED: &[Refused] = &[
 ];
 
 /// Files that need a word: path, spelling, reason. One that does not must leave this list.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str, &str)] =
+    &[("crates/model/src/members.rs", "told", "the name of a field in run files")];
 
 /// Files in whose string literals the words are refused: what the program prints.
 const CODE: &[&str] = &["crates/*/src/**"];

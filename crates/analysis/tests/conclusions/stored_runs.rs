@@ -284,6 +284,7 @@ fn a_case_or_figure_that_a_run_lacks_is_reported() {
     assert!(detail.ends_with(" has no figures of the scenario's one case: it is left out"), "{detail}");
     let mut before = all(&[100.0]);
     before[0].header.plan.cases[0].label = "brokers=1".into();
+    before[0].header.plan.cases[0].params.insert("brokers".into(), kdyno_model::plan::ParamValue::Int(1));
     let caveats = compared(&before, &after).1;
     let detail = &caveats.last().unwrap().1;
     let says = " has no figures of a case called `brokers=1` (cases are matched by what they are called): it is left out";
