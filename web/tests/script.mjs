@@ -116,7 +116,7 @@ const TRIES = {
         return now !== "" && now !== before;
       }, before);
       told = await figure.locator(".readout").first().innerText();
-      const found = /^([\d.]+) s handed over ≈ ([\d,]+)$/u.exec(told);
+      const found = /^([\d.]+) s consumed ≈ ([\d,]+)$/u.exec(told);
       assert.ok(found, told);
       const number = (/** @type {string | undefined} */ text) => Number(text?.replaceAll(",", ""));
       const rows = await figure.locator("details.data tbody tr").evaluateAll((rows) =>

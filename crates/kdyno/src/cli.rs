@@ -153,7 +153,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) bootstrap_server: Vec<String>,
     /// A Java client's properties file, as Kafka's tools take it: addresses, security, settings of the producer
-    /// [env: KDYNO_COMMAND_CONFIG]
+    /// [env: KDYNO_COMMAND_CONFIG, where neither is typed]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) command_config: Option<PathBuf>,
     /// Records per second, all clients together
@@ -170,7 +170,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "CONDITION", conflicts_with = "duration")]
     pub(crate) find: Vec<String>,
     /// Write to this existing topic, instead of one that is made for this and deleted afterwards
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["partitions", "replicas"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["partitions", "replicas", "find"])]
     pub(crate) topic: Option<String>,
     /// Partitions of the topic that is made for this and deleted afterwards
     #[arg(long, default_value_t = 3, value_parser = number(1, u32::MAX))]

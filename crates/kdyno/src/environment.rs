@@ -66,18 +66,16 @@ fn is_yes(given: &OsStr) -> bool {
     ["1", "true", "yes", "y", "on"].iter().any(|yes| given.eq_ignore_ascii_case(yes))
 }
 
-/// Fills in the cluster that the environment names. Addresses only where no file was typed either: they may be those of
-/// another cluster.
+/// Fills in the cluster that the environment names, where none was typed: its addresses and its login belong together, and
+/// neither goes with those of another cluster.
 pub(crate) fn fill_in_cluster(
     bootstrap_server: &mut Vec<String>,
     command_config: &mut Option<PathBuf>,
 ) -> Result<(), Failure> {
     if bootstrap_server.is_empty() && command_config.is_none() {
         let given = option("KDYNO_BOOTSTRAP_SERVER").map(|given| given.to_string_lossy().into_owned());
-        bootstrap_server
-            .extend(given.iter().flat_map(|given| given.split(',')).map(|one| one.trim().to_owned()));
-    }
-    if command_config.is_none() {
+        let addresses = given.iter().flat_map(|given| given.split(',')).map(str::trim);
+        bootstrap_server.extend(addresses.filter(|one| !one.is_empty()).map(str::to_owned));
         *command_config = option("KDYNO_COMMAND_CONFIG").map(PathBuf::from);
     }
     if bootstrap_server.is_empty() && command_config.is_none() {

@@ -30,10 +30,7 @@ const COMMANDS: &[Meant] = &[
 
 /// Options of other commands or tools.
 const OPTIONS: &[Meant] = &[
-    (
-        &["--rate", "--duration", "--size"],
-        "`kdyno run`, `compare`, `find` and `quick` take it; elsewhere `--set NAME=VALUE` sets a scenario's parameter",
-    ),
+    (&["--rate", "--duration", "--size"], "`kdyno run`, `compare`, `find`, `quick` and `init` take it"),
     (&["--throughput"], "`kdyno run` and `kdyno quick` take `--rate`"),
     (&["--record-size", "--message-size", "--value-size"], "`kdyno run` and `kdyno quick` take `--size`"),
     (&["--time", "--length"], "`kdyno run` and `kdyno quick` take `--duration`"),
@@ -60,7 +57,12 @@ pub(crate) fn with_what_was_meant(mut usage: Error, first: &str) -> Error {
         }
         ErrorKind::UnknownArgument => word(ContextKind::InvalidArg).and_then(|typed| {
             let is_alike = word(ContextKind::SuggestedArg).is_some();
-            of(OPTIONS, typed).or_else(|| param(typed, first).filter(|_| !is_alike))
+            let sets_it = param(typed, first);
+            let known = of(OPTIONS, typed);
+            if first == "rerun" && known.is_some() {
+                return Some("a stored plan runs as it is".to_owned());
+            }
+            sets_it.filter(|_| known.is_some() || !is_alike).or(known)
         }),
         _ => None,
     };
@@ -135,7 +137,7 @@ mod tests {
         let text = |words: &[&str]| with_what_was_meant(usage(words), words[0]).to_string();
         assert_eq!(text(&["fnd"]), usage(&["fnd"]).to_string());
         let rerun = text(&["rerun", "latest", "--rate", "5"]);
-        assert!(rerun.contains("`--set NAME=VALUE`") && !rerun.contains("--gate"), "{rerun}");
+        assert!(rerun.contains("a stored plan runs as it is") && !rerun.contains("--gate"), "{rerun}");
         let run = text(&["run", "first-light", "--profil", "ci"]);
         assert!(run.contains("--profile") && !run.contains("parameter of the scenario"), "{run}");
     }

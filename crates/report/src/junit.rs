@@ -5,7 +5,7 @@
 //! for one, else skipped. These are the parts that the exit code is made of. Whether the run may be used at all is a test case of its own, in every suite: tools
 //! take a suite without any for a job that did not run.
 
-use crate::answer::{claims, search, verdict};
+use crate::answer::{claims, lost, search, verdict};
 use crate::caveats;
 use crate::declared;
 use crate::grid::clean;
@@ -87,7 +87,9 @@ fn evidence(input: &ReportInput<'_>) -> TestCase {
     let test_case = |ended, message| TestCase { class: "run", name: "evidence".to_owned(), ended, message };
     let caveats = caveats::worded(input);
     if judged(input) != RunAnswer::Invalid {
-        let warnings: Vec<String> = caveats.iter().map(|one| format!("{}.", one.sentence)).collect();
+        let mut warnings: Vec<String> = caveats.iter().map(|one| format!("{}.", one.sentence)).collect();
+        // They have no other place here.
+        warnings.extend(lost::all(input).map(|sentence| sentence.text));
         return test_case(TestCaseResult::Passed, warnings.join(" "));
     }
     let loss = caveats.into_iter().filter(|one| one.is_loss);

@@ -89,9 +89,11 @@ fn head(file: &ScenarioFile) -> Result<(), InputError> {
     if is_id(&id.text) {
         return Ok(());
     }
-    Err(InputError::at(id.place, format!("{} cannot be an id", quoted(&id.text))).hint(format!(
-        "an id has at most {NAME_CHARS_MAX} lowercase letters, digits and `-`, and begins with a letter"
-    )))
+    Err(InputError::at(id.place, format!("{} cannot be an id", quoted(&id.text)))
+        .hint(format!(
+            "an id has at most {NAME_CHARS_MAX} lowercase letters, digits and `-`, and begins with a letter"
+        ))
+        .of_value())
 }
 
 /// Every param that a value refers to must exist.

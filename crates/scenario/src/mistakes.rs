@@ -8,7 +8,7 @@ use crate::patch::{Below, below, of_item};
 use crate::yaml::{self, Scalar, YamlNode};
 
 /// Most mistakes that are looked for in one text.
-const MISTAKES_MAX: usize = 100;
+const MISTAKES_MAX: usize = 30;
 
 /// Where params get their values. One that is mended there would be wrong where it is used.
 const OF_PARAMS: &[&str] = &["params", "profiles", "cases", "vary", "contrasts"];
@@ -56,7 +56,7 @@ fn mend(root: &mut YamlNode, place: TextPosition, mistake: &Mistake) -> Option<b
     let top = Below::Section(&keys::SCENARIO);
     match mistake {
         Mistake::Together => None,
-        Mistake::Key(meant) => rename(root, place, meant.as_deref()).then_some(true),
+        Mistake::Key(meant) => rename(root, place, meant.as_deref()),
         Mistake::Lacks(name) => visit(root, top, &mut |node, of| add(node, of, place, name)).then_some(false),
         Mistake::Value(other) => {
             visit(root, top, &mut |node, of| replace(node, of, place, other.as_deref())).then_some(false)
@@ -64,20 +64,21 @@ fn mend(root: &mut YamlNode, place: TextPosition, mistake: &Mistake) -> Option<b
     }
 }
 
-/// Renames the key at a place, or removes it with its value.
-fn rename(node: &mut YamlNode, place: TextPosition, meant: Option<&str>) -> bool {
+/// Renames the key at a place, or removes it with its value: whether it says then what was meant.
+fn rename(node: &mut YamlNode, place: TextPosition, meant: Option<&str>) -> Option<bool> {
     match node {
-        YamlNode::Scalar(_) => false,
-        YamlNode::List(_, items) => items.iter_mut().any(|item| rename(item, place, meant)),
+        YamlNode::Scalar(_) => None,
+        YamlNode::List(_, items) => items.iter_mut().find_map(|item| rename(item, place, meant)),
         YamlNode::Map(_, fields) => {
             let Some(at) = fields.iter().position(|(key, _)| key.place == place) else {
-                return fields.iter_mut().any(|(_, value)| rename(value, place, meant));
+                return fields.iter_mut().find_map(|(_, value)| rename(value, place, meant));
             };
-            match meant.filter(|name| !fields.iter().any(|(key, _)| key.text == *name)) {
+            let name = meant.filter(|name| !fields.iter().any(|(key, _)| key.text == *name));
+            match name {
                 Some(name) => fields[at].0.text = name.to_owned(),
                 None => drop(fields.remove(at)),
             }
-            true
+            Some(name.is_some())
         }
     }
 }
@@ -140,7 +141,12 @@ fn replace(node: &mut YamlNode, of: Below, place: TextPosition, other: Option<&s
         }
         YamlNode::Map(_, fields) => {
             let Some(at) = fields.iter().position(|(_, value)| is_at(value, place)) else { return false };
-            let key = key_of(of, &fields[at].0.text);
+            let name = fields[at].0.text.as_str();
+            // What uses params would be wrong without them.
+            if matches!(of, Below::Section(_)) && OF_PARAMS.contains(&name) {
+                return false;
+            }
+            let key = key_of(of, name);
             let is_free = match (key, of) {
                 (Some(key), _) => !key.required,
                 (None, Below::Section(section)) => section.open,
@@ -263,6 +269,7 @@ show:
             ("  perf: {partitions: 1}", "  \"p f\": {partitions: 1}"),
             ("rate: 10/s", "rate: $none"),
             ("measure: 2s", "measure: [2s]"),
+            ("params: {rate: 10/s}", "params: [rate: 10/s]"),
         ] {
             assert_eq!(messages_of(from, to).len(), 1, "{to}: {:?}", messages_of(from, to));
         }
@@ -278,6 +285,12 @@ show:
         assert_eq!(found.len(), 1, "it may be due to the value that was filled in: {found:?}");
         let found = Scenario::mistakes(&changed(&[("warmup", "wramup")]), "f.yaml", use_it);
         assert_eq!(found.len(), 2, "{found:?}");
+        let removed = changed(&[("warmup: 1s", "zzz: 1s")]);
+        assert_eq!(
+            Scenario::mistakes(&removed, "f.yaml", use_it).len(),
+            1,
+            "it may be due to what was removed"
+        );
     }
 
     #[test]

@@ -166,7 +166,9 @@ fn meant(text: &str, dimension: Dimension) -> Option<String> {
     }
     // A comma before other than three digits may be a decimal point.
     let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
-    if text.contains(',') && text.split(',').skip(1).all(|group| digits(group) == 3) {
+    // So may one behind a zero.
+    let is_grouped = text.trim_start().starts_with(|c: char| matches!(c, '1'..='9'));
+    if is_grouped && text.contains(',') && text.split(',').skip(1).all(|group| digits(group) == 3) {
         let joined = text.replace(',', "");
         let is_one = parse(&joined).is_some_and(|quantity| quantity.dimension == dimension);
         return is_one.then_some(joined);
@@ -203,9 +205,19 @@ pub fn with_unit(text: &str, dimension: Dimension) -> String {
     }
 }
 
-/// The same, as a value that takes the place of another one.
+/// The same, as a value that replaces another one: of a duration it has the unit of that one.
 pub fn with_unit_of(text: &str, other: &str) -> String {
-    parse(other).map_or_else(|| text.to_owned(), |quantity| with_unit(text, quantity.dimension))
+    let Some(usual) = parse(other) else { return text.to_owned() };
+    let is_bare = parse(text).is_some_and(|quantity| quantity.dimension == Dimension::Plain);
+    let unit = other.trim().trim_start_matches(|c: char| !c.is_alphabetic());
+    match usual.dimension {
+        // `5` in place of `20ms` is not five seconds.
+        Dimension::Ns if is_bare && !text.trim().ends_with(char::is_alphabetic) => {
+            format!("{}{unit}", text.trim())
+        }
+        Dimension::Ns => text.to_owned(),
+        dimension => with_unit(text, dimension),
+    }
 }
 
 /// A whole number of base units (records, bytes, nanoseconds).
@@ -267,7 +279,9 @@ mod tests {
             ("1000", "10k/s", "1000/s"),
             (" 20k ", "5/s", "20k/s"),
             ("5", "30s", "5s"),
-            ("0.5", "200ms", "0.5s"),
+            ("0.5", "200ms", "0.5ms"),
+            ("5", "0ms", "5ms"),
+            ("5", "1.5m", "5m"),
             ("512", "1KiB", "512B"),
             ("5k", "30s", "5k"),
             ("5k", "1KiB", "5k"),

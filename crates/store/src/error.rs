@@ -43,9 +43,9 @@ pub enum StoreError {
         /// How that shows.
         reason: String,
     },
-    /// Written before the first release, in a format that is no longer read.
+    /// Written before the first release, in a format that is no longer read, or no longer written.
     #[error(
-        "the run file {} has format {found}; kdyno at commit {} reads it",
+        "the run file {} has format {found}; kdyno at commit {} reads and writes it",
         path.display(), crate::schema::read_by(*found)
     )]
     OldFormat {
@@ -122,7 +122,7 @@ impl StoreError {
             Self::Damaged { .. } => {
                 Some("`sqlite3 FILE .recover` can often save the rows that are still whole")
             }
-            Self::OldFormat { .. } => Some("check out and build that commit to read it"),
+            Self::OldFormat { .. } => Some("check out and build that commit"),
             Self::InUse { .. } => Some("wait until the run ends"),
             Self::SessionNumber { .. } => Some("another kdyno has resumed this run meanwhile"),
             Self::Write { .. }

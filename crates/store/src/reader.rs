@@ -43,6 +43,7 @@ pub struct RunFile {
     path: PathBuf,
     connection: Connection,
     live: bool,
+    format: u32,
     /// The writer reads what it has written itself.
     is_own: bool,
     /// Size when it was opened.
@@ -57,11 +58,12 @@ impl RunFile {
     /// # Errors
     /// When it cannot be read, is no run file, or is of a format that this kdyno does not read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let OpenedFile { connection, live } = opening::open(path)?;
+        let OpenedFile { connection, live, format } = opening::open(path)?;
         let file = Self {
             path: path.to_path_buf(),
             connection,
             live,
+            format,
             is_own: false,
             bytes: opening::bytes_of(path),
             plain_bytes_max: PLAIN_BYTES_PER_CALL_MAX,
@@ -70,15 +72,18 @@ impl RunFile {
         Ok(file)
     }
 
-    /// The file once no other process has it open. A reader (a page of runs, a report) lets go of it within
+    /// The file to write to, once no other process has it open. A reader (a page of runs, a report) lets go of it within
     /// milliseconds; only a writer keeps it.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] after [`fold::READER_WAIT`], and those of [`Self::open`].
+    /// [`StoreError::InUse`] after [`fold::READER_WAIT`], [`StoreError::OldFormat`], and those of [`Self::open`].
     pub(crate) fn open_unused(path: &Path) -> Result<Self, StoreError> {
         let until = Instant::now() + fold::READER_WAIT;
         loop {
             let file = Self::open(path)?;
+            if file.is_earlier() {
+                return Err(StoreError::OldFormat { path: path.to_path_buf(), found: file.format });
+            }
             if !file.live {
                 return Ok(file);
             }
@@ -96,6 +101,7 @@ impl RunFile {
             path: path.to_path_buf(),
             connection,
             live: true,
+            format: schema::FORMAT_VERSION,
             is_own: true,
             bytes: 0,
             plain_bytes_max: u64::MAX,
@@ -119,7 +125,7 @@ impl RunFile {
     /// The head: what was known before the first trial.
     pub fn header(&self) -> Result<RunHeader, StoreError> {
         let sql = "SELECT run_id, scenario_text, scenario_path, plan_json FROM run";
-        let is_earlier = self.is_earlier()?;
+        let is_earlier = self.is_earlier();
         let mut found = self.rows("run", sql, [], |row| {
             Ok(RunHeader {
                 run_id: run_id(row, 0)?,
@@ -255,14 +261,14 @@ impl RunFile {
 
     fn conclusions(&self, condition: &str) -> Result<Vec<Conclusion>, StoreError> {
         let sql = format!("SELECT conclusion_json FROM conclusion WHERE {condition} ORDER BY rowid");
-        let is_earlier = self.is_earlier()?;
+        let is_earlier = self.is_earlier();
         let read = |row: &Row<'_>| if is_earlier { renamed::document(row, 0) } else { json(row, 0) };
         self.rows("conclusion", &sql, [], read)
     }
 
     /// Whether its metrics have the names of before.
-    fn is_earlier(&self) -> Result<bool, StoreError> {
-        Ok(!self.rows("finding", renamed::IS_EARLIER, [], |_| Ok(()))?.is_empty())
+    fn is_earlier(&self) -> bool {
+        self.format < schema::FORMAT_VERSION
     }
 
     fn findings(&self, condition: &str) -> Result<Vec<Finding>, StoreError> {
@@ -270,14 +276,14 @@ impl RunFile {
             "SELECT scope, scope_id, scope_pair, subject, metric, quantity, unit, estimate, at_least, n, range_json, \
              interval_json, marks_json FROM finding WHERE {condition} ORDER BY rowid"
         );
-        let is_earlier = self.is_earlier()?;
+        let is_earlier = self.is_earlier();
         self.rows("finding", &sql, [], |row| {
-            let metric = text(row, 4)?;
-            let metric = if is_earlier { renamed::metric(metric) } else { metric };
+            let (subject, metric) = (text(row, 3)?, text(row, 4)?);
+            let metric = if is_earlier { renamed::metric(&subject, metric) } else { metric };
             let has_range = row.get::<_, Option<String>>(10)?.is_some();
             Ok(Finding {
                 scope: columns::scope(row)?,
-                of: Address { subject: text(row, 3)?, metric },
+                of: Address { subject, metric },
                 quantity: named(row, 5)?,
                 unit: named(row, 6)?,
                 estimate: columns::value(row, 7)?,

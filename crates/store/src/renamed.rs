@@ -1,13 +1,10 @@
-//! Metrics that files from before have under other names: what was `lag` is `lag_time`, what was `lag_records` is `lag`.
+//! Metrics that files of format 3 have under other names: what was `lag` is `lag_time`, what was `lag_records` is `lag`.
 
 use crate::columns::{RowFault, json};
+use kdyno_model::imported::IMPORTED;
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-/// Selects a row where a file is from before: `lag` is a time in it, or `lag_records` is there.
-pub(crate) const IS_EARLIER: &str =
-    "SELECT 1 FROM finding WHERE (metric = 'lag' AND unit = 'ns') OR metric = 'lag_records' LIMIT 1";
 
 /// Earlier names with the present ones.
 const NAMES: [(&str, &str); 6] = [
@@ -19,8 +16,11 @@ const NAMES: [(&str, &str); 6] = [
     ("committed_lag_records_at_end", "committed_lag_at_end"),
 ];
 
-/// What a metric of a file from before is called now.
-pub(crate) fn metric(name: String) -> String {
+/// What a metric of a file from before is called now. Names of imported series are their authors'.
+pub(crate) fn metric(subject: &str, name: String) -> String {
+    if subject.starts_with(IMPORTED) {
+        return name;
+    }
     let known = NAMES.iter().find(|(earlier, _)| *earlier == name);
     known.map_or(name, |(_, now)| (*now).to_owned())
 }
@@ -35,9 +35,10 @@ pub(crate) fn document<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Res
 fn addresses(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            let is_address = fields.len() == 2 && fields.contains_key("subject");
-            if let Some(Value::String(name)) = fields.get_mut("metric").filter(|_| is_address) {
-                *name = metric(std::mem::take(name));
+            let subject = fields.get("subject").and_then(Value::as_str).filter(|_| fields.len() == 2);
+            if let (Some(subject), Some(Value::String(name))) = (subject, fields.get("metric")) {
+                let present = metric(subject, name.clone());
+                fields.insert("metric".to_owned(), Value::String(present));
             }
             fields.values_mut().for_each(addresses);
         }
@@ -62,6 +63,7 @@ mod tests {
         let expected = [address("lag_time"), address("lag"), address("acked_per_s")];
         assert_eq!(plan["show"]["columns"], json!(expected));
         assert_eq!(plan["metric"], "lag", "no address");
-        assert_eq!(metric("committed_lag_records_at_end".to_owned()), "committed_lag_at_end");
+        assert_eq!(metric("group:g", "committed_lag_records_at_end".to_owned()), "committed_lag_at_end");
+        assert_eq!(metric("imported-burrow", "lag".to_owned()), "lag", "a column of somebody's file");
     }
 }

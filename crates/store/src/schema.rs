@@ -15,11 +15,20 @@ pub const APPLICATION_ID: u32 = 0x6b64_796e;
 /// - 1: never released; see `read_by`.
 /// - 2: never released either: trials as values, sessions, findings with a scope, workers kept apart.
 /// - 3: conclusions, marks of findings, what caveats concern, starts of clusters, settings of brokers, lag.
-pub const FORMAT_VERSION: u32 = 3;
+///   Never released: `lag` was a time in it, and `lag_records` what is `lag` now; see `renamed.rs`.
+/// - 4: `lag` is records, `lag_time` its time.
+pub const FORMAT_VERSION: u32 = 4;
 
-/// The commit of kdyno that reads a format from before the first release.
+/// The oldest format that is read; only [`FORMAT_VERSION`] is written to.
+pub(crate) const READ_FROM: u32 = 3;
+
+/// The commit of kdyno that reads and writes a format from before the first release.
 pub(crate) fn read_by(format: u32) -> &'static str {
-    if format == 1 { "0b7829f" } else { "399ba82" }
+    match format {
+        1 => "0b7829f",
+        2 => "399ba82",
+        _ => "6c9430a",
+    }
 }
 
 /// Every table, with the comments that a reader of the file sees as well (`sqlite3 FILE .schema`).

@@ -206,11 +206,12 @@ fn without(all: &[&StoredRun<'_>], case: &CasePlan, side: usize) -> String {
 /// The figures of a side (0 is A, or the case itself, 1 is B) of the case that is called like this one; `None`: the run has none.
 fn figures(run: &StoredRun<'_>, of: &CasePlan, side: usize) -> Option<Vec<Finding>> {
     let cases = &run.header.plan.cases;
-    let called_so = cases.iter().position(|case| case.label == of.label);
-    // Earlier versions of kdyno called the same cases otherwise.
-    let is_same =
-        |case: &CasePlan| !case.label.is_empty() && !of.label.is_empty() && case.params == of.params;
-    let case = u32::try_from(called_so.or_else(|| cases.iter().position(is_same))?).ok()?;
+    // A label does not name every value (`+proxy`), so the parameters count first. They differ where some were set by hand.
+    let same = cases
+        .iter()
+        .position(|case| case.label.is_empty() == of.label.is_empty() && case.params == of.params);
+    let case = same.or_else(|| cases.iter().position(|case| case.label == of.label))?;
+    let case = u32::try_from(case).ok()?;
     let scope = if side == 1 { Scope::SideB { case } } else { Scope::Case(case) };
     let of_case = |finding: &&Finding| (finding.scope, finding.quantity) == (scope, Quantity::Value);
     let found: Vec<Finding> = run.findings.iter().filter(of_case).cloned().collect();

@@ -24,9 +24,12 @@ use kdyno_scenario::units::{self, Dimension};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Values that a quick look produces at most.
+const PRODUCE_BYTES_PER_S_MAX: u64 = 20 << 20;
+
 /// Caps of a quick look: what a shared cluster bears without anybody noticing.
 pub(super) const CAPS: Caps = Caps {
-    produce_bytes_per_s: Some(20 << 20),
+    produce_bytes_per_s: Some(PRODUCE_BYTES_PER_S_MAX),
     connections: Some(50),
     partitions: Some(60),
     disk_bytes: Some(10 << 30),
@@ -131,8 +134,16 @@ fn check(args: &QuickArgs) -> Result<(), Failure> {
         let name = name.to_owned();
         move |why: String| Failure::usage(format!("--{name}: {why}"))
     };
-    units::parse_as(&args.rate, Dimension::PerS).map_err(option("rate"))?;
-    units::whole(&args.size, Dimension::Bytes).map_err(option("size"))?;
+    let rate = units::parse_as(&args.rate, Dimension::PerS).map_err(option("rate"))?;
+    let bytes = units::whole(&args.size, Dimension::Bytes).map_err(option("size"))?;
+    if !args.find.is_empty() && rate * bytes as f64 >= PRODUCE_BYTES_PER_S_MAX as f64 {
+        let message = format!(
+            "--rate: {} of {} is not below the 20 MiB/s that a search may reach",
+            args.rate, args.size
+        );
+        return Err(Failure::usage(message)
+            .hint("a lower --rate, a smaller --size, or `kdyno find` with a target file"));
+    }
     let duration_ns = units::whole(&args.duration, Dimension::Ns).map_err(option("duration"))?;
     if duration_ns > DURATION_NS_MAX {
         return Err(Failure::usage(format!("--duration: {} is more than 5m", args.duration))

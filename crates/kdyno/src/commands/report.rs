@@ -20,7 +20,7 @@ pub(crate) fn report(args: &ReportArgs) -> CommandResult {
         [] => "latest",
         [run] => run,
         several => {
-            return Err(Failure::usage(format!("{} runs are no page", several.len()))
+            return Err(Failure::usage(format!("a page shows one run, not {}", several.len()))
                 .hint("`--document front.md` makes a document of several; `kdyno publish ibm-2022` has its front bundled"));
         }
     };

@@ -15,6 +15,7 @@ use kdyno_scenario::input::{InputError, listed};
 use kdyno_scenario::target::Target;
 use kdyno_scenario::{Scenario, yaml};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Plans the scenario for the system or the target that it is to be measured on.
 pub(crate) fn plan(args: &RunArgs) -> Result<PlannedExecution, Failure> {
@@ -80,11 +81,12 @@ fn plan_with(named: &str, mut choices: Choices, params: &ParamArgs) -> Result<Pl
     (choices.files, choices.schemas) = (FileReader(given_files::next_to), Schemas(given_files::by_schema));
     choices.paths = PathCheck(Path::exists);
     let scenario = Scenario::parse_bytes(&source.bytes, &source.name);
-    let scenario = scenario.map_err(|first| all_mistakes(first, &source, &choices))?;
+    let scenario = scenario.map_err(|first| all_mistakes(first, &source, &choices, params))?;
     let by_option = set_by_option(&scenario, params)?;
+    let as_given = choices.clone();
     choices.set.extend(by_option.iter().map(|(_, set)| set.clone()));
     let plan = kdyno_plan::plan(&scenario, &choices)
-        .map_err(|first| as_typed(all_mistakes(first, &source, &choices), &by_option))?;
+        .map_err(|first| as_typed(all_mistakes(first, &source, &as_given, params), &by_option))?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
     let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
     let target_files = TargetFiles::new();
@@ -102,7 +104,7 @@ fn plan_with(named: &str, mut choices: Choices, params: &ParamArgs) -> Result<Pl
 type ByOption = (&'static str, (String, String));
 
 /// Params that were set by options of their own, under the names that the scenario has for them.
-fn set_by_option(scenario: &Scenario, params: &ParamArgs) -> Result<Vec<ByOption>, Failure> {
+fn set_by_option(scenario: &Scenario, params: &ParamArgs) -> Result<Vec<ByOption>, InputError> {
     let known: Vec<&str> = scenario.typed().params.iter().map(|(name, _)| name.text.as_str()).collect();
     let set = |(option, names, value): (&'static str, &'static [&'static str], &str)| {
         let Some(name) = names.iter().find(|name| known.contains(*name)) else {
@@ -114,7 +116,7 @@ fn set_by_option(scenario: &Scenario, params: &ParamArgs) -> Result<Vec<ByOption
                 }
             };
             let message = format!("{option}: the scenario {} has no param {sought}", scenario.id());
-            return Err(Failure::usage(message).hint(has));
+            return Err(InputError::whole(message).hint(has));
         };
         Ok((option, ((*name).to_owned(), value.to_owned())))
     };
@@ -130,10 +132,26 @@ fn as_typed(mut refused: Failure, by_option: &[ByOption]) -> Failure {
     refused
 }
 
-/// All that is wrong with a scenario in which something was wrong `first`.
-fn all_mistakes(first: InputError, source: &ScenarioSource, choices: &Choices) -> Failure {
+/// How long mistakes are looked for: each plans the scenario once more, and a large one takes its time.
+const LOOKED_FOR_MAX: Duration = Duration::from_secs(2);
+
+/// All that is wrong with a scenario in which something was wrong `first`; `choices` without the params of options.
+fn all_mistakes(
+    first: InputError,
+    source: &ScenarioSource,
+    choices: &Choices,
+    params: &ParamArgs,
+) -> Failure {
     let Ok(text) = yaml::decode(&source.bytes, &source.name) else { return first.into() };
-    let plan = |scenario: &Scenario| kdyno_plan::plan(scenario, choices).map(drop);
+    let until = Instant::now() + LOOKED_FOR_MAX;
+    let plan = |scenario: &Scenario| {
+        if until < Instant::now() {
+            return Ok(());
+        }
+        let mut choices = choices.clone();
+        choices.set.extend(set_by_option(scenario, params)?.into_iter().map(|(_, set)| set));
+        kdyno_plan::plan(scenario, &choices).map(drop)
+    };
     let mut all = Scenario::mistakes(text, &source.name, plan).into_iter().map(Failure::from);
     match all.next() {
         Some(first) => Failure { more: all.collect(), ..first },

@@ -28,6 +28,11 @@ pub(crate) fn serve(args: &ServeArgs) -> CommandResult {
 
 /// The same after a run, at a free port; then ends as the run did. While it measures, pages would take its CPU time.
 pub(crate) fn after(run: Exit, args: &RunArgs) -> CommandResult {
-    serve(&ServeArgs { folder: FolderArgs::of(args.execution.out.clone()), port: 0, host: Vec::new() })?;
+    let resumed = args.choices.resume.as_ref().and(args.dir.clone());
+    let dir = resumed.or_else(|| args.execution.out.clone());
+    // The run's own outcome counts.
+    if let Err(failure) = serve(&ServeArgs { folder: FolderArgs::of(dir), port: 0, host: Vec::new() }) {
+        out::failure(&failure);
+    }
     Ok(run)
 }

@@ -61,6 +61,8 @@ pub(super) fn written(typed: &TypedTarget<'_>) -> Result<TargetText, Failure> {
     let addresses = bootstrap(typed.bootstrap, config, properties)?;
     let mut attached = attached(name, addresses, properties, BTreeMap::new());
     attached.caps = Caps { time_ns: None, ..CAPS };
+    // What was given may be wrong whatever the cluster says.
+    kdyno_lab::access(&attached, &properties.secrets, &|name| std::env::var_os(name))?;
     let asked = ask_cluster_id(&mut attached, &properties.secrets, &|name| std::env::var_os(name));
     let id = match &asked {
         Ok(_) if !attached.cluster_id.is_empty() => format!("cluster_id: {}", quoted(&attached.cluster_id)),
@@ -100,11 +102,11 @@ fn text(typed: &TypedTarget<'_>, id: &str, client: &str) -> String {
     let name = quoted(typed.name);
     format!(
         "# Written by `kdyno target init`. kdyno reads it only where its mode is 0600: `chmod 600 FILE`.
-# All keys: the section \"target\" of docs/reference/scenario.md
+# `kdyno schema target` has all keys.
 kdyno: 1
 target: {name}
 {id}
-# A properties file says what it says to Kafka's own tools: addresses, security, secrets. No secret is copied from it.
+# A properties file is read as Kafka's own tools read it: addresses, security, secrets. No secret is copied from it.
 client: {{{client}}}
 guard:
   # kdyno makes and deletes topics with this prefix, and no others.

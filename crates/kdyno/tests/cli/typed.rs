@@ -214,6 +214,10 @@ fn options_may_come_from_the_environment() {
     // A file that was typed may be that of another cluster.
     let typed = quick(&["--command-config", "small.yaml"], &[("KDYNO_BOOTSTRAP_SERVER", "nowhere")]);
     assert!(typed.code != Some(0) && !typed.stderr.contains("nowhere"), "{typed:?}");
+    // Nor does a login of the environment go to an address that was typed.
+    let typed = quick(&other, &[("KDYNO_COMMAND_CONFIG", "gone.properties")]);
+    refused(&typed, &["`typed` is not HOST:PORT"]);
+    assert!(!typed.stderr.contains("gone"), "{typed:?}");
     let none = quick(&[], &[("KDYNO_BOOTSTRAP_SERVER", ""), ("KDYNO_COMMAND_CONFIG", "")]);
     refused(&none, &["error: no cluster was named"]);
 

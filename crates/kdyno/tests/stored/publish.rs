@@ -101,7 +101,7 @@ fn runs_that_make_no_document_are_refused() {
         (&["publish", &broken, "latest"], "it does not begin with a line of three dashes"),
         (&["publish", &none], "no run was named, and the front names no `scenarios`"),
         (&["publish", &none, "latest", "latest"], "is named twice"),
-        (&["report", "latest", "rate"], "2 runs are no page"),
+        (&["report", "latest", "rate"], "a page shows one run, not 2"),
     ];
     for (args, words) in cases {
         let said = place.kdyno(args);

@@ -1,28 +1,26 @@
-//! What cases are called: the values in which they differ, with the name of a parameter only where its values do not say of
-//! what they are.
+//! What cases are called: the values in which they differ, with the name of a parameter only where its values do not say what
+//! they belong to.
 
 use super::ParamValue;
 use crate::units;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Columns of a label above which parameters that follow from another one are left out.
-const COLUMNS_MAX: usize = 24;
 /// Values that switch something on or off.
 const ON: &[&str] = &["true", "yes", "on"];
 const OFF: &[&str] = &["false", "no", "off", "none"];
 /// Words that say nothing without the name of their parameter.
 const VAGUE: &[&str] = &["all", "any", "auto", "default", "max", "min", "other", "same"];
-/// Parameters whose sizes are those of records: of other sizes nobody would guess of what they are.
+/// Shorter words are abbreviations, which need the name of their parameter.
+const WORD_CHARS_MIN: usize = 3;
+/// Parameters whose sizes are those of records; other sizes need the name of their parameter.
 const RECORD_SIZES: &[&str] = &["size", "value", "record", "record_size", "message_size", "payload"];
 
 /// Labels of cases by the parameters in which they differ, in this order: `SASL_SSL 1 KiB`, `lz4 brokers=3`, `+proxy`.
 pub fn case_labels(cases: &[&BTreeMap<String, ParamValue>], differing: &[String]) -> Vec<String> {
-    let whole = labels(cases, differing);
-    let is_long = whole.iter().any(|label| label.chars().count() > COLUMNS_MAX);
-    let short = if is_long { labels(cases, &independent(cases, differing)) } else { whole };
+    let labels = labels(cases, differing);
     // One size in two spellings.
-    let is_told_apart = short.iter().collect::<BTreeSet<_>>().len() == short.len();
-    if is_told_apart { short } else { cases.iter().map(|case| spelt_out(case, differing)).collect() }
+    let is_told_apart = labels.iter().collect::<BTreeSet<_>>().len() == labels.len();
+    if is_told_apart { labels } else { cases.iter().map(|case| spelt_out(case, differing)).collect() }
 }
 
 fn spelt_out(case: &BTreeMap<String, ParamValue>, names: &[String]) -> String {
@@ -57,24 +55,6 @@ fn values(cases: &[&BTreeMap<String, ParamValue>], name: &str) -> Vec<String> {
     values
 }
 
-/// The parameters whose values do not follow from those of another one that is kept.
-fn independent(cases: &[&BTreeMap<String, ParamValue>], names: &[String]) -> Vec<String> {
-    let follows = |name: &String, from: &String| {
-        let mut known: BTreeMap<Option<String>, Option<String>> = BTreeMap::new();
-        cases.iter().all(|case| {
-            let [value, of] = [name, from].map(|name| case.get(name).map(ToString::to_string));
-            known.entry(of).or_insert_with(|| value.clone()) == &value
-        })
-    };
-    let mut kept = names.to_vec();
-    for name in names.iter().rev() {
-        if kept.iter().any(|other| other != name && follows(name, other)) {
-            kept.retain(|other| other != name);
-        }
-    }
-    kept
-}
-
 fn part(name: &str, value: &str, values: &[String], is_alone: bool) -> String {
     let is_off = |value: &str| OFF.contains(&value);
     // Of two values one of which is none, the other is what there is: a long one is called by its parameter.
@@ -90,8 +70,13 @@ fn part(name: &str, value: &str, values: &[String], is_alone: bool) -> String {
 /// Whether a value says of what it is: a word, the size of a record, or a rate.
 fn says_itself(name: &str, value: &str) -> bool {
     match parted(value) {
-        None => value.starts_with(char::is_alphabetic) && !VAGUE.contains(&value),
-        Some((_, unit)) => unit.ends_with("/s") || (unit.ends_with('B') && RECORD_SIZES.contains(&name)),
+        None => {
+            value.starts_with(char::is_alphabetic)
+                && value.chars().count() >= WORD_CHARS_MIN
+                && !VAGUE.contains(&value)
+        }
+        Some((_, unit)) if unit.ends_with("/s") => name == "rate",
+        Some((_, unit)) => unit.ends_with('B') && RECORD_SIZES.contains(&name),
     }
 }
 
@@ -154,18 +139,19 @@ mod tests {
     }
 
     #[test]
-    fn a_long_label_leaves_out_what_follows_from_another_parameter() {
-        let names = ["protocol", "internal", "size"];
-        let rows: &[&[&str]] = &[
-            &["SASL_SSL", "SSL", "1024B"],
-            &["SASL_SSL", "SSL", "2048B"],
-            &["PLAINTEXT", "PLAINTEXT", "1024B"],
-        ];
-        assert_eq!(labelled(&names, rows), ["SASL_SSL 1 KiB", "SASL_SSL 2 KiB", "PLAINTEXT 1 KiB"]);
-        // Two names of the same values would not tell which is which.
+    fn all_parameters_that_differ_are_in_a_label() {
+        let names = ["acks", "linger", "batch"];
+        let rows: &[&[&str]] = &[&["1", "0ms", "16KiB"], &["all", "20ms", "256KiB"]];
+        assert_eq!(
+            labelled(&names, rows),
+            ["acks=1 linger=0ms batch=16KiB", "acks=all linger=20ms batch=256KiB"]
+        );
+        // Two parameters with the same values need their names, and so do two rates.
         let rows: &[&[&str]] = &[&["SSL", "SSL"], &["SSL", "TLS"], &["TLS", "SSL"]];
         assert_eq!(labelled(&["a", "b"], rows), ["a=SSL b=SSL", "a=SSL b=TLS", "a=TLS b=SSL"]);
-        let short: &[&[&str]] = &[&["lz4", "3"], &["zstd", "6"]];
-        assert_eq!(labelled(&["codec", "brokers"], short), ["lz4 brokers=3", "zstd brokers=6"]);
+        let rates: &[&[&str]] = &[&["1k/s", "5k/s"], &["2k/s", "10k/s"]];
+        assert_eq!(labelled(&["rate", "reads"], rates), ["1k/s reads=5k/s", "2k/s reads=10k/s"]);
+        let letters: &[&[&str]] = &[&["1KiB", "s"], &["1KiB", "l"]];
+        assert_eq!(labelled(&["size", "batch"], letters), ["1 KiB batch=s", "1 KiB batch=l"]);
     }
 }

@@ -435,7 +435,7 @@ fn cases_that_do_the_same_are_refused() {
     // A name with values that differ is a label, and one value in two spellings compares a thing with itself.
     let named =
         text.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB, batch: s}, {size: 2KiB, batch: l}]");
-    assert_eq!(labels(&made(&named)), ["1 KiB s", "2 KiB l"]);
+    assert_eq!(labels(&made(&named)), ["1 KiB batch=s", "2 KiB batch=l"]);
     let same = BASE.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB}, {size: 1024B}]");
     assert_eq!(made(&same).cases.len(), 2);
     // With a target the params of its system are labels.

@@ -115,14 +115,16 @@ fn judged(input: &ReportInput<'_>) -> Vec<Sentence> {
 /// A figure of the table: the finding and what its row is called.
 type HeadlineFigure<'a> = (OurFigure<'a>, &'a Finding, &'a str);
 
-/// The column in which the cases differ most, of what came out of the system; of those alike the first.
+/// The column that the headline of several cases speaks of first: of what came out of the system, and differs, the one in
+/// which they differ most, a rate before a latency; else the first column.
 pub fn telling(table: &CaseTable<'_>) -> Option<usize> {
-    let tells = |column: &ShownMetric| {
-        is_answer(column) && column.of.subject != GENERATOR && column.unit != Unit::YesNo
-    };
+    let tells = |column: &ShownMetric| is_of_system(column) && column.unit != Unit::YesNo;
     let columns = table.metrics.iter().enumerate().filter(|(_, column)| tells(column));
-    let spreads = columns.map(|(index, _)| (index, spread(&figures(table, index))));
-    spreads.reduce(|most, one| if one.1 > most.1 { one } else { most }).map(|(index, _)| index)
+    let known: Vec<_> = columns.map(|(index, column)| ((index, column), figures(table, index))).collect();
+    let first = known.first().map(|((index, _), _)| *index);
+    let differing = known.into_iter().filter(|(_, figures)| differ(figures)).collect();
+    let ranked = by_spread(differing).into_iter().map(|((index, column), _)| (column, index)).collect();
+    chosen(ranked, 1).first().map(|(_, index)| *index).or(first)
 }
 
 /// The figures of a column that are known.
@@ -143,13 +145,7 @@ fn of_table(table: &CaseTable<'_>, own: &FindingIndex<'_>) -> Headline {
         0 | 1 => {
             known.into_iter().filter(|(column, figures)| is_answer(column) && !figures.is_empty()).collect()
         }
-        // What the load generator costs is no answer about the system.
-        _ => known
-            .into_iter()
-            .filter(|(column, figures)| {
-                is_answer(column) && differ(figures) && column.of.subject != GENERATOR
-            })
-            .collect(),
+        _ => known.into_iter().filter(|(column, figures)| is_of_system(column) && differ(figures)).collect(),
     };
     let reported = match table.rows.len() {
         0 | 1 => chosen(reported, FIGURES_MAX),
@@ -172,6 +168,11 @@ fn of_table(table: &CaseTable<'_>, own: &FindingIndex<'_>) -> Headline {
 /// Whether a column is an outcome, not an input.
 pub fn is_answer(column: &ShownMetric) -> bool {
     metric::is_outcome(&column.of.metric) && column.of.metric != INPUT
+}
+
+/// Whether it is an outcome of the system: what the load generator costs is no answer about it.
+fn is_of_system(column: &ShownMetric) -> bool {
+    is_answer(column) && column.of.subject != GENERATOR
 }
 
 /// The first rates or other figures, and the first latency, the one at p99 before others.
@@ -204,21 +205,18 @@ fn differ(figures: &[HeadlineFigure<'_>]) -> bool {
     spread(figures) > ALIKE_MAX
 }
 
-/// The highest figure of a column ÷ its lowest; 1 where fewer than two are known.
+/// The highest figure of a column ÷ its lowest, of those that are valid; 1 where fewer than two are known. Next to none at all
+/// even one is infinitely more, so such columns come after all others that differ.
 fn spread(figures: &[HeadlineFigure<'_>]) -> f64 {
-    let numbers = figures.iter().filter_map(|(_, one, _)| match one.estimate {
+    let valid = figures.iter().filter(|(_, one, _)| !one.is_invalid());
+    let numbers = valid.filter_map(|(_, one, _)| match one.estimate {
         Value::Is(number) | Value::AtLeast(number) => Some(number),
         Value::None => None,
     });
     let ends = numbers.map(|one| (one, one)).reduce(|(low, high), (one, _)| (low.min(one), high.max(one)));
     match ends {
-        Some((low, high)) if high > low => {
-            if low > 0.0 {
-                high / low
-            } else {
-                f64::INFINITY
-            }
-        }
+        Some((low, high)) if low > 0.0 => high / low,
+        Some((low, high)) if low < high => ALIKE_MAX.next_up(),
         _ => 1.0,
     }
 }

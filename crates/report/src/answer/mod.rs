@@ -17,7 +17,7 @@ pub mod health;
 mod imported;
 pub mod inside;
 pub mod logs;
-mod lost;
+pub mod lost;
 pub mod members;
 pub mod notes;
 mod prices;

@@ -78,11 +78,16 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
 
 /// Whether its ratio, which is that of its pairs, is not the one of the medians that are shown with it.
 pub(crate) fn is_of_pairs(verdict: &Verdict) -> bool {
-    let (Some(ratio), Value::Is(a), Value::Is(b)) = (verdict.judged_by(), verdict.a, verdict.b) else {
+    if verdict.unit_of_evidence == EvidenceUnit::Run {
         return false;
-    };
-    let has_pairs = verdict.unit_of_evidence != EvidenceUnit::Run;
-    has_pairs && a > 0.0 && ((b / a) / ratio.estimate - 1.0).abs() > MEDIANS_APART
+    }
+    match (verdict.judged_by(), verdict.a, verdict.b) {
+        (Some(ratio), Value::Is(a), Value::Is(b)) if a > 0.0 => {
+            ((b / a) / ratio.estimate - 1.0).abs() > MEDIANS_APART
+        }
+        // Figures that are open or zero have no ratio of their own.
+        (ratio, ..) => ratio.is_some(),
+    }
 }
 
 /// What the ratio of a verdict is called.
@@ -98,7 +103,7 @@ fn head_notes(verdicts: &[&Verdict]) -> Vec<String> {
     let imported = has(MetricRole::Imported)
         .then_some("imported-…: measured elsewhere; which direction is better is not known.");
     let of_pairs = verdicts.iter().any(|one| is_of_pairs(one)).then_some(
-        "ratio of pairs: the middle of B ÷ A pair by pair, which is not the ratio of the medians in the table.",
+        "ratio of pairs: estimated from B ÷ A of each pair; it is not the ratio of the medians in the table.",
     );
     of_pairs.into_iter().chain(exploratory).chain(imported).map(str::to_owned).collect()
 }

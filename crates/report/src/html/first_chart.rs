@@ -11,12 +11,12 @@ use super::ticks::{distinct, tick_text};
 use super::{curve, forest, tables};
 use crate::answer::curve::Curve;
 use crate::answer::{headline, search};
-use crate::case_table::{CaseRow, CaseTable, ShownMetric};
+use crate::case_table::{CaseRow, CaseTable, OurFigure, ShownMetric};
 use crate::digits;
 use crate::headings::named;
 use crate::input::ReportInput;
-use crate::marks;
-use crate::table::Cell;
+use crate::marks::{self, Signs};
+use crate::units::NOTHING;
 use kdyno_model::finding::{Finding, Interval, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{RoleKind, Strategy};
@@ -46,72 +46,102 @@ pub fn chart(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
     }
 }
 
-/// The curve of the first search.
+/// The curve of the search; nothing where there are several, each of which has its own below.
 fn load_curve(input: &ReportInput<'_>) -> Markup {
     let drawn = |curve: &Curve| {
         let data = tables::texts(&curve.table(), None);
         curve::figure(curve, ID, CURVE_PX, &data)
     };
-    let curve = search::answers(input).into_iter().find_map(|answer| answer.curve);
-    curve.as_ref().map_or_else(|| html! {}, drawn)
+    match search::answers(input).as_slice() {
+        [one] => one.curve.as_ref().map_or_else(|| html! {}, drawn),
+        _ => html! {},
+    }
 }
 
-/// A case and its figure.
-type Known<'t, 'a> = (&'t CaseRow<'a>, &'a Finding, f64);
+/// A case with its figure, and the figure's number; `None`: it has none that can be drawn.
+type DrawnCase<'t, 'a> = (&'t CaseRow<'a>, Option<(OurFigure<'a>, &'a Finding, f64)>);
 
 /// The metric in which the cases differ most, and its figures.
-fn figures<'t, 'a>(table: &'t CaseTable<'a>) -> Option<(&'t ShownMetric, Vec<Known<'t, 'a>>)> {
+fn figures<'t, 'a>(table: &'t CaseTable<'a>) -> Option<(&'t ShownMetric, Vec<DrawnCase<'t, 'a>>)> {
     let at = headline::telling(table)?;
     let figure = |row: &'t CaseRow<'a>| {
-        let one = row.entries.get(at)?.ours?.finding?;
-        Some((row, one, number(one.estimate)?))
+        let ours = row.entries.get(at)?.ours?;
+        let one = ours.finding?;
+        Some((ours, one, number(one.estimate)?))
     };
-    Some((&table.metrics[at], table.rows.iter().filter_map(figure).collect()))
+    let cases: Vec<_> =
+        table.rows.iter().filter(|row| row.case.is_some()).map(|row| (row, figure(row))).collect();
+    let is_drawn = cases.iter().any(|(_, figure)| figure.is_some());
+    is_drawn.then_some((&table.metrics[at], cases))
 }
 
 fn number(value: Value) -> Option<f64> {
     known(value).0.filter(|number| (0.0..=NUMBER_MAX).contains(number))
 }
 
-/// The interval of a figure, else the range of its repeats.
+/// The interval of a figure, else the range of its repeats, of which the upper end may be open.
 fn spread(one: &Finding) -> Option<(f64, f64)> {
     match (one.interval, one.range) {
         (Interval::Bounds { low, high, .. }, _) => Some((low, high)),
-        (_, Some((Value::Is(low), Value::Is(high)))) if low < high => Some((low, high)),
+        (_, Some((Value::Is(low), Value::Is(high) | Value::AtLeast(high)))) if low < high => {
+            Some((low, high))
+        }
         _ => None,
+    }
+}
+
+/// A figure with its spread, its marks, and how many of its repeats count where some do not.
+fn said(ours: OurFigure<'_>, one: &Finding) -> String {
+    let figure = marks::marked(&one.marks, digits::with_spread(one));
+    match ours.missing() {
+        Some((n, of)) => format!("{figure} ({n} of {of} repeats)"),
+        None => figure,
     }
 }
 
 fn cases(table: &CaseTable<'_>) -> Markup {
     let Some((shown, all)) = figures(table) else { return html! {} };
     let rows = &all[..all.len().min(CASES_MAX)];
-    let ends = rows.iter().flat_map(|(_, one, value)| [*value, spread(one).map_or(*value, |(_, high)| high)]);
+    let known = || rows.iter().filter_map(|(_, figure)| *figure);
+    let ends = known().flat_map(|(_, one, value)| [value, spread(one).map_or(value, |(_, high)| high)]);
     let across = Scale::linear(ends, true, 0.0, ACROSS);
     let drawn: Vec<Lane> = rows.iter().map(|row| case(row, &across)).collect();
     let text = distinct(&across, |tick, decimals| tick_text(tick, shown.unit, decimals));
     let unit = if shown.unit == Unit::Ns { "time" } else { shown.unit.described() };
     let title = named(&shown.of);
-    let has_spread = rows.iter().any(|(_, one, _)| spread(one).is_some());
+    let has_spread = known().any(|(_, one, _)| spread(one).is_some());
+    let mut signs = Signs::default();
+    known().for_each(|(_, one, _)| signs.add(&one.marks, &digits::with_spread(one)));
     html! {
         figure id=(ID) class="cases" {
             figcaption { (title) @if has_spread { " " span class="note" { "with its interval, or the range of repeats" } } }
             (lanes(&drawn, &LaneAxis { across: &across, text: &text, label: unit }))
+            @if let Some(legend) = signs.legend() { p class="note" { (legend) } }
             @if rows.len() < all.len() { p class="note" { "The first " (rows.len()) " of " (all.len()) " cases." } }
             (folded(&data(&all, &title), &title))
         }
     }
 }
 
-fn case((row, one, value): &Known<'_, '_>, across: &Scale) -> Lane {
-    let at = across.place(*value);
+fn case((row, figure): &DrawnCase<'_, '_>, across: &Scale) -> Lane {
+    let name = html! { (row.label) };
+    let Some((ours, one, value)) = *figure else {
+        let drawn = html! { text class="label" x="0%" dx="6" y=(px(CASE_PX / 2.0 + 4.0)) { (NOTHING) } };
+        return Lane { name, says: format!("{}: no figure", row.label), height: CASE_PX, drawn };
+    };
+    let at = across.place(value);
     let end = spread(one).map_or(at, |(_, high)| across.place(high).max(at));
     let middle = CASE_PX / 2.0;
-    let class = if one.is_invalid() { "seg look-0 pale" } else { "seg look-0" };
+    let class = match one.estimate {
+        _ if one.is_invalid() => "seg look-0 pale",
+        Value::AtLeast(_) => "seg look-0 least",
+        _ => "seg look-0",
+    };
     // At the beginning of its bar where there is no room behind it.
     let text_at = if end > INSIDE { 0.0 } else { end };
     Lane {
-        name: html! { (row.label) },
-        says: format!("{}: {}", row.label, marks::text(one)),
+        name,
+        says: format!("{}: {}", row.label, said(ours, one)),
         height: CASE_PX,
         drawn: html! {
             (pen::bar(class, (across.place(0.0), at), 3.0, CASE_PX - 6.0))
@@ -121,14 +151,13 @@ fn case((row, one, value): &Known<'_, '_>, across: &Scale) -> Lane {
     }
 }
 
-fn data(rows: &[Known<'_, '_>], title: &str) -> Markup {
+fn data(rows: &[DrawnCase<'_, '_>], title: &str) -> Markup {
     html! {
         table {
-            thead { tr { th class="words" scope="col" { "case" } th scope="col" { (title) } th scope="col" { "interval" } } }
-            tbody { @for (row, one, _) in rows { tr {
+            thead { tr { th class="words" scope="col" { "case" } th scope="col" { (title) } } }
+            tbody { @for (row, figure) in rows { tr {
                 th class="words" scope="row" { (row.label) }
-                td { (Cell::from(Some(*one)).text()) }
-                td { (digits::interval(one).unwrap_or_else(|| crate::units::NOTHING.to_owned())) }
+                td { (figure.map_or_else(|| NOTHING.to_owned(), |(ours, one, _)| said(ours, one))) }
             } } }
         }
     }

@@ -31,7 +31,7 @@ use crate::answer::glance::glance;
 use crate::answer::headline;
 use crate::answer::verdict::compared_scopes;
 use crate::answer::{
-    Answer, Sentence, answers, brokers, commands, components, demand, health, inside, logs, processes,
+    Answer, Sentence, answers, brokers, commands, components, demand, health, inside, logs, processes, search,
 };
 use crate::case_table::{CaseTable, case_table};
 use crate::caveats;
@@ -160,10 +160,12 @@ fn contents(parts: &[PageSection]) -> Markup {
 
 /// Verdicts with their pictures, searches, claims, contrasts.
 fn answered(input: &ReportInput<'_>, figures: &FindingIndex<'_>, reported: &[Sentence]) -> Vec<PageSection> {
-    // A page has answers above, and one chart.
+    // A page has answers above, and the curve of its one search.
     let is_page = !reported.is_empty();
     let mut answers = answers(input);
-    if let Some(first) = answers.iter_mut().find(|one| is_page && one.curve.is_some()) {
+    if let [only] = search::answers(input).as_slice()
+        && let Some(first) = answers.iter_mut().find(|one| is_page && one.curve == only.curve)
+    {
         first.curve = None;
     }
     // The answers of compared cases come first, in this order.

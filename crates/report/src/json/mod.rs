@@ -25,13 +25,13 @@ use std::collections::BTreeMap;
 use trials::{EventDocument, NoiseDocument, SessionDocument, TrialDocument};
 
 /// Name and version of the document.
-pub const SCHEMA: &str = "kdyno.run/3";
+pub const SCHEMA: &str = "kdyno.run/4";
 
 /// The document: one run with all that was found out.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "kdyno run", deny_unknown_fields)]
 struct RunDocument {
-    /// Name and version of this document: `kdyno.run/3`.
+    /// Name and version of this document: `kdyno.run/4`.
     schema: String,
     /// Identifies the run: 16 hexadecimal digits.
     run_id: String,

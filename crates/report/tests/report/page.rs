@@ -2,7 +2,7 @@
 
 use crate::fixture::{ComparisonEnd, comparison, many, run, search};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
-use kdyno_model::finding::{Finding, Scope, Value};
+use kdyno_model::finding::{Finding, Quantity, Scope, Value};
 use kdyno_model::plan::Depth;
 use kdyno_model::trial::{PairPlace, TrialId};
 use kdyno_report::html::page;
@@ -115,8 +115,10 @@ fn first_chart(html: &str) -> &str {
 fn the_first_screen_has_the_one_chart_that_answers_the_question() {
     let html = page(&run().input());
     let cases = first_chart(&html);
-    for reported in [">brokers=3<", ">brokers=6<", "interval"] {
-        assert!(cases.contains(reported), "{reported}: {cases}");
+    let (drawn, data) = cases.split_once("<details").expect("a table of its data");
+    assert_eq!(drawn.matches("class=\"seg look-0").count(), 2, "{drawn}");
+    for case in [">brokers=3<", ">brokers=6<"] {
+        assert!(drawn.contains(case) && data.contains(case), "{case}: {cases}");
     }
     let html = page(&comparison(ComparisonEnd::Worse, Depth::Verdict).input());
     let verdicts = first_chart(&html);
@@ -127,6 +129,23 @@ fn the_first_screen_has_the_one_chart_that_answers_the_question() {
     let html = page(&one.input());
     let course = first_chart(&html);
     assert!(course.contains("writers: rate and latency over time"), "{course}");
+}
+
+#[test]
+fn the_first_chart_hides_no_case_and_no_doubt() {
+    let mut run = run();
+    let acked = |one: &&mut Finding| one.of.metric == "acked_per_s" && one.quantity == Quantity::Value;
+    for finding in run.findings.iter_mut().filter(acked) {
+        match finding.scope {
+            Scope::Case(0) => finding.estimate = Value::None,
+            Scope::Case(1) => finding.estimate = Value::AtLeast(50_000.0),
+            _ => {}
+        }
+    }
+    let html = page(&run.input());
+    let (drawn, _) = first_chart(&html).split_once("<details").expect("a table of its data");
+    assert!(drawn.contains("brokers=3: no figure"), "{drawn}");
+    assert!(drawn.contains("class=\"seg look-0 least\"") && drawn.contains("at least"), "{drawn}");
 }
 
 #[test]
@@ -226,7 +245,8 @@ fn numbers_that_are_none_are_gaps_in_every_picture() {
                 .step_by(4)
                 .for_each(|point| point.at_s = odd);
         }
-        for finding in run.findings.iter_mut().filter(|one| matches!(one.scope, Scope::Trial(TrialId(2)))) {
+        let is_odd = |scope| matches!(scope, Scope::Trial(TrialId(2)) | Scope::Case(1));
+        for finding in run.findings.iter_mut().filter(|one| is_odd(one.scope)) {
             finding.estimate = Value::Is(odd);
         }
         let html = page(&run.input());

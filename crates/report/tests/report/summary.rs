@@ -68,7 +68,7 @@ fn a_ratio_of_pairs_is_called_so_where_that_of_the_medians_is_another() {
     let text = |ends| run_summary(&comparison(ends, Depth::Verdict).input(), &OPTIONS);
     let (alike, apart) = (text(ComparisonEnd::Worse), text(ComparisonEnd::Open));
     assert!(alike.contains(" B ÷ A ") && !alike.contains("ratio of pairs"), "{alike}");
-    assert!(apart.contains("\nratio of pairs: the middle of B ÷ A pair by pair"), "{apart}");
+    assert!(apart.contains("\nratio of pairs: estimated from B ÷ A of each pair"), "{apart}");
 }
 
 #[test]

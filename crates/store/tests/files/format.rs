@@ -34,8 +34,10 @@ fn the_fixture_of_this_version_can_be_made() {
 }
 
 #[test]
-fn format_3_is_read_whole() {
-    with_copy(3, |path| crate::common::assert_run(&RunFile::open(path).unwrap()).unwrap());
+fn formats_3_and_4_are_read_whole() {
+    for format in [3, 4] {
+        with_copy(format, |path| crate::common::assert_run(&RunFile::open(path).unwrap()).unwrap());
+    }
 }
 
 /// A file of the same format, from before producers had records of their own, idempotence and transactions: they are
@@ -60,22 +62,30 @@ fn earlier_files_of_format_3_are_read() {
     });
 }
 
-/// Of the same format, from when `lag` was a time and `lag_records` what is `lag` now.
+/// From when `lag` was a time and `lag_records` what is `lag` now: they are read, and not written to.
 #[test]
-fn metrics_of_earlier_files_have_their_present_names() {
-    with_copy(3, |path| {
+fn metrics_of_format_3_have_their_present_names() {
+    let rename = |path: &Path| {
         let text = "UPDATE finding SET metric = 'lag', unit = 'ns' WHERE rowid = (SELECT min(rowid) FROM finding);
             UPDATE run SET plan_json = replace(plan_json, '\"metric\":\"acked_per_s\"', '\"metric\":\"lag_records\"');";
         rusqlite::Connection::open(path).unwrap().execute_batch(text).unwrap();
         let file = RunFile::open(path).unwrap();
-        assert_eq!(file.judgement().unwrap().findings[0].of.metric, "lag_time");
-        assert_eq!(file.header().unwrap().plan.show.columns[0].metric, "lag");
-    });
+        (
+            file.judgement().unwrap().findings[0].of.metric.clone(),
+            file.header().unwrap().plan.show.columns[0].metric.clone(),
+        )
+    };
     with_copy(3, |path| {
-        let text = "UPDATE finding SET metric = 'lag', unit = 'count' WHERE rowid = (SELECT min(rowid) FROM finding)";
-        rusqlite::Connection::open(path).unwrap().execute_batch(text).unwrap();
-        let found = RunFile::open(path).unwrap().judgement().unwrap().findings;
-        assert_eq!(found[0].of.metric, "lag", "a file of now");
+        assert_eq!(rename(path), ("lag_time".to_owned(), "lag".to_owned()));
+        let wanted = StoreError::OldFormat { path: path.to_path_buf(), found: 3 };
+        assert_eq!(RunWriter::resume(path, &crate::common::session(2)).unwrap_err(), wanted);
+    });
+    with_copy(schema::FORMAT_VERSION, |path| {
+        assert_eq!(
+            rename(path),
+            ("lag".to_owned(), "lag_records".to_owned()),
+            "a file of now has its own names"
+        );
     });
 }
 
@@ -92,7 +102,7 @@ fn is_refused(path: &Path, found: u32, commit: &str) {
     let wanted = StoreError::OldFormat { path: path.to_path_buf(), found };
     assert_eq!(RunFile::open(path).unwrap_err(), wanted);
     assert_eq!(RunWriter::resume(path, &crate::common::session(2)).unwrap_err(), wanted);
-    let reported = format!("has format {found}; kdyno at commit {commit} reads it");
+    let reported = format!("has format {found}; kdyno at commit {commit} reads and writes it");
     assert!(wanted.to_string().ends_with(&reported), "{wanted}");
     assert_eq!(std::fs::read(path).unwrap(), before, "it must not be touched");
 }

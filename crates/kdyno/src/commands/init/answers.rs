@@ -51,15 +51,16 @@ pub(super) fn answers(
     let (rate, size) = match (&args.rate, &args.size) {
         (None, None) => {
             let usual = format!("{RATE} {SIZE}");
-            dialog.ask("How many records, of what size?", &usual, rate_and_size)?
+            dialog.ask("Records per second, and the size of each value?", &usual, rate_and_size)?
         }
         (rate, size) => (
-            dialog.given(("rate", rate.as_deref()), "How many records?", RATE, self::rate)?,
-            dialog.given(("size", size.as_deref()), "Of what size?", SIZE, self::size)?,
+            dialog.given(("rate", rate.as_deref()), "Records per second?", RATE, self::rate)?,
+            dialog.given(("size", size.as_deref()), "Size of each value?", SIZE, self::size)?,
         ),
     };
     let duration = args.duration.as_deref();
-    let duration = dialog.given(("duration", duration), "How long?", DURATION, self::duration)?;
+    let duration =
+        dialog.given(("duration", duration), "Length of the measured window?", DURATION, self::duration)?;
     Ok(Answers { bootstrap, load, rate, size, duration })
 }
 
@@ -145,7 +146,7 @@ fn rate(typed: &str) -> Result<String, String> {
     if typed.trim() == MAX {
         return Ok(MAX.to_owned());
     }
-    let typed = with_unit(typed, "/s");
+    let typed = units::with_unit(typed.trim(), Dimension::PerS);
     match units::parse_as(&typed, Dimension::PerS)? {
         rate if rate > 0.0 => Ok(typed),
         _ => Err(format!("{} is not above zero", quoted(&typed))),
@@ -153,20 +154,13 @@ fn rate(typed: &str) -> Result<String, String> {
 }
 
 fn size(typed: &str) -> Result<String, String> {
-    let typed = with_unit(typed, "B");
+    let typed = units::with_unit(typed.trim(), Dimension::Bytes);
     units::whole(&typed, Dimension::Bytes).map(|_| typed)
 }
 
 fn duration(typed: &str) -> Result<String, String> {
-    let typed = with_unit(typed, "s");
+    let typed = units::with_unit(typed.trim(), Dimension::Ns);
     units::whole(&typed, Dimension::Ns).map(|_| typed)
-}
-
-/// A plain number gets the unit that is sensible for it.
-fn with_unit(typed: &str, unit: &str) -> String {
-    let typed = typed.trim();
-    let is_plain = units::parse(typed).is_some_and(|quantity| quantity.dimension == Dimension::Plain);
-    if is_plain { format!("{typed}{unit}") } else { typed.to_owned() }
 }
 
 #[cfg(test)]

@@ -52,18 +52,27 @@ pub(crate) fn init(args: &InitArgs) -> CommandResult {
     if let Some(producer) = producer {
         say_left(producer);
     }
-    out::file(file, &text)?;
-    out::note(&format!("scenario {}", file.display()));
-    write_schema(file)?;
     let with_target = match &target {
         None => String::new(),
         Some(target) => {
-            write_private(&target_file, &target.text, args.force)?;
+            write(&target_file, &target.text, Some(OWNER_ONLY), args.force)?;
             out::note(&format!("target   {}", target_file.display()));
             format!(" --target {}", word(&target_file))
         }
     };
-    out::note(&format!("next     kdyno run {}{with_target} --dry-run, then without --dry-run", word(file)));
+    write(file, &text, None, args.force)?;
+    out::note(&format!("scenario {}", file.display()));
+    write_schema(file)?;
+    let lacks_id = target.is_some_and(|target| target.target.attached.cluster_id.is_empty());
+    let first = if lacks_id {
+        format!("fill in cluster_id in {}, then ", target_file.display())
+    } else {
+        String::new()
+    };
+    out::note(&format!(
+        "next     {first}kdyno run {}{with_target} --dry-run, then without --dry-run",
+        word(file)
+    ));
     Ok(Exit::Done)
 }
 
@@ -148,16 +157,21 @@ fn write_schema(file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a file that nobody else may read.
-fn write_private(file: &Path, text: &str, force: bool) -> Result<(), Failure> {
+/// Writes a file, for its owner alone where a mode is given. Without `force` it must be new.
+fn write(file: &Path, text: &str, mode: Option<u32>, force: bool) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
-    options.write(true).mode(OWNER_ONLY);
+    options.write(true);
     match force {
         true => options.create(true).truncate(true),
         false => options.create_new(true),
     };
+    if let Some(mode) = mode {
+        options.mode(mode);
+    }
     let written = options.open(file).and_then(|mut opened| {
-        opened.set_permissions(Permissions::from_mode(OWNER_ONLY))?;
+        if let Some(mode) = mode {
+            opened.set_permissions(Permissions::from_mode(mode))?;
+        }
         opened.write_all(text.as_bytes())
     });
     written.map_err(|error| Failure::tool(format!("could not write {}: {error}", file.display())))

@@ -34,7 +34,7 @@ pub(super) fn text(answers: &Answers, ground: &Ground<'_>) -> String {
     let (readers, columns) = readers(*load);
     format!(
         "{modeline}
-# Written by `kdyno init`. Every key: docs/reference/scenario.md
+# Written by `kdyno init`. The schema of the first line has every key.
 #
 #   kdyno run {file} --dry-run                  what it starts and sends, and how long it takes
 #   kdyno run {file}                            on a cluster that kdyno starts on this host
