@@ -16,10 +16,7 @@ check test: export CLIPPY_ARGS = -Dwarnings
 
 # Builds are always of the whole workspace: a package by itself resolves to other features, and all that stands below would
 # be built once more.
-XTASK = cargo build --quiet --workspace --no-default-features --bin xtask && $${CARGO_TARGET_DIR:-target}/debug/xtask
-
-# What measures the program needs no link-time optimisation, and shares what `make demo` has built.
-MEASURE = cargo build --profile demo --workspace --bin xtask && $${CARGO_TARGET_DIR:-target}/demo/xtask
+XTASK = cargo build --quiet --workspace --bin xtask && $${CARGO_TARGET_DIR:-target}/debug/xtask
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target words; do \
@@ -49,14 +46,14 @@ check: ## what needs no cluster: format, lints, the never-rules, freshness of ge
 
 bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick"), or beside a commit or another build (AGAINST=COMMIT|PROGRAM)
 	@scripts/setup.sh bench
-	cargo build --release --workspace --bin kdyno
-	$(MEASURE) bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
+	cargo build --release --workspace --bin kdyno --bin xtask
+	target/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
 
 release: ## an archive that runs where no toolchain is, with its licences and sum, in target/release-archive
 	@scripts/setup.sh web
 	@scripts/web.sh
-	cargo build --locked --release --workspace --bin kdyno
-	$(XTASK) release
+	cargo build --locked --release --workspace --bin kdyno --bin xtask
+	$${CARGO_TARGET_DIR:-target}/release/xtask release
 
 # A workspace of its own, which takes longer to build than the tests that need it: no part of `make test`.
 test-library: ## the example application: format, lints, its tests, and what goes wrong on real brokers (quarter of an hour)
@@ -80,13 +77,13 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops (ONLY="probes relay" or ONLY=verdicts: these alone)
 	@scripts/setup.sh kafka accuracy
 	$(if $(ONLY),,KDYNO_ACCURACY=full cargo test --workspace --test streams -- accuracy:: accounting::)
-	cargo build --release --workspace --bin kdyno
-	$(MEASURE) accuracy $(ONLY)
+	cargo build --release --workspace --bin kdyno --bin xtask
+	target/release/xtask accuracy $(ONLY)
 
 accuracy-cluster: ## known truths on real brokers: a system compared with itself, a planted difference, searches (ONLY="--part aa --design duet --pairs 16"); goes on where it was
 	@scripts/setup.sh kafka
-	cargo build --release --workspace --bin kdyno
-	$(MEASURE) accuracy-cluster $(ONLY)
+	cargo build --release --workspace --bin kdyno --bin xtask
+	target/release/xtask accuracy-cluster $(ONLY)
 
 # What judges is tested by the plans that it leads, recorder and client by the crates around them: those run too.
 MUTANTS = target/tools/bin/cargo-mutants mutants --colors never --no-shuffle --timeout 300 $(if $(SHARD),--shard $(SHARD))

@@ -13,7 +13,7 @@
 
 mod abort;
 mod calibration;
-mod clock;
+pub mod clock;
 mod cluster_view;
 mod cluster_watch;
 mod command;
@@ -25,7 +25,7 @@ mod dry_run_checks;
 mod error;
 mod given;
 mod heaps;
-mod inbox;
+pub mod inbox;
 mod java_clients;
 mod limit;
 mod log_ends;
@@ -53,7 +53,7 @@ mod task;
 mod token;
 mod topics;
 mod trial;
-mod worker;
+pub mod worker;
 
 pub use dry_run_checks::dry_run_checks;
 pub use error::LabError;

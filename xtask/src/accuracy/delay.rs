@@ -1,10 +1,14 @@
 //! Test 2: every answer comes after a fixed delay. What is printed above the delay is the floor of loopback,
 //! scheduler and server, plus what kdyno adds; the bare loop shows the floor.
 
-use super::echo;
-use super::fake::Fake;
+use std::process::Command;
+
+use anyhow::Context;
+use serde_json::Value;
+
 use super::row::{AccuracyRow, times};
 use crate::bench::load::BenchLoad;
+use crate::bench::process::{Background, measured, words};
 use crate::bench::setup::Setup;
 
 const DELAYS_US: [u64; 4] = [200, 1_000, 10_000, 100_000];
@@ -15,24 +19,26 @@ const IN_FLIGHT: u32 = 100;
 
 /// The test.
 pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
-    let load = BenchLoad {
-        rate: format!("{RATE_PER_S}/s, arrivals: constant"),
-        unique: true,
-        client: format!(
-            "acks: 1, enable.idempotence: false, linger.ms: 0, max.in.flight.requests.per.connection: {IN_FLIGHT}"
-        ),
-        ..BenchLoad::at_max(112_000, SECONDS)
-    };
-    load.describe();
+    println!("  {}", words(fake(bench, 200).arg("&")));
+    println!("  {}", words(&load("127.0.0.1:PORT").command(bench)));
+    println!("  beside: {}", words(echo(bench, 200).arg("&")));
+    println!("  beside: {}", words(&bare(bench, "127.0.0.1:PORT")));
     let mut rows = Vec::new();
     for delay_us in DELAYS_US {
-        let bare_ns = echo::responses_ns(delay_us * 1_000, RATE_PER_S.into(), SECONDS.into())?;
-        let cluster = Fake::late(delay_us)?;
-        let run = load.run(bench, &cluster.target.file)?;
+        let peer = Background::start(&mut echo(bench, delay_us))?;
+        let finished = measured(&mut bare(bench, &peer.first_line))?;
+        drop(peer);
+        let printed: Value =
+            serde_json::from_str(&finished.stdout).context("the bare loop printed no JSON")?;
+        let cluster = Background::start(&mut fake(bench, delay_us))?;
+        let outcome = load(&cluster.first_line).run(bench)?;
         drop(cluster);
-        anyhow::ensure!(run.lost()? < 0.5, "{} records failed or stayed unresolved", run.lost()?);
-        for (quantile, bare_ns) in ["p50", "p99"].into_iter().zip(bare_ns) {
-            let kdyno_ns = run.figure(&format!("writers.response.{quantile}"))?;
+        let lost = outcome.number("failed")? + outcome.number("unresolved")?;
+        anyhow::ensure!(lost < 0.5, "{lost} records failed or stayed unresolved");
+        for quantile in ["p50", "p99"] {
+            let bare_ns =
+                printed["response_ns"][quantile].as_f64().context("the bare loop has no quantile")?;
+            let kdyno_ns = outcome.number(&format!("response_ns.{quantile}"))?;
             let extra_us = |response_ns: f64| response_ns / 1e3 - delay_us as f64;
             let (bare_us, kdyno_us) = (extra_us(bare_ns), extra_us(kdyno_ns));
             let step_us = step_ns(kdyno_ns as u64) as f64 / 1e3;
@@ -46,6 +52,35 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
         }
     }
     Ok(rows)
+}
+
+fn load(bootstrap: &str) -> BenchLoad {
+    BenchLoad {
+        rate: RATE_PER_S.to_string(),
+        unique: true,
+        linger_ms: 0,
+        further: ["--warmup-seconds", "1", "--in-flight", &IN_FLIGHT.to_string()].map(str::to_owned).to_vec(),
+        ..BenchLoad::at_max(bootstrap, "bench", SECONDS)
+    }
+}
+
+fn fake(bench: &Setup, delay_us: u64) -> Command {
+    let mut command = Command::new(&bench.kdyno);
+    command.args(["fake-broker", "--delay-us", &delay_us.to_string()]);
+    command
+}
+
+fn echo(bench: &Setup, delay_us: u64) -> Command {
+    let mut command = Command::new(&bench.xtask);
+    command.args(["accuracy-echo", "--delay-us", &delay_us.to_string()]);
+    command
+}
+
+fn bare(bench: &Setup, to: &str) -> Command {
+    let mut command = Command::new(&bench.xtask);
+    command.args(["accuracy-bare", "--to", to, "--rate", &RATE_PER_S.to_string()]);
+    command.args(["--seconds", &SECONDS.to_string()]);
+    command
 }
 
 /// Width of the bucket that holds a value, at the 3 significant digits of a phase: 2048 buckets to a power

@@ -1,16 +1,18 @@
-//! The bare loop beside the fixed delay: one byte over loopback TCP, answered after the same delay. The answering side waits
-//! as the fake cluster does: one thread, `poll` with a timeout in nanoseconds until the next answer is due.
+//! The bare loop compared with the fixed delay: one byte over loopback TCP, answered after the same delay. Two
+//! hidden modes of this program. The answering side waits as the fake cluster does: one thread, `poll`
+//! with a timeout in nanoseconds until the next answer is due.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::thread;
 
 use anyhow::{Context, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::json;
 
-use crate::bench::sleeper::{NS_PER_S, now_ns, p50_and_p99, sleep_until};
+use crate::bench::sleeper::{now_ns, sleep_until};
 
+const NS_PER_S: u64 = 1_000_000_000;
 /// Longest wait of the answering side.
 const WAIT_NS_MAX: u64 = 100_000_000;
 /// Bytes that may wait for their answers; a caller that sends faster is not read.
@@ -20,10 +22,20 @@ const ASKED_MAX: u64 = 10_000_000;
 /// Asked before those that count, in seconds.
 const WARMUP_SECONDS: u64 = 1;
 
-/// Answers every byte of a caller so long after it was read, until it hangs up.
+/// Answers every byte of one caller after another, each `delay_us` after it was read. Prints its address.
+pub fn serve(delay_us: u64) -> anyhow::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    println!("{}", listener.local_addr()?);
+    loop {
+        let (stream, _) = listener.accept()?;
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        answer(stream, delay_us * 1_000)?;
+    }
+}
+
+/// Until the caller hangs up.
 fn answer(mut stream: TcpStream, delay_ns: u64) -> anyhow::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_nonblocking(true)?;
     let mut due_ns: VecDeque<u64> = VecDeque::new();
     let mut buffer = [0; 4096];
     loop {
@@ -48,21 +60,18 @@ fn answer(mut stream: TcpStream, delay_ns: u64) -> anyhow::Result<()> {
     }
 }
 
-/// Sends a byte at every instant of a constant schedule, whatever the answers do; p50 and p99 of how long after their instants
-/// the answers came.
-pub fn responses_ns(delay_ns: u64, rate_per_s: u64, seconds: u64) -> anyhow::Result<[f64; 2]> {
+/// Sends a byte at every instant of a constant schedule, whatever the answers do, and prints as JSON how
+/// long after their instants the answers came: `response_ns.p50`, `response_ns.p99`.
+pub fn ask(to: &str, rate_per_s: u64, seconds: u64) -> anyhow::Result<()> {
     let total = (seconds + WARMUP_SECONDS).checked_mul(rate_per_s).filter(|total| *total <= ASKED_MAX);
     let total = total.context("rate × seconds is out of bounds")?;
     ensure!(rate_per_s > 0 && seconds > 0, "a rate and a length are more than nothing");
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let mut stream = TcpStream::connect(listener.local_addr()?)?;
-    let (peer, _) = listener.accept()?;
-    let answering = thread::spawn(move || answer(peer, delay_ns));
+    let mut stream = TcpStream::connect(to).with_context(|| format!("cannot connect to {to}"))?;
     stream.set_nodelay(true)?;
     let mut sending = stream.try_clone()?;
     let begin_ns = now_ns() + NS_PER_S / 10;
     let due_ns = move |index: u64| begin_ns + index * NS_PER_S / rate_per_s;
-    let sender = thread::spawn(move || -> std::io::Result<()> {
+    let sender = std::thread::spawn(move || -> std::io::Result<()> {
         for index in 0..total {
             sleep_until(due_ns(index));
             sending.write_all(&[0])?;
@@ -80,9 +89,11 @@ pub fn responses_ns(delay_ns: u64, rate_per_s: u64, seconds: u64) -> anyhow::Res
         }
     }
     sender.join().map_err(|_| anyhow::anyhow!("the sender failed"))??;
-    drop(stream);
-    answering.join().map_err(|_| anyhow::anyhow!("the answering side failed"))??;
-    Ok(p50_and_p99(&mut responses_ns[usize::try_from(WARMUP_SECONDS * rate_per_s)?..]))
+    let counted = &mut responses_ns[usize::try_from(WARMUP_SECONDS * rate_per_s)?..];
+    counted.sort_unstable();
+    let quantile = |share: f64| counted[((counted.len() - 1) as f64 * share) as usize];
+    println!("{}", json!({"response_ns": {"p50": quantile(0.5), "p99": quantile(0.99)}}));
+    Ok(())
 }
 
 #[cfg(test)]
@@ -91,8 +102,16 @@ mod tests {
 
     #[test]
     fn every_byte_is_answered_and_none_before_its_delay() {
-        let [p50_ns, p99_ns] = responses_ns(3_000_000, 100, 1).expect("answers");
-        assert!(3e6 <= p50_ns && p50_ns <= p99_ns, "{p50_ns} {p99_ns}");
-        assert!(responses_ns(0, 0, 1).is_err());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let mut caller = TcpStream::connect(listener.local_addr().expect("an address")).expect("connected");
+        let (stream, _) = listener.accept().expect("accepted");
+        stream.set_nonblocking(true).expect("set");
+        let server = std::thread::spawn(move || answer(stream, 3_000_000));
+        let begin_ns = now_ns();
+        caller.write_all(&[0; 5]).expect("sent");
+        caller.read_exact(&mut [0; 5]).expect("five answers");
+        assert!(now_ns() - begin_ns >= 3_000_000);
+        drop(caller);
+        server.join().expect("no panic").expect("ends when the caller hangs up");
     }
 }

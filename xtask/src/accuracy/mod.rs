@@ -1,4 +1,4 @@
-//! `make accuracy`: what kdyno prints on real clocks and sockets, where the truth is known from a
+//! `cargo xtask accuracy`: what kdyno prints on real clocks and sockets, where the truth is known from a
 //! formula or from a bare loop that ran in the same minute.
 //!
 //! A table and hardly a gate: machines differ, and a busy one makes every figure doubtful. Only what two programs read of one
@@ -8,8 +8,7 @@
 mod accounting;
 pub mod cluster;
 mod delay;
-mod echo;
-mod fake;
+pub mod echo;
 mod poisson;
 pub mod probes;
 mod relay;
@@ -103,7 +102,7 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
 
 /// The benchmark `constant`, once, in this table's form.
 fn lag(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
-    constant::load(LAG_SECONDS).describe();
+    constant::describe(bench, LAG_SECONDS);
     let (mut bare, mut null) = (constant::ConstantSeries::default(), constant::ConstantSeries::default());
     constant::null_round(bench, LAG_SECONDS, &mut bare, &mut null)?;
     let test = format!("constant {}/s", constant::RATE_PER_S);

@@ -4,10 +4,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
-
 use super::row::AccuracyRow;
-use crate::bench::load::{BenchLoad, NullBrokerProcess};
+use crate::bench::load::BenchLoad;
+use crate::bench::process::words;
+use crate::bench::sender::null_broker;
 use crate::bench::setup::Setup;
 
 const RATE_PER_S: u32 = 5_000;
@@ -19,25 +19,24 @@ const SECONDS_PER_DAY: u64 = 86_400;
 pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     // The seed is the date, so that no seed is ever chosen for its result.
     let day = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() / SECONDS_PER_DAY;
-    let load = BenchLoad {
-        rate: format!("{RATE_PER_S}/s, arrivals: poisson"),
+    let load = |bootstrap: &str| BenchLoad {
+        rate: RATE_PER_S.to_string(),
         unique: true,
-        seed: day,
-        ..BenchLoad::at_max(112_000, SECONDS)
+        further: ["--arrivals", "poisson", "--seed", &day.to_string()].map(str::to_owned).to_vec(),
+        ..BenchLoad::at_max(bootstrap, "bench", SECONDS)
     };
-    load.describe();
-    let broker = NullBrokerProcess::start(bench)?;
-    let run = load.run(bench, &broker.target.file)?;
-    let begin = load.warmup_s as usize;
+    println!("  {}", words(&load("127.0.0.1:PORT").command(bench)));
+    let broker = null_broker(bench, 6)?;
+    let outcome = load(&broker.first_line).run(bench)?;
+    let seconds = SECONDS as usize;
     let whole = |name: &str| -> anyhow::Result<Vec<u64>> {
-        let all = run.per_second(name)?;
-        let measured = all.get(begin..begin + SECONDS as usize).context("seconds are missing")?;
-        Ok(measured.to_vec())
+        Ok(outcome.per_second(name)?.into_iter().take(seconds).collect())
     };
     let (intended, sent) = (whole("offered")?, whole("achieved")?);
+    anyhow::ensure!(intended.len() == seconds && sent.len() == seconds, "seconds are missing");
     let test = format!("Poisson {RATE_PER_S}/s");
     let expected = f64::from(RATE_PER_S) * f64::from(SECONDS);
-    let offered = intended.iter().sum::<u64>() as f64;
+    let offered = outcome.number("offered")?;
     let spread = (2.0 / (f64::from(SECONDS) - 1.0)).sqrt();
     let of_spread = |value: f64| format!("{:+.1} standard errors", (value - 1.0) / spread);
     let dispersion_row = |figure: &str, counts: &[u64]| {
@@ -46,7 +45,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
         AccuracyRow::new(&test, figure, truth, format!("{value:.2}"), of_spread(value))
     };
     let lag_row = |quantile: &str, share: f64| -> anyhow::Result<AccuracyRow> {
-        let lag_us = run.figure(&format!("writers.schedule_delay.{quantile}"))? / 1e3;
+        let lag_us = outcome.number(&format!("schedule_delay_ns.{quantile}"))? / 1e3;
         let perfect_us = perfect_lag_us(f64::from(RATE_PER_S), share);
         let figure = format!("lag {quantile}, µs (a loop that wakes without delay, {TICK_US} µs apart)");
         let above = format!("{:+.0} µs", lag_us - perfect_us);

@@ -11,9 +11,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use kdyno_model::event::Subject;
-use kdyno_testbed::probe::ProbeSampler;
-use kdyno_testbed::process::ProcessRef;
 
 use super::row::{AccuracyRow, OFF, percent};
 use crate::bench::setup::Setup;
@@ -29,26 +26,27 @@ const BEGUN: Duration = Duration::from_secs(2);
 type ToolFigures = BTreeMap<String, f64>;
 
 /// All of it; a figure that is off is marked.
-pub fn run(_: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     let folder = tempfile::tempdir().context("cannot make a folder")?;
-    let mut busy = Command::new(std::env::current_exe().context("cannot find this program")?);
+    let mut busy = Command::new(&bench.xtask);
     busy.arg("accuracy-busy").arg("--file").arg(folder.path().join("written"));
     let busy = ProbedProcess(busy.stdin(Stdio::null()).spawn().context("cannot start the busy process")?);
     std::thread::sleep(BEGUN);
     let pid = busy.0.id().to_string();
-    let process = ProcessRef::new(Subject::Process("watched".to_owned()), busy.0.id());
-    let mut sampler = ProbeSampler::new(vec![process], true);
     let seconds = SECONDS.to_string();
     let tools = [
         start("pidstat", &["-u", "-d", "-h", "-p", &pid, &seconds, "1"])?,
         start("sar", &["-u", "-n", "TCP", &seconds, "1"])?,
         start("iostat", &["-d", "-k", "-y", "-o", "JSON", &seconds, "1"])?,
     ];
-    let per_s = of_a_window(&mut sampler);
+    let kdyno = Command::new(&bench.kdyno)
+        .args(["bench-probes", "--pid", &pid, "--seconds", &seconds])
+        .output()
+        .context("cannot start kdyno")?;
     let tools = tools.map(|tool| tool.wait_with_output().context("a tool was lost"));
     let text = |said: &std::process::Output| String::from_utf8_lossy(&said.stdout).into_owned();
-    ensure!(sampler.dead().is_empty(), "the busy process has ended");
-    let kdyno = of_kdyno(&per_s)?;
+    ensure!(kdyno.status.success(), "kdyno: {}", String::from_utf8_lossy(&kdyno.stderr));
+    let kdyno = of_kdyno(&text(&kdyno))?;
     let [pidstat, sar, iostat] = tools;
     let mut truth = of_pidstat(&text(&pidstat?))?;
     truth.extend(of_sar(&text(&sar?))?);
@@ -105,24 +103,12 @@ fn of_drive(drive: &str, what: &str) -> String {
     format!("drive {drive}: {what}, KiB/s")
 }
 
-/// By how much each counter of kdyno's probes grew per second, by subject and series.
-fn of_a_window(sampler: &mut ProbeSampler) -> ToolFigures {
-    let mut read = || -> ToolFigures {
-        let named = sampler.sample(0).into_iter();
-        named.map(|one| (format!("{} {}", one.subject, one.series), one.value)).collect()
+fn of_kdyno(text: &str) -> anyhow::Result<ToolFigures> {
+    let document: serde_json::Value = serde_json::from_str(text).context("kdyno wrote no JSON")?;
+    let per_s = document["per_s"].as_object().context("no figures of kdyno")?;
+    let of = |subject: &str, series: &str| {
+        per_s.get(&format!("{subject} {series}")).and_then(|value| value.as_f64())
     };
-    let (started, before) = (Instant::now(), read());
-    std::thread::sleep(Duration::from_secs(SECONDS));
-    let (seconds, after) = (started.elapsed().as_secs_f64(), read());
-    let grown = after.into_iter().filter_map(|(name, now)| {
-        let grown = now - before.get(&name)?;
-        Some((name, grown / seconds))
-    });
-    grown.collect()
-}
-
-fn of_kdyno(per_s: &ToolFigures) -> anyhow::Result<ToolFigures> {
-    let of = |subject: &str, series: &str| per_s.get(&format!("{subject} {series}")).copied();
     let process = |series: &str| of("process-watched", series).with_context(|| format!("no {series}"));
     let host = |series: &str| of("host", series).with_context(|| format!("no {series} of the host"));
     let busy = host("cpu_user_s_total")? + host("cpu_system_s_total")? + host("cpu_steal_s_total")?;
@@ -136,7 +122,7 @@ fn of_kdyno(per_s: &ToolFigures) -> anyhow::Result<ToolFigures> {
         (SEGMENTS.to_owned(), host("tcp_segments_sent_total")?),
     ]);
     for (name, value) in per_s {
-        let kib = value / 1024.0;
+        let kib = value.as_f64().unwrap_or(0.0) / 1024.0;
         for (series, what) in [("disk_read_bytes_total.", "read"), ("disk_write_bytes_total.", "written")] {
             if let Some(drive) = name.strip_prefix("host ").and_then(|name| name.strip_prefix(series)) {
                 found.insert(of_drive(drive, what), kib);

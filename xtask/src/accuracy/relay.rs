@@ -3,21 +3,18 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, ensure};
-use kdyno_model::histogram;
-use kdyno_testbed::relay;
+use anyhow::{Context, ensure};
 use procfs::process::Process;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::row::{AccuracyRow, times};
 use crate::bench::process::words;
 use crate::bench::setup::Setup;
-use crate::bench::sleeper::{self, now_ns, p50_and_p99, sleep_until};
+use crate::bench::sleeper::{now_ns, sleep_until};
 
 /// Length of each stream.
 const SECONDS: u64 = 10;
@@ -28,8 +25,8 @@ const FULL_BYTES_PER_S: u64 = 200_000_000;
 const DELAY_NS: u64 = 500_000;
 /// How long the relay may take to listen.
 const LISTENS: Duration = Duration::from_secs(5);
-/// The bare loop's distance between two instants.
-const TICK_NS: u64 = 500_000;
+/// The bare loop's distance between two instants, µs.
+const TICK_US: u64 = 500;
 
 /// The test.
 pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
@@ -45,16 +42,20 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
         let relay = RelayProcess::start(bench, delay_ns)?;
         println!("  {} & {} messages/s of {bytes} B", words(&relay.command), rate_per_s);
         let cpu_before_s = relay.cpu_s()?;
-        let sleep = thread::spawn(|| sleeper::run(TICK_NS, sleeper::NS_PER_S / TICK_NS, SECONDS));
+        let mut sleep = Command::new(&bench.xtask);
+        sleep.args(["bench-sleep", "--tick-us", &TICK_US.to_string()]);
+        sleep.args(["--rate", &(1_000_000 / TICK_US).to_string(), "--seconds", &SECONDS.to_string()]);
+        println!("  beside: {}", words(&sleep));
+        let sleep = sleep.stdout(Stdio::piped()).spawn().context("cannot start the bare sleep loop")?;
         let over = measured(stream, Some(&relay))?;
         let cpu_s = relay.cpu_s()? - cpu_before_s;
-        let slept = sleep.join().map_err(|_| anyhow!("the bare sleep loop panicked"))??;
+        let slept = sleep.wait_with_output().context("the bare sleep loop was lost")?;
+        let slept: Value = serde_json::from_slice(&slept.stdout).context("it printed no JSON")?;
         let own = relay.errors_ns()?;
         let test = format!("relay, delay {} ms, {name}", delay_ns as f64 / 1e6);
         let us = |ns: f64| format!("{:.0}", ns / 1e3);
-        for (place, (quantile, bare_ns)) in
-            [("p50", slept.p50_ns), ("p99", slept.p99_ns)].into_iter().enumerate()
-        {
+        for (place, quantile) in ["p50", "p99"].into_iter().enumerate() {
+            let bare_ns = slept["schedule_delay_ns"][quantile].as_f64().context("no quantile")?;
             let figure = format!("delay error {quantile}, µs (a bare sleep loop beside it)");
             rows.push(AccuracyRow::new(
                 &test,
@@ -178,8 +179,10 @@ fn receive(bytes: usize, mut back: TcpStream) -> anyhow::Result<RelayResult> {
     }
     let took_s = begin.elapsed().as_secs_f64();
     ensure!(late_ns.len() >= 100, "only {} messages arrived", late_ns.len());
+    late_ns.sort_unstable();
+    let quantile = |share: f64| late_ns[((late_ns.len() - 1) as f64 * share) as usize] as f64;
     let all = late_ns.len() as f64 * bytes as f64;
-    Ok(RelayResult { late_ns: p50_and_p99(&mut late_ns), bytes: all, bytes_per_s: all / took_s })
+    Ok(RelayResult { late_ns: [quantile(0.5), quantile(0.99)], bytes: all, bytes_per_s: all / took_s })
 }
 
 /// A relay of kdyno's, ended with this value.
@@ -226,15 +229,17 @@ impl RelayProcess {
         Ok((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
     }
 
-    /// How late it was by its own account, p50 and p99.
+    /// How late it was by its own account, p50 and p99, as kdyno reads what it wrote.
     fn errors_ns(&self) -> anyhow::Result<[f64; 2]> {
-        let mut seconds = relay::read(&self.tally).into_iter().map(|tally| tally.late());
-        let mut all = seconds.next().context("the relay has written nothing")??;
-        for late in seconds {
-            histogram::merge(&mut all, &late?)?;
-        }
-        Ok([0.5, 0.99].map(|quantile| all.value_at_quantile(quantile) as f64))
+        errors_ns(&self.tally, &self.command)
     }
+}
+
+fn errors_ns(tally: &Path, relay: &Command) -> anyhow::Result<[f64; 2]> {
+    let reported = Command::new(relay.get_program()).arg("bench-tally").arg(tally).output()?;
+    let reported: Value = serde_json::from_slice(&reported.stdout).context("kdyno printed no JSON")?;
+    let of = |quantile: &str| reported["late_ns"][quantile].as_f64().context("no quantile of the relay");
+    Ok([of("p50")?, of("p99")?])
 }
 
 impl Drop for RelayProcess {

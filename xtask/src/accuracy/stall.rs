@@ -5,33 +5,28 @@
 //! 0 over the arrivals of S ÷ (1 − λ/μ), so that of T seconds of arrivals the share (S − w) ÷ ((1 − λ/μ) T)
 //! waits longer than w: the q quantile is S − (1 − q) T (1 − λ/μ).
 
-use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
 
-use anyhow::{Context, anyhow, bail, ensure};
-use kdyno_store::RunFile;
+use anyhow::{Context, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
 
 use super::row::{AccuracyRow, percent};
-use crate::bench::broker::{StandingCluster, kept};
-use crate::bench::load::{BenchLoad, Run};
+use crate::bench::broker::StandingCluster;
+use crate::bench::load::{BenchLoad, LoadResult};
+use crate::bench::process::{tail, words};
 use crate::bench::setup::Setup;
 use crate::bench::sleeper::{now_ns, sleep_until};
 use crate::bench::stats::thousands;
 
 const NS_PER_S: f64 = 1e9;
+const PARTITIONS: u32 = 6;
 /// Records per second, highest first: the first one that the machine carries with room to catch up.
 const RATES_PER_S: [f64; 3] = [60_000.0, 30_000.0, 15_000.0];
 /// Largest share of the maximum rate at which a backlog of a stop is gone long before the load ends.
 const SHARE_MAX: f64 = 0.6;
 const CAPACITY_SECONDS: u32 = 6;
 const WARMUP_SECONDS: u32 = 3;
-/// Time for a run to come as far as its load.
-const BEGINS: Duration = Duration::from_secs(60);
-/// Between two looks whether it has.
-const LOOK: Duration = Duration::from_millis(50);
 const SECONDS: u32 = 20;
 const STOP_S: f64 = 2.0;
 const QUANTILE: f64 = 0.95;
@@ -49,31 +44,36 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     // The broker goes on so long before a second's end that it surely still catches up at that end.
     let catch_up_s = STOP_S * rate_per_s / (capacity_per_s - rate_per_s);
     let rest_s = (0.5 * catch_up_s).clamp(0.1, 0.5);
+    let topic = broker.topic("stall", PARTITIONS, 1)?;
     let load = BenchLoad {
-        rate: format!("{rate_per_s}/s, arrivals: constant"),
-        warmup_s: WARMUP_SECONDS,
-        ..base(SECONDS)
+        rate: rate_per_s.to_string(),
+        seconds: SECONDS,
+        further: vec!["--warmup-seconds".to_owned(), WARMUP_SECONDS.to_string()],
+        ..base(&broker, &topic)
     };
-    load.describe();
+    println!("  {}", words(&load.command(bench)));
     println!("  meanwhile: kill -STOP {0}; sleep {STOP_S}; kill -CONT {0}", broker.pid());
     let stalled = stalled(bench, &load, &broker, rest_s)?;
     rows(&stalled, rate_per_s)
 }
 
-fn base(seconds: u32) -> BenchLoad {
-    BenchLoad { value_bytes: 1024, topic: kept(), ..BenchLoad::at_max(112_000, seconds) }
+fn base(broker: &StandingCluster, topic: &str) -> BenchLoad {
+    BenchLoad { value_bytes: 1024, ..BenchLoad::at_max(broker.bootstrap(), topic, CAPACITY_SECONDS) }
 }
 
 /// Records per second at most, which warms the broker as well.
 fn capacity(bench: &Setup, broker: &StandingCluster) -> anyhow::Result<f64> {
-    let load = base(CAPACITY_SECONDS);
-    load.describe();
-    load.run(bench, &broker.target()?.file)?.figure("writers.acked_per_s")
+    let topic = broker.topic("capacity", PARTITIONS, 1)?;
+    let load = base(broker, &topic);
+    println!("  {}", words(&load.command(bench)));
+    let capacity_per_s = load.run(bench)?.number("acked_per_s")?;
+    broker.delete_topic(&topic)?;
+    Ok(capacity_per_s)
 }
 
 /// What a load with a stop in it showed.
 struct StalledLoad {
-    run: Run,
+    outcome: LoadResult,
     stop_s: f64,
     /// From T0 to SIGCONT.
     end_s: f64,
@@ -85,52 +85,32 @@ fn stalled(
     broker: &StandingCluster,
     rest_s: f64,
 ) -> anyhow::Result<StalledLoad> {
-    let (folder, target) = (TempDir::new()?, broker.target()?);
-    let pid = i32::try_from(broker.pid()).ok().and_then(Pid::from_raw).context("the broker has no pid")?;
+    let mut running = RunningLoad::start(bench, load)?;
+    let t0_ns = running.t0_ns()?;
     let middle_s = f64::from(WARMUP_SECONDS) + f64::from(SECONDS) / 2.0;
     let end_s = middle_s.floor() + 1.0 - rest_s;
-    thread::scope(|scope| {
-        let loading = scope.spawn(|| load.run_in(bench, &target.file, folder.path()));
-        let stop = || -> anyhow::Result<(f64, f64)> {
-            let t0_ns = t0_ns(folder.path())?;
-            sleep_until(t0_ns + ((end_s - STOP_S) * NS_PER_S) as u64);
-            let stopped = Stopped::stop(pid)?;
-            let begin_ns = now_ns();
-            sleep_until(t0_ns + (end_s * NS_PER_S) as u64);
-            drop(stopped);
-            let end_ns = now_ns();
-            Ok(((end_ns - begin_ns) as f64 / NS_PER_S, (end_ns - t0_ns) as f64 / NS_PER_S))
-        };
-        let stop = stop();
-        // What kept the load from beginning tells more than that it has not begun.
-        let run = loading.join().map_err(|_| anyhow!("the load's thread panicked"))??;
-        let (stop_s, end_s) = stop?;
-        Ok(StalledLoad { run, stop_s, end_s })
+    sleep_until(t0_ns + ((end_s - STOP_S) * NS_PER_S) as u64);
+    let pid = i32::try_from(broker.pid()).ok().and_then(Pid::from_raw).context("the broker has no pid")?;
+    let stopped = Stopped::stop(pid)?;
+    let begin_ns = now_ns();
+    sleep_until(t0_ns + (end_s * NS_PER_S) as u64);
+    drop(stopped);
+    let end_ns = now_ns();
+    let outcome = running.finish()?;
+    Ok(StalledLoad {
+        outcome,
+        stop_s: (end_ns - begin_ns) as f64 / NS_PER_S,
+        end_s: (end_ns - t0_ns) as f64 / NS_PER_S,
     })
 }
 
-/// Waits for the instant at which the load of the run in a folder begins.
-fn t0_ns(folder: &Path) -> anyhow::Result<u64> {
-    let begin = Instant::now();
-    while begin.elapsed() < BEGINS {
-        let files = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path());
-        let mut files = files.filter(|path| path.extension().is_some_and(|ending| ending == "kdyno"));
-        // One that is just being made cannot be read.
-        let trials = files.next().and_then(|path| RunFile::open(&path).ok()?.trials().ok());
-        if let Some(trial) = trials.and_then(|trials| trials.into_iter().next()) {
-            return Ok(trial.t0_monotonic_ns);
-        }
-        thread::sleep(LOOK);
-    }
-    bail!("the load did not begin within {} s", BEGINS.as_secs())
-}
-
 fn rows(stalled: &StalledLoad, rate_per_s: f64) -> anyhow::Result<Vec<AccuracyRow>> {
-    let run = &stalled.run;
-    ensure!(run.lost()? < 0.5, "{} records failed or stayed unresolved", run.lost()?);
-    let response_s = run.figure("writers.response.p95")? / NS_PER_S;
-    let service_s = run.figure("writers.service.p95")? / NS_PER_S;
-    let acknowledged = run.per_second("acknowledged")?;
+    let outcome = &stalled.outcome;
+    let lost = outcome.number("failed")? + outcome.number("unresolved")?;
+    ensure!(lost < 0.5, "{lost} records failed or stayed unresolved");
+    let response_s = outcome.number("response_ns.p95")? / NS_PER_S;
+    let service_s = outcome.number("service_ns.p95")? / NS_PER_S;
+    let acknowledged = outcome.per_second("acknowledged")?;
     println!("  acknowledged in each second from T0: {acknowledged:?}");
     let Some(caught_up_per_s) = catch_up_per_s(&acknowledged, stalled.end_s, rate_per_s) else {
         bail!("the backlog was gone before the second's end: no catch-up rate to put into the formula");
@@ -201,6 +181,54 @@ impl Drop for Stopped {
         if let Err(error) = kill_process(self.0, Signal::CONT) {
             println!("  the broker could not be continued: {error}");
         }
+    }
+}
+
+/// A load that runs while something is done to its broker; it is ended with this value.
+struct RunningLoad {
+    child: Child,
+    stderr: BufReader<std::process::ChildStderr>,
+}
+
+impl RunningLoad {
+    fn start(bench: &Setup, load: &BenchLoad) -> anyhow::Result<RunningLoad> {
+        let mut command = load.command(bench);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", words(&command)))?;
+        let stderr = child.stderr.take().context("no standard error")?;
+        Ok(RunningLoad { child, stderr: BufReader::new(stderr) })
+    }
+
+    /// Waits for the instant at which the load begins.
+    fn t0_ns(&mut self) -> anyhow::Result<u64> {
+        let mut said = String::new();
+        while self.stderr.read_line(&mut said)? > 0 {
+            let line = said.lines().last().unwrap_or_default();
+            if let Some(number) = line.strip_prefix("t0_monotonic_ns: ") {
+                return Ok(number.parse()?);
+            }
+        }
+        bail!("the load did not begin:\n{}", tail(&said))
+    }
+
+    fn finish(mut self) -> anyhow::Result<LoadResult> {
+        let mut printed = String::new();
+        self.child.stdout.take().context("no standard output")?.read_to_string(&mut printed)?;
+        let status = self.child.wait()?;
+        if status.success() {
+            return LoadResult::parse(&printed);
+        }
+        let mut said = String::new();
+        self.stderr.read_to_string(&mut said)?;
+        bail!("the load failed: {status}\n{}", tail(&said))
+    }
+}
+
+impl Drop for RunningLoad {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -9,13 +9,12 @@ use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
-use super::broker::{StandingCluster, kept};
-use super::load::BenchLoad;
-use super::measurement::{BenchFigure, Measurement};
+use super::interrupted;
+use super::measurement::Measurement;
 use super::process::measured;
 use super::setup::{Setup, machine};
 use super::stats::{Series, TextTable};
-use super::{constant, interrupted, sender};
+use super::{constant, peers, sender};
 
 /// A cost ratio that lies above this in all rounds is a loss.
 const LOSS_RATIO: f64 = 1.03;
@@ -27,35 +26,7 @@ type Measurements = for<'a> fn(&'a Setup) -> anyhow::Result<Vec<Measurement<'a>>
 
 /// The benchmarks that measure kdyno alone.
 const COMPARED: [(&str, Measurements); 3] =
-    [("sender", sender::measurements), ("constant", constant::measurements), ("peers", one_broker)];
-
-/// A number of records to a real broker of this setup's.
-fn one_broker(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
-    let broker = StandingCluster::start(bench, "against")?;
-    let target = broker.target()?;
-    let records: u32 = if bench.options.quick { 2_000_000 } else { 20_000_000 };
-    let load = BenchLoad {
-        unique: true,
-        measure: format!("{{records: {records}}}"),
-        warmup_s: 0,
-        topic: kept(),
-        ..BenchLoad::at_max(112_000, 0)
-    };
-    // The first load meets a broker whose code is not compiled yet.
-    load.run(bench, &target.file)?;
-    let run = move |side: &Setup| {
-        let before_s = broker.cpu_s()?;
-        let run = load.run(side, &target.file)?;
-        let broker_cpu_s = broker.cpu_s()? - before_s;
-        ensure!(run.lost()? < 0.5, "{} records failed or stayed unresolved", run.lost()?);
-        Ok(vec![
-            BenchFigure::rate("records/s", run.figure("writers.acked_per_s")?),
-            BenchFigure::cost("client µs/record", run.figure("workers.cpu_us_per_record")?),
-            BenchFigure::cost("broker µs/record", broker_cpu_s * 1e6 / f64::from(records)),
-        ])
-    };
-    Ok(vec![Measurement { name: "peers, one real broker".to_owned(), run: Box::new(run) }])
-}
+    [("sender", sender::measurements), ("constant", constant::measurements), ("peers", peers::measurements)];
 
 /// One figure of both programs over the rounds.
 struct ComparedFigure {
@@ -219,12 +190,14 @@ impl Drop for BaseCheckout {
 
 #[cfg(test)]
 mod tests {
+    use super::super::measurement::BenchFigure;
     use super::super::setup::BenchOptions;
     use super::*;
     use std::cell::{Cell, RefCell};
 
     fn setup(name: &str, rounds: usize) -> Setup {
         Setup {
+            xtask: PathBuf::new(),
             kdyno: PathBuf::from(name),
             folder: PathBuf::new(),
             options: BenchOptions { quick: true, rounds },

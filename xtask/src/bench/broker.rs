@@ -1,5 +1,8 @@
 //! One real local broker for benchmarks, started by kdyno, and Kafka's own tools from its jars.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -7,7 +10,6 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::load::BenchTarget;
 use super::process::{cpu_so_far_s, measured, tail, words};
 use super::setup::Setup;
 
@@ -16,11 +18,6 @@ const RETENTION_BYTES: u64 = 1 << 30;
 /// Without a screen.
 const HEADLESS: &str = "-Djava.awt.headless=true";
 const SEGMENT_BYTES: u64 = 128 << 20;
-
-/// What a scenario says of a topic that keeps so little.
-pub fn kept() -> String {
-    format!(", config: {{retention.bytes: {RETENTION_BYTES}, segment.bytes: {SEGMENT_BYTES}}}")
-}
 
 /// A standing cluster that ends with this value.
 pub struct StandingCluster {
@@ -76,7 +73,10 @@ impl StandingCluster {
     /// Address and process from `kdyno cluster list`; jars and data folder from the broker's own
     /// command line and settings, which cannot be out of date.
     fn look_up(&mut self) -> anyhow::Result<()> {
-        let clusters = standing(&self.kdyno)?;
+        let list = measured(Command::new(&self.kdyno).args(["cluster", "list", "--json"]))?;
+        let list: Value = serde_json::from_str(&list.stdout).context("kdyno cluster list printed no JSON")?;
+        let clusters =
+            list.as_array().or_else(|| list["clusters"].as_array()).context("no list of clusters")?;
         let entry = clusters.iter().find(|cluster| cluster["name"].as_str() == Some(&self.name));
         let entry = entry.context("the cluster is not in kdyno's list")?;
         self.bootstrap = match &entry["bootstrap"] {
@@ -123,14 +123,17 @@ impl StandingCluster {
         &self.name
     }
 
-    /// What `kdyno cluster target` prints.
-    pub fn target_text(&self) -> anyhow::Result<String> {
-        Ok(measured(Command::new(&self.kdyno).args(["cluster", "target", &self.name]))?.stdout)
-    }
-
-    /// A target file for this cluster.
-    pub fn target(&self) -> anyhow::Result<BenchTarget> {
-        BenchTarget::of(&self.target_text()?)
+    /// Writes a target file for this cluster, with what `change` makes of what `kdyno cluster target` says.
+    pub fn write_target(
+        &self,
+        path: &Path,
+        change: impl FnOnce(&str) -> anyhow::Result<String>,
+    ) -> anyhow::Result<()> {
+        let printed = measured(Command::new(&self.kdyno).args(["cluster", "target", &self.name]))?;
+        let text = change(&printed.stdout)?;
+        // Target files may hold secrets: others must not read them.
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        Ok(file.write_all(text.as_bytes())?)
     }
 
     /// CPU of all brokers so far.

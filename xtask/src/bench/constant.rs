@@ -1,26 +1,25 @@
 //! `constant`: 20 000 records a second, as scheduled: counts exact, lag compared with a bare sleep loop,
 //! and the share of a core that it takes.
 //!
-//! Against the null broker the two alternate. A real broker takes the processors from whatever wakes
-//! up; there the sleep loop runs at the same time, so that both meet the same broker.
+//! Against the null broker the two alternate. A real broker takes the CPUs from a thread that wakes up; there the sleep
+//! loop runs at the same time, so that both meet the same broker.
 
-use std::path::Path;
-use std::thread;
+use std::process::Command;
 
-use anyhow::{anyhow, ensure};
+use anyhow::{Context, ensure};
+use serde_json::Value;
 
-use super::broker::{StandingCluster, kept};
-use super::load::{BenchLoad, NullBrokerProcess, Run};
+use super::broker::StandingCluster;
+use super::load::{BenchLoad, LoadResult};
 use super::measurement::{BenchFigure, Measurement};
+use super::process::{alongside, measured, words};
+use super::sender::null_broker;
 use super::setup::Setup;
-use super::sleeper::{self, Slept};
 use super::stats::{Series, TextTable};
 
 /// Records per second.
 pub const RATE_PER_S: u32 = 20_000;
-const TICK_NS: u64 = 200_000;
-/// From kdyno's start to the window, about: a sleep loop beside it is that much longer.
-const STARTING_S: u32 = 5;
+const TICK_US: u32 = 200;
 const LAG_RATIO_MAX: f64 = 2.0;
 const CPU_SHARE_MAX: f64 = 0.15;
 
@@ -38,21 +37,32 @@ pub struct ConstantSeries {
 }
 
 impl ConstantSeries {
-    fn add_sleeper(&mut self, slept: &Slept) {
-        self.p50_us.push(slept.p50_ns / 1e3);
-        self.p99_us.push(slept.p99_ns / 1e3);
-        self.cpu_share.push(slept.cpu_share);
+    fn push(&mut self, p50_ns: f64, p99_ns: f64, cpu_share: f64) {
+        self.p50_us.push(p50_ns / 1e3);
+        self.p99_us.push(p99_ns / 1e3);
+        self.cpu_share.push(cpu_share);
     }
 
-    fn add(&mut self, run: &Run) -> anyhow::Result<()> {
-        self.p50_us.push(run.figure("writers.schedule_delay.p50")? / 1e3);
-        self.p99_us.push(run.figure("writers.schedule_delay.p99")? / 1e3);
-        self.cpu_share.push(run.figure("workers.cpu_percent")? / 100.0);
-        let (offered_per_s, lost) = (run.figure("writers.offered_per_s")?, run.lost()?);
-        // A quarter of a record in the longest window.
-        let is_exact = (offered_per_s - f64::from(RATE_PER_S)).abs() < 0.005;
-        if !is_exact || lost > 0.5 {
-            self.wrong.push(format!("{offered_per_s}/s offered of {RATE_PER_S}/s, {lost} not acknowledged"));
+    fn add_sleeper(&mut self, printed: &str, cpu_share: f64) -> anyhow::Result<()> {
+        let printed: Value = serde_json::from_str(printed).context("the sleep loop printed no JSON")?;
+        let lag =
+            |name: &str| printed["schedule_delay_ns"][name].as_f64().context("the sleep loop printed no lag");
+        self.push(lag("p50")?, lag("p99")?, cpu_share);
+        Ok(())
+    }
+
+    fn add(&mut self, outcome: &LoadResult, load: &BenchLoad) -> anyhow::Result<()> {
+        let share = outcome.cpu_s / outcome.number("seconds")?;
+        self.push(outcome.number("schedule_delay_ns.p50")?, outcome.number("schedule_delay_ns.p99")?, share);
+        let expected = f64::from(RATE_PER_S) * f64::from(load.seconds);
+        let count = |name: &str| outcome.number(name);
+        let (offered, acknowledged) = (count("offered")?, count("acknowledged")?);
+        let (failed, unresolved) = (count("failed")?, count("unresolved")?);
+        let exact = |one: f64, other: f64| (one - other).abs() < 0.5;
+        if !(exact(offered, expected) && exact(acknowledged, expected) && failed + unresolved < 0.5) {
+            self.wrong.push(format!(
+                "{expected} due: {offered} offered, {acknowledged} acknowledged, {failed} failed, {unresolved} unresolved"
+            ));
         }
         Ok(())
     }
@@ -65,9 +75,10 @@ fn seconds(bench: &Setup) -> u32 {
 /// The schedule against the null broker of this setup; counts that are not exact are an error.
 pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
     let run = move |side: &Setup| {
-        let broker = NullBrokerProcess::start(bench)?;
+        let broker = null_broker(bench, 6)?;
+        let load = load(&broker.first_line, "bench", seconds(bench));
         let mut figures = ConstantSeries::default();
-        figures.add(&load(seconds(bench)).run(side, &broker.target.file)?)?;
+        figures.add(&load.run(side)?, &load)?;
         ensure!(figures.wrong.is_empty(), "{}", figures.wrong.join("; "));
         Ok(vec![
             BenchFigure::cost("schedule delay p50, µs", figures.p50_us.median()),
@@ -81,19 +92,22 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let seconds = seconds(bench);
-    load(seconds).describe();
+    describe(bench, seconds);
     let real = StandingCluster::start(bench, "constant")
         .map_err(|error| println!("  no real broker: {error:#}"))
         .ok();
     let (mut bare, mut null) = (ConstantSeries::default(), ConstantSeries::default());
     let (mut bare_with_kafka, mut kafka) = (ConstantSeries::default(), ConstantSeries::default());
-    for _ in 0..bench.options.rounds {
+    for round in 0..bench.options.rounds {
         null_round(bench, seconds, &mut bare, &mut null)?;
         if let Some(broker) = &real {
-            let target = broker.target()?;
-            let (run, slept) = beside_sleeper(bench, seconds, &target.file)?;
-            kafka.add(&run)?;
-            bare_with_kafka.add_sleeper(&slept);
+            let topic = broker.topic(&format!("constant-{round}"), 6, 1)?;
+            let through_kafka = load(broker.bootstrap(), &topic, seconds);
+            let mut sleeper = sleep_loop(bench, seconds);
+            let (outcome, printed) = alongside(&mut sleeper, || through_kafka.run(bench))?;
+            kafka.add(&outcome, &through_kafka)?;
+            bare_with_kafka.add_sleeper(&printed, f64::NAN)?;
+            broker.delete_topic(&topic)?;
         }
     }
     let mut table = TextTable::new(&[
@@ -110,15 +124,18 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
         ("sleep loop at the same time as ↓", &bare_with_kafka, &bare_with_kafka),
         ("kdyno → Kafka", &kafka, &bare_with_kafka),
     ];
-    let mark = |fine: bool| if fine { "" } else { " ✗" };
-    for (name, figures, sleeper) in rows.into_iter().filter(|(_, figures, _)| !figures.p99_us.is_empty()) {
+    for (name, figures, sleeper) in rows {
+        if figures.p99_us.is_empty() {
+            continue;
+        }
         let ratio = figures.p99_us.over(&sleeper.p99_us);
+        let mark = |fine: bool| if fine { "" } else { " ✗" };
         table.row(vec![
             name.to_owned(),
             figures.p50_us.show(0),
             figures.p99_us.show(0),
             format!("{}{}", ratio.show(2), mark(ratio.median() <= LAG_RATIO_MAX)),
-            format!("{}{}", figures.cpu_share.show(3), mark(figures.cpu_share.median() <= CPU_SHARE_MAX)),
+            share(&figures.cpu_share),
             if figures.wrong.is_empty() { "exact".to_owned() } else { "wrong ✗".to_owned() },
         ]);
     }
@@ -130,6 +147,20 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Share of a core; the sleep loop's own is measured only where it runs alone.
+fn share(series: &Series) -> String {
+    match series.median() {
+        median if median.is_nan() => "–".to_owned(),
+        median => format!("{}{}", series.show(3), if median <= CPU_SHARE_MAX { "" } else { " ✗" }),
+    }
+}
+
+/// Prints the commands of both sides.
+pub fn describe(bench: &Setup, seconds: u32) {
+    println!("  each: {}", words(&load("127.0.0.1:PORT", "bench", seconds).command(bench)));
+    println!("  beside: {}", words(&sleep_loop(bench, seconds)));
+}
+
 /// The sleep loop, then kdyno against the null broker.
 pub fn null_round(
     bench: &Setup,
@@ -137,30 +168,20 @@ pub fn null_round(
     bare: &mut ConstantSeries,
     null: &mut ConstantSeries,
 ) -> anyhow::Result<()> {
-    bare.add_sleeper(&sleep_loop(seconds)?);
-    let broker = NullBrokerProcess::start(bench)?;
-    null.add(&load(seconds).run(bench, &broker.target.file)?)
+    let finished = measured(&mut sleep_loop(bench, seconds))?;
+    bare.add_sleeper(&finished.stdout, finished.cpu_s / finished.wall_s)?;
+    let broker = null_broker(bench, 6)?;
+    let through_null = load(&broker.first_line, "bench", seconds);
+    null.add(&through_null.run(bench)?, &through_null)
 }
 
-/// Both at the same time.
-fn beside_sleeper(bench: &Setup, seconds: u32, target: &Path) -> anyhow::Result<(Run, Slept)> {
-    thread::scope(|scope| {
-        let sleeper = scope.spawn(|| sleep_loop(seconds + STARTING_S));
-        let run = BenchLoad { topic: kept(), ..load(seconds) }.run(bench, target);
-        let slept = sleeper.join().map_err(|_| anyhow!("the sleep loop panicked"))?;
-        Ok((run?, slept?))
-    })
+fn load(bootstrap: &str, topic: &str, seconds: u32) -> BenchLoad {
+    BenchLoad { rate: RATE_PER_S.to_string(), unique: true, ..BenchLoad::at_max(bootstrap, topic, seconds) }
 }
 
-/// The load that is scheduled.
-pub fn load(seconds: u32) -> BenchLoad {
-    BenchLoad {
-        rate: format!("{RATE_PER_S}/s, arrivals: constant"),
-        unique: true,
-        ..BenchLoad::at_max(112_000, seconds)
-    }
-}
-
-fn sleep_loop(seconds: u32) -> anyhow::Result<Slept> {
-    sleeper::run(TICK_NS, RATE_PER_S.into(), seconds.into())
+fn sleep_loop(bench: &Setup, seconds: u32) -> Command {
+    let mut command = Command::new(&bench.xtask);
+    command.args(["bench-sleep", "--tick-us", &TICK_US.to_string(), "--rate", &RATE_PER_S.to_string()]);
+    command.args(["--seconds", &seconds.to_string()]);
+    command
 }

@@ -2,14 +2,14 @@
 //! of the same size, one partition, `acks=all`. The tool sends a record when it has read the one before; the probe
 //! sends at the rate that the tool came to, and at its own default.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
-use tempfile::TempDir;
+use serde_json::Value;
 
 use super::broker::StandingCluster;
-use super::load::{BenchTarget, Run, scenario_command};
-use super::process::{document, measured, words};
+use super::process::{measured, words};
 use super::setup::Setup;
 use super::stats::{Series, TextTable};
 
@@ -21,20 +21,35 @@ const LIGHT_PER_S: f64 = 200.0;
 const CPU_PERCENT_MAX: f64 = 2.5;
 const NAMES: [&str; 3] = ["kafka-e2e-latency", "kdyno's probe, as many/s", "kdyno's probe, 200/s"];
 
-/// What one of them says in one round, in the order of [`COLUMNS`].
-type Shown = [Option<f64>; COLUMNS.len()];
-/// Each with its decimals. Kafka's tool does not time acknowledgements.
-const COLUMNS: [(&str, usize); 6] = [
-    ("records/s", 0),
-    ("mean ms", 3),
-    ("p50 ms", 3),
-    ("p99 ms", 3),
-    ("acknowledged p50 ms", 3),
-    ("% of a core", 2),
-];
-const PER_S: usize = 0;
-const MEAN: usize = 1;
-const CPU: usize = 5;
+/// What one of them reported in one round.
+struct RoundResult {
+    per_s: f64,
+    mean_ms: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    /// Median time until a record was acknowledged; the tool does not report it.
+    acked_p50_ms: Option<f64>,
+    cpu_percent: f64,
+}
+
+/// The document of a `kdyno run … --json`. Figures that are invalid on a small machine are figures all the same (exit code 6).
+fn document(command: &mut Command) -> anyhow::Result<Value> {
+    command.args(["--share", "--yes", "--json", "--no-progress"]);
+    let output = command.output().with_context(|| format!("cannot start {}", words(command)))?;
+    serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("{}: {}", words(command), String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The value of a case's finding.
+fn figure(document: &Value, address: &str) -> anyhow::Result<f64> {
+    let is_it = |finding: &&Value| {
+        let own = |name: &str| finding[name].as_str().unwrap_or_default();
+        finding["scope"]["kind"] == "case" && format!("{}.{}", own("subject"), own("metric")) == address
+    };
+    let findings = document["findings"].as_array().context("a document without findings")?;
+    let value = findings.iter().find(is_it).and_then(|finding| finding["value"].as_f64());
+    value.with_context(|| format!("the run has no {address}"))
+}
 
 /// The last lines of Kafka's tool: average, and percentiles in whole milliseconds, rounded down.
 fn parse(stdout: &str) -> anyhow::Result<(f64, f64, f64)> {
@@ -49,8 +64,7 @@ fn parse(stdout: &str) -> anyhow::Result<(f64, f64, f64)> {
 struct EndToEndContest<'a> {
     bench: &'a Setup,
     broker: &'a StandingCluster,
-    target: BenchTarget,
-    folder: TempDir,
+    folder: &'a Path,
 }
 
 impl EndToEndContest<'_> {
@@ -61,13 +75,13 @@ impl EndToEndContest<'_> {
         command
     }
 
-    fn tool(&self) -> anyhow::Result<Shown> {
+    fn tool(&self) -> anyhow::Result<RoundResult> {
         let topic = self.broker.topic("end-to-end", 1, 1)?;
         let finished = measured(&mut self.tool_command(&topic))?;
         self.broker.delete_topic(&topic)?;
         let (mean_ms, p50_ms, p99_ms) = parse(&finished.stdout)?;
         let cpu_percent = 100.0 * finished.cpu_s / finished.wall_s;
-        Ok([Some(1e3 / mean_ms), Some(mean_ms), Some(p50_ms), Some(p99_ms), None, Some(cpu_percent)])
+        Ok(RoundResult { per_s: 1e3 / mean_ms, mean_ms, p50_ms, p99_ms, acked_p50_ms: None, cpu_percent })
     }
 
     fn probe_command(&self, per_s: f64) -> anyhow::Result<Command> {
@@ -78,68 +92,111 @@ impl EndToEndContest<'_> {
              load: {{probe: {{end_to_end: probes, rate: {per_s:.0}/s, value: {VALUE_BYTES}B}}}}\n\
              phases: {{warmup: {warmup}s, measure: {measure}s}}\n"
         );
-        scenario_command(self.bench, &scenario, &self.target.file, self.folder.path(), &[])
+        let file = self.folder.join("end-to-end.yaml");
+        std::fs::write(&file, scenario)?;
+        let mut command = Command::new(&self.bench.kdyno);
+        command.arg("run").arg(file).arg("--target").arg(self.folder.join("target.yaml"));
+        command.current_dir(self.folder);
+        Ok(command)
     }
 
-    fn probe(&self, per_s: f64) -> anyhow::Result<Shown> {
-        let run = Run(document(&mut self.probe_command(per_s)?)?);
-        let ms = |address: &str| run.figure(address).map(|ns| Some(ns / 1e6));
-        let per_s = run.figure("probe.acked_per_s")?;
-        Ok([
-            Some(per_s),
-            ms("probe.end_to_end.mean")?,
-            ms("probe.end_to_end.p50")?,
-            ms("probe.end_to_end.p99")?,
-            ms("probe.response.p50")?,
-            Some(run.figure("workers.cpu_us_per_record")? * per_s / 1e4),
-        ])
+    fn probe(&self, per_s: f64) -> anyhow::Result<RoundResult> {
+        let document = document(&mut self.probe_command(per_s)?)?;
+        let ms = |address: &str| figure(&document, address).map(|ns| ns / 1e6);
+        let per_s = figure(&document, "probe.acked_per_s")?;
+        Ok(RoundResult {
+            per_s,
+            mean_ms: ms("probe.end_to_end.mean")?,
+            p50_ms: ms("probe.end_to_end.p50")?,
+            p99_ms: ms("probe.end_to_end.p99")?,
+            acked_p50_ms: Some(ms("probe.response.p50")?),
+            cpu_percent: figure(&document, "workers.cpu_us_per_record")? * per_s / 1e4,
+        })
+    }
+}
+
+/// Figures of one of them over the rounds.
+#[derive(Default)]
+struct EndToEndSeries {
+    per_s: Series,
+    mean_ms: Series,
+    p50_ms: Series,
+    p99_ms: Series,
+    acked_p50_ms: Series,
+    cpu_percent: Series,
+}
+
+impl EndToEndSeries {
+    fn push(&mut self, reported: &RoundResult) {
+        self.per_s.push(reported.per_s);
+        self.mean_ms.push(reported.mean_ms);
+        self.p50_ms.push(reported.p50_ms);
+        self.p99_ms.push(reported.p99_ms);
+        if let Some(ms) = reported.acked_p50_ms {
+            self.acked_p50_ms.push(ms);
+        }
+        self.cpu_percent.push(reported.cpu_percent);
     }
 }
 
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
     let broker = StandingCluster::start(bench, "end-to-end")?;
-    let contest =
-        EndToEndContest { bench, broker: &broker, target: broker.target()?, folder: TempDir::new()? };
+    broker.write_target(&folder.path().join("target.yaml"), |target| Ok(target.to_owned()))?;
+    let contest = EndToEndContest { bench, broker: &broker, folder: folder.path() };
     println!("  each: {}", broker.as_typed(&contest.tool_command("TOPIC")));
     println!("  beside: {}", words(&contest.probe_command(LIGHT_PER_S)?));
-    let mut figures: [[Series; COLUMNS.len()]; NAMES.len()] = Default::default();
+    let mut figures: [EndToEndSeries; NAMES.len()] = Default::default();
     let mut tool_per_s = LIGHT_PER_S;
     // A broker that has just started answers late: the first round, which the tool begins, gives its rate alone.
     for round in 0..=bench.options.rounds {
         for turn in 0..NAMES.len() {
             let side = (round + turn) % NAMES.len();
-            let shown = match side {
+            let reported = match side {
                 0 => contest.tool()?,
                 1 => contest.probe(tool_per_s)?,
                 _ => contest.probe(LIGHT_PER_S)?,
             };
             if side == 0 {
-                tool_per_s = shown[PER_S].unwrap_or(LIGHT_PER_S);
+                tool_per_s = reported.per_s;
             }
-            for (series, value) in figures[side].iter_mut().zip(shown).filter(|_| round > 0) {
-                value.into_iter().for_each(|value| series.push(value));
+            if round > 0 {
+                figures[side].push(&reported);
             }
         }
     }
     print!("{}", table(&figures));
     let [tool, alike, light] = &figures;
-    println!("  mean of the probe ÷ the tool's: {}", alike[MEAN].over(&tool[MEAN]).show(2));
-    let mark = if light[CPU].median() > CPU_PERCENT_MAX { " ✗" } else { "" };
+    println!("  mean of the probe ÷ the tool's: {}", alike.mean_ms.over(&tool.mean_ms).show(2));
+    let mark = if light.cpu_percent.median() > CPU_PERCENT_MAX { " ✗" } else { "" };
     println!(
         "  at 200/s the probe takes {} % of a core{mark}, at most {CPU_PERCENT_MAX}",
-        light[CPU].show(2)
+        light.cpu_percent.show(2)
     );
     Ok(())
 }
 
-fn table(figures: &[[Series; COLUMNS.len()]; NAMES.len()]) -> TextTable {
-    let mut heading = vec!["end to end"];
-    heading.extend(COLUMNS.map(|(name, _)| name));
-    let mut table = TextTable::new(&heading);
+fn table(figures: &[EndToEndSeries; NAMES.len()]) -> TextTable {
+    let mut table = TextTable::new(&[
+        "end to end",
+        "records/s",
+        "mean ms",
+        "p50 ms",
+        "p99 ms",
+        "acknowledged p50 ms",
+        "% of a core",
+    ]);
     for (name, own) in NAMES.iter().zip(figures) {
-        let shown = own.iter().zip(COLUMNS).map(|(series, (_, decimals))| series.show(decimals));
-        table.row(std::iter::once((*name).to_owned()).chain(shown).collect());
+        table.row(vec![
+            (*name).to_owned(),
+            own.per_s.show(0),
+            own.mean_ms.show(3),
+            own.p50_ms.show(3),
+            own.p99_ms.show(3),
+            own.acked_p50_ms.show(3),
+            own.cpu_percent.show(2),
+        ]);
     }
     table
 }

@@ -7,11 +7,10 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
-use kdyno_model::stacks::{FlameKind, Stacks};
-use kdyno_report::flame::{self, Graph};
 
-use super::load::{BenchLoad, ITEM, NullBrokerProcess};
-use super::process::{tail, words};
+use super::load::BenchLoad;
+use super::process::{measured, tail, words};
+use super::sender::null_broker;
 use super::setup::Setup;
 
 /// Samples per second of CPU time; no divisor of anything that happens at a steady rate.
@@ -44,7 +43,9 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     std::fs::create_dir_all(&bench.folder)?;
     let [text, picture] = ["collapsed", "svg"].map(|ending| bench.folder.join(format!("send-path.{ending}")));
     std::fs::write(&text, written(&stacks)).with_context(|| text.display().to_string())?;
-    std::fs::write(&picture, drawn(&written(&stacks))?).with_context(|| picture.display().to_string())?;
+    let mut draw = Command::new(&bench.kdyno);
+    draw.args(["bench-flame", "--title", "kdyno's send path, maximum rate, null broker: CPU time", "--out"]);
+    measured(draw.arg(&picture).arg(&text))?;
     let in_kernel =
         stacks.iter().filter(|(stack, _)| stack.ends_with(KERNEL)).map(|(_, count)| count).sum::<u64>();
     let percent = 100.0 * in_kernel as f64 / samples as f64;
@@ -52,47 +53,38 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The flame graph of collapsed stacks.
-fn drawn(stacks: &str) -> anyhow::Result<String> {
-    Ok(flame::document(&Graph {
-        title: "kdyno's send path, maximum rate, null broker: CPU time".to_owned(),
-        kind: FlameKind::Cpu,
-        sides: vec![Stacks::read(stacks)?],
-        held: Vec::new(),
-    }))
-}
-
-/// Samples the stacks of a run's processes.
+/// Samples the stacks of a load's processes.
 fn record(bench: &Setup, recording: &Path) -> Result<(), String> {
+    let broker = null_broker(bench, 6).map_err(|error| format!("{error:#}"))?;
     let seconds = if bench.options.quick { 2 } else { 10 };
-    let load = BenchLoad { unique: true, ..BenchLoad::at_max(16_384, seconds) };
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let run = NullBrokerProcess::start(bench)
-        .and_then(|broker| Ok((load.command(bench, &broker.target.file, folder.path())?, broker)));
-    let (run, _broker) = run.map_err(|error| format!("{error:#}"))?;
+    let load = BenchLoad {
+        unique: true,
+        batch_bytes: 16_384,
+        ..BenchLoad::at_max(&broker.first_line, "bench", seconds)
+    };
+    let load = load.command(bench);
     let mut perf = Command::new("perf");
     perf.args(["record", "-q", "-e", "cpu-clock", "-F", SAMPLES_PER_S, "--call-graph", CALL_GRAPH, "-o"]);
-    perf.arg(recording).arg("--").arg(run.get_program()).args(run.get_args()).args(["--share", "--yes"]);
+    perf.arg(recording).arg("--").arg(load.get_program()).args(load.get_args());
     println!("  {}", words(&perf));
     let ended = perf.output().map_err(|error| format!("it cannot be started ({error})"))?;
     let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
-    // The code is that of the run, whose figures may be invalid.
-    if recording.exists() { Ok(()) } else { Err(format!("{}: {said}", ended.status)) }
+    if ended.status.success() { Ok(()) } else { Err(format!("{}: {said}", ended.status)) }
 }
 
-/// Stacks of the sending thread by their frames, the thread first, with how often each was seen. `script` is a sample a block:
-/// the name of the thread, then a line for each frame from the innermost on, `ADDRESS FUNCTION (FILE)`.
+/// Stacks by their frames, the thread first, with how often each was seen. `script` is a sample a block: the name of the
+/// thread, then a line for each frame from the innermost on, `ADDRESS FUNCTION (FILE)`.
 fn collapsed(script: &str) -> BTreeMap<String, u64> {
     let mut stacks = BTreeMap::new();
     for block in script.split("\n\n") {
         let mut lines = block.lines().filter(|line| !line.trim().is_empty());
-        let is_sending = lines.next().is_some_and(|thread| thread.trim() == ITEM);
+        let Some(thread) = lines.next() else { continue };
         let frames: Vec<String> = lines.filter_map(frame).collect();
-        if !is_sending || frames.is_empty() {
+        if frames.is_empty() {
             continue;
         }
         let outer = frames.into_iter().rev();
-        let whole: Vec<String> = std::iter::once(format!("[{ITEM}]")).chain(outer).collect();
+        let whole: Vec<String> = std::iter::once(format!("[{}]", thread.trim())).chain(outer).collect();
         *stacks.entry(whole.join(";")).or_insert(0) += 1;
     }
     stacks
@@ -132,9 +124,7 @@ mod tests {
         \t  55d0c8f0b2 kdyno_load::run::<[u8; 32]> (/opt/kdyno)\n\n\
         writers \n\
         \t  55d0c8f0b2 kdyno_load::run::<[u8; 32]> (/opt/kdyno)\n\n\
-        writers \n\n\
-        kdyno \n\
-        \t  55d0c8f0b2 kdyno_lab::run (/opt/kdyno)\n\n\
+        kdyno \n\n\
         writers \n\
         \t  55d0c8f0b3 kdyno_load::run::<[u8; 32]> (/opt/kdyno)\n\n";
 

@@ -1,10 +1,12 @@
-//! `floor`: CPU of a thread that only writes into a loopback socket, by slice size. The best slice
+//! `floor`: CPU of a process that only writes into a loopback socket, by slice size. The best slice
 //! is the denominator of every cost ratio: no client that uses sockets can be cheaper.
 
+use std::process::Command;
 use std::time::Duration;
 
-use super::interrupted;
-use super::pipe::cpu_s_per_gb;
+use anyhow::Context;
+
+use super::process::{Background, measured, words};
 use super::setup::{BenchOptions, Setup};
 use super::stats::{Series, TextTable};
 
@@ -24,8 +26,7 @@ impl Floor {
     /// Measures every slice once.
     pub fn round(&mut self, bench: &Setup) -> anyhow::Result<()> {
         for (series, slice) in self.series.iter_mut().zip(SLICES_BYTES) {
-            interrupted::check()?;
-            series.push(cpu_s_per_gb(slice, POOL_BYTES, length(&bench.options))?);
+            series.push(cpu_s_per_gb(bench, slice, POOL_BYTES)?);
         }
         Ok(())
     }
@@ -40,7 +41,7 @@ impl Floor {
 
     /// CPU seconds per GB of the best slice, measured now: a neighbour for a run of the worker.
     pub fn again(&self, bench: &Setup) -> anyhow::Result<f64> {
-        cpu_s_per_gb(self.best().0, POOL_BYTES, length(&bench.options))
+        cpu_s_per_gb(bench, self.best().0, POOL_BYTES)
     }
 
     /// One row per slice.
@@ -58,17 +59,34 @@ impl Floor {
     }
 }
 
+/// Runs one sink and one writer.
+fn cpu_s_per_gb(bench: &Setup, slice_bytes: usize, pool_bytes: usize) -> anyhow::Result<f64> {
+    let sink = Background::start(Command::new(&bench.xtask).arg("bench-sink"))?;
+    let finished = measured(&mut writer(bench, &sink.first_line, slice_bytes, pool_bytes))?;
+    let written: f64 = finished.stdout.trim().parse().context("the writer prints its bytes")?;
+    Ok(finished.cpu_s / (written / 1e9))
+}
+
+fn writer(bench: &Setup, to: &str, slice_bytes: usize, pool_bytes: usize) -> Command {
+    let mut command = Command::new(&bench.xtask);
+    command.arg("bench-write").args(["--to", to]);
+    command.args(["--slice", &slice_bytes.to_string(), "--pool", &pool_bytes.to_string()]);
+    command.args(["--milliseconds", &length(&bench.options).as_millis().to_string()]);
+    command
+}
+
 fn length(options: &BenchOptions) -> Duration {
     Duration::from_secs(if options.quick { 1 } else { 6 })
 }
 
 /// The benchmark by itself.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
+    println!("  each: {}", words(&writer(bench, "127.0.0.1:PORT", 32 * 1024, POOL_BYTES)));
     let mut floor = Floor::default();
     let mut hot = Series::default();
     for _ in 0..bench.options.rounds {
         floor.round(bench)?;
-        hot.push(cpu_s_per_gb(32 * 1024, 32 * 1024, length(&bench.options))?);
+        hot.push(cpu_s_per_gb(bench, 32 * 1024, 32 * 1024)?);
     }
     print!("{}", floor.table());
     println!("  for comparison, one hot 32 KiB buffer written again and again: {} s per GB", hot.show(3));

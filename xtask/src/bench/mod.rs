@@ -1,13 +1,13 @@
-//! `make bench`: what kdyno's worker costs and carries, beside the floor and beside its peers.
+//! `cargo xtask bench`: what kdyno's worker costs and sustains, compared with the floor and with its peers.
 //!
 //! Both sides of every comparison are measured in one run, alternated; printed are median and range.
-//! CPU is the worker's in its window, of peers that of whole processes. A benchmark that cannot run says why, and the others go on.
+//! CPU is that of whole processes. A benchmark that cannot run says why, and the others go on.
 
 pub mod against;
 pub mod broker;
 mod codecs;
 pub mod constant;
-mod contest;
+mod drop_in;
 mod end_to_end;
 mod evidence;
 mod flame;
@@ -17,14 +17,13 @@ mod java_driver;
 mod librdkafka;
 pub mod load;
 mod log;
-mod made_run;
 mod measurement;
-mod pipe;
+mod peers;
+pub mod pipe;
 pub mod process;
 mod questions;
-mod replay;
-mod seal;
-mod sender;
+pub mod seal;
+pub mod sender;
 pub mod setup;
 pub mod sleeper;
 mod startup;
@@ -54,8 +53,8 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
         java_driver::run,
     ),
     ("codecs", "records in a compressed batch beside Kafka's producer, one real broker", codecs::run),
-    ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", contest::peers),
-    ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", contest::drop_in),
+    ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
+    ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
     ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", end_to_end::run),
     ("inside", "what the JMX agent costs a local broker", questions::inside),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),

@@ -1,15 +1,14 @@
-//! Child processes of a benchmark: what they cost.
+//! Child processes of a benchmark: what they cost, and that none is left behind.
 
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use procfs::process::Process;
-use serde_json::Value;
 
 use super::interrupted::{self, Interruptible};
-pub use crate::background::{Background, tail, words};
 
 /// One finished process.
 pub struct Finished {
@@ -21,28 +20,14 @@ pub struct Finished {
     pub stdout: String,
 }
 
-/// Exit code of a run with an invalid figure, as latencies are on a busy machine. It prints all the same.
-const INVALID: i32 = 6;
-
 /// Runs a process to its end and counts its CPU. No other child may be waited for meanwhile. A signal ends it.
 ///
 /// # Errors
 /// When it cannot be started or fails, and once a signal has come.
 pub fn measured(command: &mut Command) -> anyhow::Result<Finished> {
-    ended(command, &[0])
-}
-
-/// What a run of kdyno prints as JSON.
-pub fn document(command: &mut Command) -> anyhow::Result<Value> {
-    command.args(["--share", "--yes", "--json", "--no-progress"]);
-    let printed = ended(command, &[0, INVALID])?.stdout;
-    serde_json::from_str(&printed).with_context(|| format!("{} printed no JSON", words(command)))
-}
-
-fn ended(command: &mut Command, codes: &[i32]) -> anyhow::Result<Finished> {
     interrupted::check()?;
     let name = words(command);
-    let cpu_before = cpu_s(UsageWho::RUSAGE_CHILDREN)?;
+    let cpu_before = children_cpu_s()?;
     let begin = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
@@ -51,24 +36,112 @@ fn ended(command: &mut Command, codes: &[i32]) -> anyhow::Result<Finished> {
     drop(interruptible);
     interrupted::check()?;
     let wall_s = begin.elapsed().as_secs_f64();
-    let cpu_s = cpu_s(UsageWho::RUSAGE_CHILDREN)? - cpu_before;
+    let cpu_s = children_cpu_s()? - cpu_before;
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.code().is_some_and(|code| codes.contains(&code)) {
+    if !output.status.success() {
         bail!("{name}: {}\n{}", output.status, tail(&format!("{stdout}{stderr}")));
     }
     Ok(Finished { wall_s, cpu_s, stdout })
 }
 
-/// User plus system of this process so far.
-pub fn own_cpu_s() -> anyhow::Result<f64> {
-    cpu_s(UsageWho::RUSAGE_SELF)
-}
-
-fn cpu_s(whose: UsageWho) -> anyhow::Result<f64> {
-    let usage = getrusage(whose)?;
+/// User plus system of all children waited for so far.
+fn children_cpu_s() -> anyhow::Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+/// The last lines of a long complaint.
+pub fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(15)..].join("\n")
+}
+
+/// A command as one would type it.
+pub fn words(command: &Command) -> String {
+    let mut text = command.get_program().to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        let argument = argument.to_string_lossy();
+        let plain = !argument.is_empty() && !argument.contains([' ', '*', '\'', '"', '$']);
+        text.push(' ');
+        text.push_str(&if plain { argument.into_owned() } else { format!("'{argument}'") });
+    }
+    text
+}
+
+/// A server that runs next to the measured process and ends with this value.
+pub struct Background {
+    child: Child,
+    /// The first line it printed: its address.
+    pub first_line: String,
+    /// All lines that were waited for.
+    pub said: String,
+}
+
+impl Background {
+    /// Starts it and waits for its first line.
+    pub fn start(command: &mut Command) -> anyhow::Result<Background> {
+        Background::start_until(command, |_| true)
+    }
+
+    /// Starts it and waits for the first line that is the last one wanted.
+    pub fn start_until(command: &mut Command, is_last: fn(&str) -> bool) -> anyhow::Result<Background> {
+        let name = words(command);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        let mut said = String::new();
+        if let Some(stdout) = child.stdout.as_mut() {
+            // What comes after these lines is not read.
+            let mut lines = BufReader::new(stdout.by_ref());
+            loop {
+                let begin = said.len();
+                if lines.read_line(&mut said)? == 0 || is_last(&said[begin..]) {
+                    break;
+                }
+            }
+        }
+        let first_line = said.lines().next().unwrap_or_default().trim().to_owned();
+        let server = Background { child, first_line, said };
+        if server.first_line.is_empty() {
+            bail!("{name} ended without saying its address");
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs `work` while another process runs; returns what that one printed. Its CPU is not counted to
+/// what `work` measures, because it is waited for afterwards.
+pub fn alongside<T>(
+    command: &mut Command,
+    work: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<(T, String)> {
+    let name = words(command);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("cannot start {name}"))?;
+    let result = work();
+    if result.is_err() {
+        // It may have ended already; either way the wait below returns.
+        let _ = child.kill();
+    }
+    let output = child.wait_with_output()?;
+    let value = result?;
+    if !output.status.success() {
+        bail!("{name}: {}", output.status);
+    }
+    Ok((value, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
 /// User plus system of a running process so far, in seconds (the kernel counts in ticks of 10 ms).
@@ -114,6 +187,21 @@ mod tests {
         let idle = measured(Command::new("sleep").arg("0.2")).expect("sleep runs");
         assert!(idle.wall_s >= 0.2);
         assert!(busy.cpu_s > idle.cpu_s, "{} > {}", busy.cpu_s, idle.cpu_s);
+    }
+
+    #[test]
+    fn output_of_other_processes_is_heard_and_not_counted() {
+        let _alone = alone();
+        let mut busy = Command::new("sh");
+        busy.args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done"]);
+        let (idle, said) =
+            alongside(&mut busy, || measured(Command::new("sleep").arg("0.5"))).expect("both run");
+        assert_eq!(said.trim(), "done");
+        let counted = measured(&mut busy).expect("sh runs");
+        assert!(idle.cpu_s < counted.cpu_s, "{} < {}", idle.cpu_s, counted.cpu_s);
+        assert!(
+            alongside(Command::new("sleep").arg("60"), || -> anyhow::Result<()> { bail!("no") }).is_err()
+        );
     }
 
     #[test]

@@ -2,9 +2,12 @@
 //! moving the same bytes just before and just after it: on shared machines the cost of a copy drifts
 //! within minutes.
 
+use std::process::Command;
+
 use super::floor::Floor;
-use super::load::{BenchLoad, NullBrokerProcess, Run};
+use super::load::BenchLoad;
 use super::measurement::{BenchFigure, Measurement};
+use super::process::{Background, words};
 use super::setup::Setup;
 use super::stats::{Series, TextTable, thousands};
 
@@ -17,38 +20,57 @@ struct Config {
     ratio_max: f64,
 }
 
-const fn config(
-    name: &'static str,
-    value_bytes: u32,
-    unique: bool,
-    batch_bytes: u32,
-    ratio_max: f64,
-) -> Config {
-    Config { name, value_bytes, unique, batch_bytes, ratio_max }
-}
-
 static CONFIGS: [Config; 5] = [
-    config("128 B pooled, 112 000 B", 128, false, 112_000, 1.5),
-    config("128 B pooled, 16 KiB", 128, false, 16_384, 2.5),
-    config("128 B unique, 112 000 B", 128, true, 112_000, 3.0),
-    config("128 B unique, 16 KiB", 128, true, 16_384, 3.0),
-    config("1 KiB pooled, 112 000 B", 1024, false, 112_000, 1.3),
+    Config {
+        name: "128 B pooled, 112 000 B",
+        value_bytes: 128,
+        unique: false,
+        batch_bytes: 112_000,
+        ratio_max: 1.5,
+    },
+    Config {
+        name: "128 B pooled, 16 KiB",
+        value_bytes: 128,
+        unique: false,
+        batch_bytes: 16_384,
+        ratio_max: 2.5,
+    },
+    Config {
+        name: "128 B unique, 112 000 B",
+        value_bytes: 128,
+        unique: true,
+        batch_bytes: 112_000,
+        ratio_max: 3.0,
+    },
+    Config {
+        name: "128 B unique, 16 KiB",
+        value_bytes: 128,
+        unique: true,
+        batch_bytes: 16_384,
+        ratio_max: 3.0,
+    },
+    Config {
+        name: "1 KiB pooled, 112 000 B",
+        value_bytes: 1024,
+        unique: false,
+        batch_bytes: 112_000,
+        ratio_max: 1.3,
+    },
 ];
 
-impl Config {
-    fn load(&self, bench: &Setup) -> BenchLoad {
-        let seconds = if bench.options.quick { 3 } else { 30 };
-        BenchLoad {
-            value_bytes: self.value_bytes,
-            unique: self.unique,
-            ..BenchLoad::at_max(self.batch_bytes, seconds)
-        }
-    }
+/// The null broker as a process of its own.
+pub fn null_broker(bench: &Setup, partitions: u32) -> anyhow::Result<Background> {
+    let mut command = Command::new(&bench.kdyno);
+    Background::start(command.args(["null-broker", "--port", "0", "--partitions", &partitions.to_string()]))
+}
 
-    /// Runs a side's program against the null broker of this setup.
-    fn run(&self, bench: &Setup, side: &Setup) -> anyhow::Result<Run> {
-        let broker = NullBrokerProcess::start(bench)?;
-        self.load(bench).run(side, &broker.target.file)
+fn load(bench: &Setup, config: &Config, bootstrap: &str) -> BenchLoad {
+    let seconds = if bench.options.quick { 3 } else { 30 };
+    BenchLoad {
+        value_bytes: config.value_bytes,
+        unique: config.unique,
+        batch_bytes: config.batch_bytes,
+        ..BenchLoad::at_max(bootstrap, "bench", seconds)
     }
 }
 
@@ -57,10 +79,11 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
     let measurement = |config: &'static Config| Measurement {
         name: format!("sender, {}", config.name),
         run: Box::new(move |side| {
-            let run = config.run(bench, side)?;
+            let broker = null_broker(bench, 6)?;
+            let outcome = load(bench, config, &broker.first_line).run(side)?;
             Ok(vec![
-                BenchFigure::cost("µs CPU per record", run.figure("workers.cpu_us_per_record")?),
-                BenchFigure::rate("acknowledged/s", run.figure("writers.acked_per_s")?),
+                BenchFigure::cost("µs CPU per record", outcome.cpu_us_per_record()),
+                BenchFigure::rate("acknowledged/s", outcome.number("acked_per_s")?),
             ])
         }),
     };
@@ -79,20 +102,23 @@ struct SenderSeries {
 
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
-    CONFIGS[0].load(bench).describe();
+    println!("  each: {}", words(&load(bench, &CONFIGS[0], "127.0.0.1:PORT").command(bench)));
     let mut floor = Floor::default();
     let mut figures: [SenderSeries; CONFIGS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
         floor.round(bench)?;
         for (config, figures) in CONFIGS.iter().zip(&mut figures) {
             let before = floor.again(bench)?;
-            let run = config.run(bench, bench)?;
+            let broker = null_broker(bench, 6)?;
+            let outcome = load(bench, config, &broker.first_line).run(bench)?;
+            drop(broker);
             let neighbours = (before + floor.again(bench)?) / 2.0;
-            figures.rate.push(run.figure("writers.acked_per_s")?);
-            figures.cpu_us.push(run.figure("workers.cpu_us_per_record")?);
-            figures.ratio.push(config.load(bench).cpu_s_per_gb(&run)? / neighbours);
-            figures.batch.push(run.figure("writers.records_per_batch")?);
-            figures.request.push(run.figure("writers.bytes_per_request")?);
+            figures.rate.push(outcome.number("acked_per_s")?);
+            figures.cpu_us.push(outcome.cpu_us_per_record());
+            let bytes = outcome.number("request_bytes")?;
+            figures.ratio.push(outcome.cpu_s / (bytes / 1e9) / neighbours);
+            figures.batch.push(outcome.number_or_nan("records_per_batch"));
+            figures.request.push(outcome.number_or_nan("bytes_per_request"));
         }
     }
     let mut table = TextTable::new(&[

@@ -16,6 +16,8 @@ pub struct BenchOptions {
 /// Where things are.
 #[derive(Debug, Clone)]
 pub struct Setup {
+    /// This program: it is the bare writer, the sink and the sleep loop as well.
+    pub xtask: PathBuf,
     /// The program measured.
     pub kdyno: PathBuf,
     /// Builds of peers; below target/, so that `cargo clean` removes it.
@@ -30,10 +32,9 @@ impl Setup {
         if cfg!(debug_assertions) {
             println!("note: this is a development build; figures are for trying the harness only");
         }
-        let kdyno = kdyno.unwrap_or_else(|| root.join("target/release/kdyno"));
         Ok(Setup {
-            // Some commands are started in a folder of their own.
-            kdyno: std::path::absolute(&kdyno).with_context(|| kdyno.display().to_string())?,
+            xtask: std::env::current_exe().context("cannot find this program")?,
+            kdyno: kdyno.unwrap_or_else(|| root.join("target/release/kdyno")),
             folder: root.join("target/bench"),
             options,
         })

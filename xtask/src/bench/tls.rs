@@ -1,11 +1,17 @@
 //! `tls`: what a byte costs the worker in a session of TLS 1.3, as a ratio to what it costs in the open and to what the
 //! cipher suite takes by itself. No client that seals what it sends can be cheaper than these two together.
 
-use std::time::Duration;
+use std::io::Write;
+use std::process::Command;
+
+use anyhow::Context;
+use tempfile::NamedTempFile;
 
 use super::floor::POOL_BYTES;
-use super::load::{BenchLoad, NullBrokerProcess};
-use super::seal::{self, SUITES};
+use super::load::{BenchLoad, LoadResult};
+use super::process::{Background, measured, words};
+use super::seal::SUITES;
+use super::sender::null_broker;
 use super::setup::Setup;
 use super::stats::{Series, TextTable, thousands};
 
@@ -16,16 +22,41 @@ const LOADS: [(&str, bool, u32); 2] =
 /// The ratio that must not be exceeded.
 const RATIO_MAX: f64 = 1.3;
 
-fn load(bench: &Setup, at: usize) -> BenchLoad {
+fn load(bench: &Setup, at: usize, bootstrap: &str) -> BenchLoad {
     let (_, unique, batch_bytes) = LOADS[at];
     let seconds = if bench.options.quick { 3 } else { 20 };
-    BenchLoad { unique, ..BenchLoad::at_max(batch_bytes, seconds) }
+    BenchLoad { unique, batch_bytes, ..BenchLoad::at_max(bootstrap, "bench", seconds) }
+}
+
+/// CPU per GB (10⁹ bytes) of requests, in the open as in a session counted before they are sealed.
+fn cpu_s_per_gb(outcome: &LoadResult) -> anyhow::Result<f64> {
+    Ok(outcome.cpu_s / (outcome.number("request_bytes")? / 1e9))
+}
+
+/// A null broker that speaks TLS 1.3 with one suite, and the file with its certificate.
+fn secured(bench: &Setup, suite: &str) -> anyhow::Result<(Background, NamedTempFile)> {
+    let mut command = Command::new(&bench.kdyno);
+    command.args(["null-broker", "--port", "0", "--partitions", "6", "--tls", "1.3", "--cipher", suite]);
+    let broker = Background::start_until(&mut command, |line| line.starts_with("-----END CERTIFICATE"))?;
+    let (_, certificate) = broker.said.split_once('\n').context("the null broker says no certificate")?;
+    let mut trusted = NamedTempFile::new()?;
+    trusted.write_all(certificate.as_bytes())?;
+    Ok((broker, trusted))
 }
 
 /// CPU per GB that the suite takes by itself, or with each record copied from a pool first.
 fn sealing(bench: &Setup, suite: &str, pool_bytes: usize) -> anyhow::Result<f64> {
-    let length = Duration::from_millis(if bench.options.quick { 500 } else { 2_000 });
-    seal::cpu_s_per_gb(suite, pool_bytes, length)
+    let finished = measured(&mut sealer(bench, suite, pool_bytes))?;
+    let sealed: f64 = finished.stdout.trim().parse().context("the sealer prints its bytes")?;
+    Ok(finished.cpu_s / (sealed / 1e9))
+}
+
+fn sealer(bench: &Setup, suite: &str, pool_bytes: usize) -> Command {
+    let mut command = Command::new(&bench.xtask);
+    let milliseconds = if bench.options.quick { "500" } else { "2000" };
+    command.args(["bench-seal", "--suite", suite, "--pool", &pool_bytes.to_string()]);
+    command.args(["--milliseconds", milliseconds]);
+    command
 }
 
 /// Figures of one load with one suite over the rounds.
@@ -41,21 +72,23 @@ struct TlsSeries {
 
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
-    load(bench, 0).describe();
+    println!("  each: {}", words(&load(bench, 0, "127.0.0.1:PORT").command(bench)));
+    println!("  sealing: {}", words(&sealer(bench, SUITES[0].0, POOL_BYTES)));
     let mut figures: [[TlsSeries; SUITES.len()]; LOADS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
         for (at, figures) in figures.iter_mut().enumerate() {
-            let load = load(bench, at);
-            let broker = NullBrokerProcess::start(bench)?;
-            let open = load.cpu_s_per_gb(&load.run(bench, &broker.target.file)?)?;
+            let broker = null_broker(bench, 6)?;
+            let open = cpu_s_per_gb(&load(bench, at, &broker.first_line).run(bench)?)?;
             drop(broker);
             for ((suite, _), figures) in SUITES.iter().zip(figures) {
                 let alone = sealing(bench, suite, 0)?;
                 figures.copied.push(sealing(bench, suite, POOL_BYTES)?);
-                let broker = NullBrokerProcess::secured(bench, suite)?;
-                let run = load.run(bench, &broker.target.file)?;
-                let session = load.cpu_s_per_gb(&run)?;
-                figures.rate.push(run.figure("writers.acked_per_s")?);
+                let (broker, trusted) = secured(bench, suite)?;
+                let mut load = load(bench, at, &broker.first_line);
+                load.further = vec!["--trust".to_owned(), trusted.path().display().to_string()];
+                let outcome = load.run(bench)?;
+                let session = cpu_s_per_gb(&outcome)?;
+                figures.rate.push(outcome.number("acked_per_s")?);
                 figures.open.push(open);
                 figures.sealing.push(alone);
                 figures.session.push(session);
@@ -64,7 +97,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
         }
     }
     print!("{}", table(&figures));
-    println!("  CPU s per GB of batches; ratio: TLS ÷ (open + sealing), at most {RATIO_MAX}");
+    println!("  CPU s per GB of requests; ratio: TLS ÷ (open + sealing), at most {RATIO_MAX}");
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::background::{tail, words};
+use crate::bench::process::{tail, words};
 
 /// Git in the workspace's folder. A checkout may belong to another user (a container); reading it is harmless.
 pub fn git(root: &Path) -> Command {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::command::said;
 use super::source::Release;
-use crate::background::{Background, tail, words};
+use crate::bench::process::{Background, tail, words};
 
 /// Unpacks it, and measures a broker that keeps nothing. Real brokers need a JDK: with those it is tried by
 /// `crates/kdyno/tests/real_cluster/bare_host.rs`.
@@ -23,8 +23,8 @@ pub fn run(archive: &Path, release: &Release) -> anyhow::Result<()> {
     bare.says(&["doctor"], &[0, 3])?;
     bare.says(&["run", "first-light", "--dry-run"], &[0])?;
     let broker = Background::start(&mut bare.command(&["null-broker", "--port", "0"]))?;
-    let address = broker.first_line();
-    // Its figures are nobody's: a busy host may make them void.
+    let address = broker.first_line.as_str();
+    // Its figures are not used: a busy host may make them void.
     let quick = ["quick", "--bootstrap-server", address, "--rate", "100/s", "--duration", "1s"];
     bare.says(&quick, &[0, 6])?;
     drop(broker);

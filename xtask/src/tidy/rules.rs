@@ -19,11 +19,6 @@ pub struct CrateRule {
 
 const PURE: &str = "touch a socket, file, clock, environment or unseeded randomness";
 
-/// Our own crates that xtask may use: what is on the other side of what it measures, and what reads the same host. Never the load or
-/// the lab: what is measured is the program.
-pub const XTASK_MAY_USE: &[&str] =
-    &["model", "scenario", "kafka", "kafka-server", "plan", "testbed", "store", "analysis", "report"];
-
 /// Every crate of the workspace but xtask. A crate that is missing here fails the check.
 pub const CRATES: &[CrateRule] = &[
     CrateRule { place: "model", may_use: &[], pure: true, no_tokio: true, program: false, never: PURE },

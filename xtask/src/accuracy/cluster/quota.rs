@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
-use kdyno_model::conclusion::{Conclusion, Ratio, Says, SearchOutcome};
-use kdyno_model::finding::Interval;
+use serde_json::Value;
 
-use super::runs::{RunSetup, Stored, verdicts};
+use super::runs::{RunSetup, is_complete};
 use crate::accuracy::table::{NOTHING, markdown};
 use crate::bench::broker::StandingCluster;
 use crate::bench::process::measured;
@@ -63,10 +62,10 @@ impl Limited {
 }
 
 /// The run of a folder where it has ended. One that has not cannot go on, since its cluster is gone: it is removed.
-fn ended(place: &RunSetup, folder: &Path) -> anyhow::Result<Option<Stored>> {
+fn ended(place: &RunSetup, folder: &Path) -> anyhow::Result<Option<Value>> {
     match place.run_of(folder)? {
-        Some(run) if run.is_complete()? => Ok(Some(run)),
-        Some(_) => {
+        Some((_, document)) if is_complete(&document) => Ok(Some(document)),
+        Some((_, _)) => {
             std::fs::remove_dir_all(folder)?;
             std::fs::create_dir_all(folder)?;
             Ok(None)
@@ -78,8 +77,8 @@ fn ended(place: &RunSetup, folder: &Path) -> anyhow::Result<Option<Stored>> {
 /// A difference of 5 % on purpose: found, and rightly sized?
 pub fn planted(place: &RunSetup) -> anyhow::Result<String> {
     let folder = place.folder_of("planted")?;
-    let run = match ended(place, &folder)? {
-        Some(run) => run,
+    let document = match ended(place, &folder)? {
+        Some(document) => document,
         None => {
             let limited = Limited::start(place, "planted", PLANTED_BYTES_PER_S)?;
             let scenario = place.scenarios.join("planted.yaml");
@@ -88,37 +87,51 @@ pub fn planted(place: &RunSetup) -> anyhow::Result<String> {
         }
     };
     let heading = ["planted", "B ÷ A in truth", "B ÷ A", "interval", "verdict", "found", "rightly sized"];
-    let judgement = run.file.judgement()?;
-    let verdict = verdicts(&judgement).find(|verdict| verdict.of.metric == "acked_per_s");
-    let verdict = verdict.context("the comparison has no verdict on acked_per_s")?;
-    Ok(markdown(&heading, &[planted_row(verdict.ratio, &verdict.says)]))
+    Ok(markdown(&heading, &[planted_row(&document)?]))
 }
 
-fn planted_row(ratio: Option<Ratio>, says: &Says) -> Vec<String> {
-    let bounds = match ratio.map(|ratio| ratio.interval) {
-        Some(Interval::Bounds { low, high, .. }) => Some((low, high)),
-        _ => None,
-    };
+fn planted_row(document: &Value) -> anyhow::Result<Vec<String>> {
+    let conclusions = document["conclusions"].as_array().context("the document has no conclusions")?;
+    let verdict = conclusions
+        .iter()
+        .find(|one| one["kind"] == "verdict" && one["details"]["of"]["metric"] == "acked_per_s");
+    let says = &verdict.context("the comparison has no verdict on acked_per_s")?["details"]["says"];
+    let findings = document["findings"].as_array().context("the document has no findings")?;
+    let ratio = findings
+        .iter()
+        .find(|finding| finding["quantity"] == "ratio_b_to_a" && finding["metric"] == "acked_per_s");
+    let ratio = ratio.context("the comparison has no ratio of acked_per_s")?;
+    let bounds = ratio["interval"]["low"].as_f64().zip(ratio["interval"]["high"].as_f64());
     // Found is that B is worse: whether 5 % matters, by the scenario's margin, is another question.
-    let (verdict, is_found) = match says {
-        Says::Different { worse, .. } => ("different", *worse),
-        Says::MaybeMaterial { worse, .. } => ("maybe material", *worse),
-        Says::Equivalent => ("equivalent", false),
-        Says::Invalid { .. } => ("invalid", false),
-        _ => ("inconclusive", false),
-    };
+    let is_found = worse(says).is_some_and(|(_, worse)| worse);
     // Under a quota trials may differ by so little that the interval is a point.
     let is_sized =
         bounds.is_some_and(|(low, high)| (low - PLANTED_WITHIN..=high + PLANTED_WITHIN).contains(&PLANTED));
-    vec![
+    Ok(vec![
         "19 clients against 20 under a quota of each".to_owned(),
         format!("{PLANTED:.3}"),
-        ratio.map_or(NOTHING.to_owned(), |ratio| format!("{:.4}", ratio.estimate)),
+        ratio["value"].as_f64().map_or(NOTHING.to_owned(), |value| format!("{value:.4}")),
         bounds.map_or(NOTHING.to_owned(), |(low, high)| format!("{low:.4} – {high:.4}")),
-        verdict.to_owned(),
+        word(says),
         yes(is_found),
         yes(is_sized),
-    ]
+    ])
+}
+
+/// A verdict in a word or two.
+fn word(says: &Value) -> String {
+    if let Some((name, worse)) = worse(says) {
+        return format!("{}, {}", name.replace('_', " "), if worse { "worse" } else { "better" });
+    }
+    let name = says.as_object().and_then(|says| says.keys().next()).map(String::as_str);
+    name.or(says.as_str()).unwrap_or(NOTHING).to_owned()
+}
+
+/// The name of a verdict by which the sides differ, material or not, and whether B is the worse one.
+fn worse(says: &Value) -> Option<(&'static str, bool)> {
+    ["different", "maybe_material"]
+        .into_iter()
+        .find_map(|name| says[name]["worse"].as_bool().map(|worse| (name, worse)))
 }
 
 fn yes(is_so: bool) -> String {
@@ -131,8 +144,8 @@ pub fn searches(place: &RunSetup) -> anyhow::Result<String> {
     let mut found = Vec::new();
     for (seed, number) in SEEDS.into_iter().zip(1..) {
         let folder = place.folder_of(&format!("search-{number}"))?;
-        let run = match ended(place, &folder)? {
-            Some(run) => run,
+        let document = match ended(place, &folder)? {
+            Some(document) => document,
             None => {
                 let limited = match cluster.take() {
                     Some(limited) => limited,
@@ -140,17 +153,12 @@ pub fn searches(place: &RunSetup) -> anyhow::Result<String> {
                 };
                 let scenario = place.scenarios.join("search.yaml");
                 let mut command = limited.command(&place.bench, "find", &scenario, &folder);
-                let run = place.complete(command.args(["--seed", &seed.to_string()]), &folder)?;
+                let document = place.complete(command.args(["--seed", &seed.to_string()]), &folder)?;
                 cluster = Some(limited);
-                run
+                document
             }
         };
-        let judgement = run.file.judgement()?;
-        let search = judgement.conclusions.iter().find_map(|one| match one {
-            Conclusion::Search(search) => Some(&search.outcome),
-            _ => None,
-        });
-        found.push(answer(search.context("the run has no search")?));
+        found.push(answer(&document)?);
     }
     let heading = ["search", "records/s", "÷ quota", "÷ first search", "within 5 % of both"];
     Ok(markdown(&heading, &search_rows(&found)))
@@ -159,19 +167,24 @@ pub fn searches(place: &RunSetup) -> anyhow::Result<String> {
 /// What a search answers, and how: records/s, none where no load passed.
 #[derive(Debug, Clone, PartialEq)]
 struct SearchAnswer {
-    how: &'static str,
+    how: String,
     per_s: Option<f64>,
 }
 
-fn answer(outcome: &SearchOutcome) -> SearchAnswer {
-    let (how, per_s) = match outcome {
-        SearchOutcome::Confirmed { load_per_s } => ("confirmed", Some(*load_per_s)),
-        SearchOutcome::NotConfirmed { highest_passed_per_s } => {
-            ("not confirmed", Some(*highest_passed_per_s))
-        }
-        _ => ("no answer", None),
+fn answer(document: &Value) -> anyhow::Result<SearchAnswer> {
+    let conclusions = document["conclusions"].as_array().context("the document has no conclusions")?;
+    let search = conclusions.iter().find(|one| one["kind"] == "search");
+    let outcome = &search.context("the run has no search")?["details"]["outcome"];
+    let (how, load) = match outcome.as_object().and_then(|of| of.iter().next()) {
+        Some((how, load)) => (how.clone(), load.clone()),
+        None => (outcome.as_str().unwrap_or("?").to_owned(), Value::Null),
     };
-    SearchAnswer { how, per_s }
+    let per_s = match how.as_str() {
+        "confirmed" => load["load_per_s"].as_f64(),
+        "not_confirmed" => load["highest_passed_per_s"].as_f64(),
+        _ => None,
+    };
+    Ok(SearchAnswer { how: how.replace('_', " "), per_s })
 }
 
 fn search_rows(found: &[SearchAnswer]) -> Vec<Vec<String>> {
@@ -193,31 +206,50 @@ fn search_rows(found: &[SearchAnswer]) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::finding::IntervalMethod;
+    use serde_json::json;
 
-    fn compared(says: &Says, low: f64, high: f64) -> Vec<String> {
-        let interval = Interval::Bounds { low, high, level: 0.95, method: IntervalMethod::StudentT };
-        planted_row(Some(Ratio { estimate: 0.951, interval }), says)
+    fn compared(says: &Value, low: f64, high: f64) -> Vec<String> {
+        let document = json!({
+            "conclusions": [{"kind": "limit"}, {"kind": "verdict",
+                "details": {"of": {"subject": "writers", "metric": "acked_per_s"}, "says": says}}],
+            "findings": [{"quantity": "value", "metric": "acked_per_s", "value": 9.0},
+                {"quantity": "ratio_b_to_a", "metric": "acked_per_s", "value": 0.951,
+                "interval": {"low": low, "high": high}}],
+        });
+        planted_row(&document).expect("a row")
     }
 
     #[test]
     fn a_planted_difference_is_found_and_sized_or_not() {
-        let different = |material, worse| Says::Different { material, worse };
-        let row = compared(&different(true, true), 0.948, 0.953);
-        assert_eq!(row[2..], ["0.9510", "0.9480 – 0.9530", "different", "yes", "yes"]);
-        let last = |says: &Says, low, high| compared(says, low, high)[5..].join(" ");
-        assert_eq!(last(&different(false, true), 0.950_08, 0.950_08), "yes yes", "whole batches");
-        assert_eq!(last(&different(true, true), 0.950_2, 0.950_2), "yes no ✗", "more than a batch");
-        assert_eq!(last(&different(true, true), 0.947, 0.948), "yes no ✗");
-        assert_eq!(last(&different(true, false), 0.94, 0.96), "no ✗ yes", "the wrong sign is not found");
-        assert_eq!(last(&Says::Equivalent, 0.94, 0.96), "no ✗ yes");
-        assert_eq!(last(&Says::MaybeMaterial { worse: true, more_needed: None }, 0.948, 0.972), "yes yes");
-        assert_eq!(planted_row(None, &Says::Equivalent)[2..4], [NOTHING, NOTHING]);
+        let worse = json!({"different": {"material": true, "worse": true}});
+        let row = compared(&worse, 0.948, 0.953);
+        assert_eq!(row[2..5], ["0.9510", "0.9480 – 0.9530", "different, worse"]);
+        assert_eq!(row[5..], ["yes", "yes"]);
+        assert_eq!(compared(&worse, 0.950_08, 0.950_08)[5..], ["yes", "yes"], "whole batches");
+        assert_eq!(compared(&worse, 0.950_2, 0.950_2)[5..], ["yes", "no ✗"], "more than a batch");
+        assert_eq!(compared(&worse, 0.952, 0.953)[5..], ["yes", "no ✗"]);
+        assert_eq!(compared(&worse, 0.947, 0.948)[5..], ["yes", "no ✗"]);
+        assert_eq!(compared(&json!("equivalent"), 0.94, 0.96)[4..], ["equivalent", "no ✗", "yes"]);
+        assert_eq!(compared(&json!({"inconclusive": {}}), 0.94, 0.96)[4], "inconclusive");
+        let better = json!({"different": {"material": true, "worse": false}});
+        assert_eq!(compared(&better, 0.94, 0.96)[5..], ["no ✗", "yes"], "the wrong sign is not found");
+    }
+
+    #[test]
+    fn a_planted_difference_is_found_whether_or_not_it_is_material() {
+        let maybe = |worse: bool| json!({"maybe_material": {"worse": worse, "more_needed": 3}});
+        assert_eq!(compared(&maybe(true), 0.948, 0.972)[4..6], ["maybe material, worse", "yes"]);
+        assert_eq!(compared(&maybe(false), 0.948, 0.972)[4..6], ["maybe material, better", "no ✗"]);
+        let immaterial = json!({"different": {"material": false, "worse": true}});
+        assert_eq!(compared(&immaterial, 0.948, 0.953)[4..6], ["different, worse", "yes"]);
     }
 
     #[test]
     fn searches_agree_with_each_other_and_with_the_quota() {
-        let confirmed = |load_per_s| answer(&SearchOutcome::Confirmed { load_per_s });
+        let search =
+            |outcome: Value| json!({"conclusions": [{"kind": "search", "details": {"outcome": outcome}}]});
+        let confirmed =
+            |per_s: f64| answer(&search(json!({"confirmed": {"load_per_s": per_s}}))).expect("an answer");
         let agrees = |found: &[SearchAnswer]| {
             search_rows(found).into_iter().map(|row| row[4] == "yes").collect::<Vec<_>>()
         };
@@ -225,9 +257,13 @@ mod tests {
         assert_eq!(agrees(&[confirmed(4_800.0), confirmed(5_000.0)]), [true, true]);
         assert_eq!(agrees(&[confirmed(4_700.0), confirmed(5_000.0)]), [true, false], "6 % from the first");
         assert_eq!(agrees(&[confirmed(5_200.0), confirmed(5_200.0)]), [false, false], "6 % above the quota");
-        let passed = answer(&SearchOutcome::NotConfirmed { highest_passed_per_s: 4_800.0 });
-        assert_eq!(passed, SearchAnswer { how: "not confirmed", per_s: Some(4_800.0) });
-        let nothing = answer(&SearchOutcome::EveryLoadFails { lowest_per_s: 1_000.0 });
+        let passed = answer(&search(json!({"not_confirmed": {"highest_passed_per_s": 4_800.0}})));
+        assert_eq!(
+            passed.expect("an answer"),
+            SearchAnswer { how: "not confirmed".into(), per_s: Some(4_800.0) }
+        );
+        let nothing = answer(&search(json!("unfinished"))).expect("an answer");
         assert_eq!(agrees(&[confirmed(4_800.0), nothing]), [true, false]);
+        assert!(answer(&json!({"conclusions": []})).is_err());
     }
 }

@@ -4,14 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
-use kdyno_model::conclusion::{Conclusion, Verdict};
-use kdyno_model::outcome::Judgement;
-use kdyno_model::run::RunStatus;
-use kdyno_store::RunFile;
+use serde_json::Value;
 
 use crate::bench::broker::StandingCluster;
-use crate::bench::load::write_privately;
-use crate::bench::process::words;
+use crate::bench::process::{measured, words};
 use crate::bench::setup::Setup;
 
 /// Where the parts find what they need and keep what they measured.
@@ -24,29 +20,6 @@ pub struct RunSetup {
     pub folder: PathBuf,
 }
 
-/// A run that is kept.
-pub struct Stored {
-    pub path: PathBuf,
-    pub file: RunFile,
-}
-
-impl Stored {
-    /// Whether it has ended as its plan does.
-    pub fn is_complete(&self) -> anyhow::Result<bool> {
-        let sessions = self.file.sessions()?;
-        let end = sessions.last().and_then(|(_, end)| end.as_ref());
-        Ok(end.is_some_and(|end| end.status == RunStatus::Completed))
-    }
-}
-
-/// The verdicts among what was concluded.
-pub fn verdicts(judgement: &Judgement) -> impl Iterator<Item = &Verdict> {
-    judgement.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Verdict(verdict) => Some(verdict),
-        _ => None,
-    })
-}
-
 impl RunSetup {
     /// A folder for the runs of one purpose.
     pub fn folder_of(&self, purpose: &str) -> anyhow::Result<PathBuf> {
@@ -55,27 +28,33 @@ impl RunSetup {
         Ok(folder)
     }
 
-    /// The run of a folder, if it has begun.
-    pub fn run_of(&self, folder: &Path) -> anyhow::Result<Option<Stored>> {
-        let Some(path) = run_file(folder)? else { return Ok(None) };
-        let file = RunFile::open(&path)?;
-        Ok(Some(Stored { path, file }))
+    /// What `kdyno show` says of a run.
+    pub fn show(&self, file: &Path) -> anyhow::Result<Value> {
+        let shown = measured(Command::new(&self.bench.kdyno).args(["show", "--json"]).arg(file))?;
+        serde_json::from_str(&shown.stdout).context("kdyno show printed no JSON")
+    }
+
+    /// The run of a folder, if it has begun, and what `kdyno show` says of it.
+    pub fn run_of(&self, folder: &Path) -> anyhow::Result<Option<(PathBuf, Value)>> {
+        let Some(file) = run_file(folder)? else { return Ok(None) };
+        let document = self.show(&file)?;
+        Ok(Some((file, document)))
     }
 
     /// Runs a command that leaves one run file in the folder, with what it says on the terminal, and reads that run. Its
     /// exit code is that of its answer: whatever that is, the run is there afterwards.
-    pub fn complete(&self, command: &mut Command, folder: &Path) -> anyhow::Result<Stored> {
+    pub fn complete(&self, command: &mut Command, folder: &Path) -> anyhow::Result<Value> {
         println!("  {}", words(command));
         let status = command.status().with_context(|| words(command))?;
-        let run = self.run_of(folder)?.context("the program left no run file")?;
-        ensure!(run.is_complete()?, "{}: the run did not end ({status})", run.path.display());
-        Ok(run)
+        let (file, document) = self.run_of(folder)?.context("the program left no run file")?;
+        ensure!(is_complete(&document), "{}: the run did not end ({status})", file.display());
+        Ok(document)
     }
 
     /// A target file of a standing cluster that allows whatever is done here.
     pub fn target(&self, broker: &StandingCluster) -> anyhow::Result<PathBuf> {
         let path = self.folder_of("targets")?.join(format!("{}.yaml", broker.name()));
-        write_privately(&path, &allowed(&broker.target_text()?)?)?;
+        broker.write_target(&path, allowed)?;
         Ok(path)
     }
 }
@@ -85,6 +64,11 @@ fn allowed(printed: &str) -> anyhow::Result<String> {
     const PLAIN: &str = "allow: [rate-max]";
     ensure!(printed.contains(PLAIN), "kdyno cluster target printed no `{PLAIN}`:\n{printed}");
     Ok(printed.replace(PLAIN, "allow: [rate-max, find], abort_if: [offline_brokers > 0]"))
+}
+
+/// Whether the run has ended as its plan does.
+pub fn is_complete(document: &Value) -> bool {
+    document["status"] == "completed"
 }
 
 /// The only run file of a folder.
@@ -116,13 +100,15 @@ mod tests {
 
     #[test]
     fn a_folder_has_one_run() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let found = || run_file(folder.path());
-        assert_eq!(found().expect("read"), None);
-        std::fs::write(folder.path().join("a.kdyno"), "").expect("a file");
-        std::fs::write(folder.path().join("a.kdyno-wal"), "").expect("a file");
-        assert_eq!(found().expect("read"), Some(folder.path().join("a.kdyno")));
-        std::fs::write(folder.path().join("b.kdyno"), "").expect("a file");
-        assert!(found().is_err_and(|error| error.to_string().contains("several run files")));
+        let folder = std::env::temp_dir().join(format!("xtask-runs-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        assert_eq!(run_file(&folder).expect("read"), None);
+        std::fs::write(folder.join("a.kdyno"), "").expect("a file");
+        std::fs::write(folder.join("a.kdyno-wal"), "").expect("a file");
+        assert_eq!(run_file(&folder).expect("read"), Some(folder.join("a.kdyno")));
+        std::fs::write(folder.join("b.kdyno"), "").expect("a file");
+        let refused = run_file(&folder);
+        std::fs::remove_dir_all(&folder).expect("it goes");
+        assert!(refused.is_err_and(|error| error.to_string().contains("several run files")));
     }
 }

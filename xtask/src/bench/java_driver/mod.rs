@@ -13,8 +13,8 @@ use std::time::Duration;
 use anyhow::Context;
 
 use self::program::{Program, ProgressReading};
-use super::load::NullBrokerProcess;
-use super::process::{Background, measured, words};
+use super::process::{measured, words};
+use super::sender::null_broker;
 use super::setup::Setup;
 use super::stats::{Series, TextTable, thousands};
 
@@ -39,10 +39,6 @@ const CLIENT_RATIO_MAX: f64 = 1.10;
 fn instants(bench: &Setup) -> (Duration, Duration) {
     let seconds = |all: u64| Duration::from_secs(if bench.options.quick { all / 5 } else { all });
     (seconds(20), seconds(35))
-}
-
-fn null_broker(bench: &Setup) -> anyhow::Result<Background> {
-    Background::start(&mut NullBrokerProcess::command(bench, PARTITIONS))
 }
 
 /// kdyno with Kafka's client; its run file goes into the folder.
@@ -137,8 +133,8 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let folder = folder.path();
     let java = {
-        let broker = null_broker(bench)?;
-        let mut program = Program::start(&mut driven(bench, folder, broker.first_line(), RATES[0]))?;
+        let broker = null_broker(bench, PARTITIONS)?;
+        let mut program = Program::start(&mut driven(bench, folder, &broker.first_line, RATES[0]))?;
         program.reading_after(Duration::ZERO)?;
         compile(program.java_command()?, folder)?
     };
@@ -148,10 +144,10 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     for round in 0..bench.options.rounds {
         for (rate, figures) in RATES.iter().zip(&mut figures) {
             let measure = |is_driven: bool| -> anyhow::Result<Cost> {
-                let broker = null_broker(bench)?;
+                let broker = null_broker(bench, PARTITIONS)?;
                 let mut command = match is_driven {
-                    true => driven(bench, folder, broker.first_line(), *rate),
-                    false => plain(&java, broker.first_line(), *rate),
+                    true => driven(bench, folder, &broker.first_line, *rate),
+                    false => plain(&java, &broker.first_line, *rate),
                 };
                 let mut program = Program::start(&mut command)?;
                 let (begin, end) = instants(bench);

@@ -1,30 +1,24 @@
-//! A run file of a long trial with many streams, its rows made up: how soon is such a file shown? Nothing that was made here is
-//! a measurement.
+//! `kdyno bench-evidence` (hidden): a run file of a long trial with many streams, its rows made up.
+//!
+//! For `make bench`: how soon such a file is shown. Nothing that was made here is a measurement.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use anyhow::bail;
+use crate::cli::BenchEvidenceArgs;
+use crate::failure::{CommandResult, Exit, Failure};
+use crate::scenario_source;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use kdyno_analysis::run::AnalysedTrial;
-use kdyno_model::outcome::TrialOutcome;
-use kdyno_model::plan::{Plan, RoleKind, WorkerPlan, WorkerShare};
+use kdyno_model::plan::{Plan, WorkerPlan, WorkerShare};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, StreamInfo, TrialStart};
 use kdyno_model::sample::{
     Counts, Grain, LATENCY_NS_MAX, LATENCY_NS_MIN, Phase, Sample, StreamId, StreamTotals, Timing,
 };
-use kdyno_model::seed::mix;
 use kdyno_model::trial::{Trial, TrialId};
 use kdyno_model::worker::phase_spans;
 use kdyno_plan::{Choices, Next};
 use kdyno_scenario::Scenario;
 use kdyno_store::RunWriter;
+use std::collections::BTreeMap;
 
-use super::sleeper::NS_PER_S;
-
-/// What is measured in it.
-const SCENARIO: &str = include_str!("../../../scenarios/first-light.yaml");
 /// Workers that share each load item.
 const WORKERS: u16 = 10;
 /// Load items, each a stream in every worker.
@@ -32,37 +26,35 @@ const ITEMS: u16 = 6;
 const RECORDS_PER_S: u64 = 20_000;
 /// Different histograms; they come again and again.
 const HISTOGRAMS: u64 = 16;
+const NS_PER_S: u64 = 1_000_000_000;
 
-/// Writes the file; one that is not drawn is as a run that was cut off.
-pub fn write(path: &Path, seconds: u32, is_drawn: bool) -> anyhow::Result<()> {
-    let plan = plan(seconds)?;
-    let Next::Trial(trial) = kdyno_plan::next(&plan, &[], 1) else { bail!("no trial") };
-    let header = RunHeader {
-        run_id: 1,
-        scenario_text: SCENARIO.to_owned(),
-        scenario_path: "first-light".to_owned(),
-        plan: plan.clone(),
-    };
-    let writer = RunWriter::create(path, &header, &session())?;
+/// Writes the file; with `--anew` without what would have been drawn from it, as if the run had been cut off.
+pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> CommandResult {
+    let (plan, scenario_text) = plan(args)?;
+    let Next::Trial(trial) = kdyno_plan::next(&plan, &[], 1) else { return Err(Failure::tool("no trial")) };
+    let header =
+        RunHeader { run_id: 1, scenario_text, scenario_path: "first-light".into(), plan: plan.clone() };
+    let writer = RunWriter::create(&args.out, &header, &session())?;
     writer.trial_started(&start(&trial))?;
     writer.phases(trial.id, &phase_spans(&trial.effective.phases, Some(0)))?;
-    write_rows(&writer, trial.id, seconds)?;
-    if is_drawn {
+    write_rows(&writer, trial.id, args)?;
+    if !args.anew {
         let evidence = writer.evidence(trial.id)?;
-        let judgement = kdyno_analysis::trial::judge(&evidence)?;
+        let judgement = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
         writer.judgement(&judgement)?;
-        writer.course(kdyno_analysis::series::trial(&evidence)?)?;
-        let outcome = TrialOutcome::new(*trial, judgement);
-        let trials = [AnalysedTrial::of(&outcome)];
+        writer.course(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?)?;
+        let outcome = kdyno_model::outcome::TrialOutcome::new(*trial, judgement);
+        let trials = [kdyno_analysis::run::AnalysedTrial::of(&outcome)];
         writer.judgement(&kdyno_analysis::run::judge(&plan, &trials, &[], &[], false))?;
     }
     writer.finish(SessionEnd { status: RunStatus::Completed, detail: String::new(), ended_unix_ns: 2 })?;
-    Ok(())
+    Ok(Exit::Done)
 }
 
-/// One case of the scenario, its load item as often as it takes, each on so many workers.
-fn plan(seconds: u32) -> anyhow::Result<Plan> {
-    let scenario = Scenario::parse(SCENARIO, "first-light")?;
+/// One case of the first bundled scenario, its load item as often as it takes, each on so many workers.
+fn plan(args: &BenchEvidenceArgs) -> Result<(Plan, String), Failure> {
+    let source = scenario_source::find("first-light")?;
+    let scenario = Scenario::parse_bytes(&source.bytes, &source.name)?;
     let mut plan = kdyno_plan::plan(&scenario, &Choices { seed: Some(1), ..Choices::default() })?;
     plan.conditioning = None;
     plan.cases.truncate(1);
@@ -71,7 +63,7 @@ fn plan(seconds: u32) -> anyhow::Result<Plan> {
         case.load = (0..ITEMS).map(|item_no| (name(item_no), item.clone())).collect();
         case.phases.warmup_ns = 0;
         case.phases.warmup_auto = None;
-        case.phases.measure_ns = u64::from(seconds) * NS_PER_S;
+        case.phases.measure_ns = u64::from(args.seconds) * NS_PER_S;
         let shares: Vec<_> = case
             .load
             .keys()
@@ -79,7 +71,7 @@ fn plan(seconds: u32) -> anyhow::Result<Plan> {
             .collect();
         case.workers = (0..WORKERS).map(|worker| WorkerPlan { worker, shares: shares.clone() }).collect();
     }
-    Ok(plan)
+    Ok((plan, String::from_utf8_lossy(&source.bytes).into_owned()))
 }
 
 fn name(item: u16) -> String {
@@ -90,9 +82,9 @@ fn session() -> Session {
     Session {
         number: 1,
         started_unix_ns: 1,
-        kdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
+        kdyno_version: crate::cli::VERSION.to_owned(),
         git_head: None,
-        command_line: Vec::new(),
+        command_line: vec!["kdyno".to_owned(), "bench-evidence".to_owned()],
         boot_id: String::new(),
         processors: 2,
         host_facts: BTreeMap::new(),
@@ -108,7 +100,7 @@ fn start(trial: &Trial) -> TrialStart {
         id,
         name: name(id.stream),
         topic: "events".to_owned(),
-        role: RoleKind::Produce,
+        role: kdyno_model::plan::RoleKind::Produce,
         clients: 1,
         value_bytes: 128,
     };
@@ -124,12 +116,12 @@ fn start(trial: &Trial) -> TrialStart {
     }
 }
 
-fn write_rows(writer: &RunWriter, trial: TrialId, seconds: u32) -> anyhow::Result<()> {
+fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> Result<(), Failure> {
     let second = histograms(2)?;
     let fine = histograms(3)?;
     for id in streams() {
-        let mut rows = Rows { writer, trial, id, sequence: 0 };
-        for at in 0..seconds {
+        let mut rows = SampleWriter { writer, trial, id, sequence: 0 };
+        for at in 0..args.seconds {
             rows.write(
                 Grain::Second,
                 at,
@@ -141,8 +133,8 @@ fn write_rows(writer: &RunWriter, trial: TrialId, seconds: u32) -> anyhow::Resul
                 rows.write(Grain::FiveSeconds, at - 4, &each)?;
             }
         }
-        rows.write(Grain::Phase, seconds, &Timing::OF_PRODUCERS.map(|timing| (timing, &fine[0])))?;
-        let counts = counts(u64::from(seconds));
+        rows.write(Grain::Phase, args.seconds, &Timing::OF_PRODUCERS.map(|timing| (timing, &fine[0])))?;
+        let counts = counts(u64::from(args.seconds));
         writer.totals(trial, vec![StreamTotals { id, counts, ..StreamTotals::default() }])?;
     }
     Ok(())
@@ -164,15 +156,15 @@ fn counts(seconds: u64) -> Counts {
     }
 }
 
-struct Rows<'a> {
+struct SampleWriter<'a> {
     writer: &'a RunWriter,
     trial: TrialId,
     id: StreamId,
     sequence: u64,
 }
 
-impl Rows<'_> {
-    fn write(&mut self, grain: Grain, second: u32, timings: &[(Timing, &Vec<u8>)]) -> anyhow::Result<()> {
+impl SampleWriter<'_> {
+    fn write(&mut self, grain: Grain, second: u32, timings: &[(Timing, &Vec<u8>)]) -> Result<(), Failure> {
         let is_second = grain == Grain::Second;
         let sample = Sample {
             id: self.id,
@@ -194,12 +186,13 @@ impl Rows<'_> {
 }
 
 /// Latencies around 3 ms that spread as a steady cluster's do: log-normal, p99 twice the median.
-fn histograms(digits: u8) -> anyhow::Result<Vec<Vec<u8>>> {
+fn histograms(digits: u8) -> Result<Vec<Vec<u8>>, Failure> {
     const SIGMA: f64 = 0.3;
-    let uniform = |seed: u64| (mix(seed, 1) >> 11) as f64 / (1u64 << 53) as f64;
+    let uniform = |seed: u64| (kdyno_model::seed::mix(seed, 1) >> 11) as f64 / (1u64 << 53) as f64;
     (0..HISTOGRAMS)
         .map(|number| {
-            let mut histogram = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, digits)?;
+            let mut histogram = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, digits)
+                .map_err(Failure::tool)?;
             for record in 0..RECORDS_PER_S {
                 let seed = (number * RECORDS_PER_S + record) * 2;
                 let radius = (-2.0 * (1.0 - uniform(seed)).ln()).sqrt();
@@ -207,7 +200,7 @@ fn histograms(digits: u8) -> anyhow::Result<Vec<Vec<u8>>> {
                 histogram.saturating_record((3e6 * (SIGMA * normal).exp()) as u64);
             }
             let mut bytes = Vec::new();
-            V2Serializer::new().serialize(&histogram, &mut bytes)?;
+            V2Serializer::new().serialize(&histogram, &mut bytes).map_err(Failure::tool)?;
             Ok(bytes)
         })
         .collect()

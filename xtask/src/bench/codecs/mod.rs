@@ -1,0 +1,284 @@
+//! `codecs`: how many records a compressed batch holds, compared with Kafka's own producer: the same values from the
+//! same file, the same settings and the same rate, one real broker. What a codec costs and saves hangs on it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+use tempfile::TempDir;
+
+use super::broker::StandingCluster;
+use super::process::words;
+use super::setup::Setup;
+use super::stats::{Series, TextTable};
+
+const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
+
+/// Records per second: a rate that every codec and both clients sustain next to a broker, fast enough to fill batches.
+const RATE: u32 = 30_000;
+
+/// The number at maximum rate: enough that a JVM is warm, and has learnt how well they compress, in the first half of
+/// them.
+const RECORDS_AT_MAX: u32 = 600_000;
+
+/// What is left out of each partition's records. A producer begins with batches that it expects not to compress, and learns from
+/// each that it has sent, 0.005 of the ratio at a time; how many it makes meanwhile is a matter of how fast its JVM gets warm.
+const SETTLED_SHARE: f64 = 0.5;
+
+/// How far records per batch may be from those of Kafka's producer, either way.
+const RATIO_MAX: f64 = 1.1;
+
+/// The content of the file: its values, and the bytes of each.
+const VALUES: u32 = 2_000;
+const VALUE_BYTES: usize = 600;
+
+/// Its exit code where a figure is not to be used: on a busy machine latencies are not, and records are counted in the log.
+const NOT_MEASURABLE: i32 = 6;
+
+const PACED_PRODUCER: &str = include_str!("PacedProducer.java");
+
+/// Who sends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum CodecClient {
+    Kdyno,
+    /// Kafka's producer, which gets records as kdyno's does.
+    Java,
+    /// Kafka's own tool, which sends what came due while it slept at once.
+    Tool,
+}
+
+impl CodecClient {
+    const ALL: [Self; 3] = [Self::Kdyno, Self::Java, Self::Tool];
+}
+
+/// Values as of an application's events: names and punctuation that come in each, numbers that do not. About 40 % remain
+/// of them when gzip or zstd compress them.
+fn values() -> String {
+    let mut text = String::new();
+    let mut state = 1_u64;
+    for number in 0..VALUES {
+        let mut line = format!("{{\"id\":{number},\"kind\":\"order.created\",\"region\":\"eu-west\"");
+        while line.len() < VALUE_BYTES {
+            // Knuth's multiplier; its low bits are not used.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Writing into a string cannot fail.
+            let _ = write!(line, ",\"f{}\":\"{:012x}\"", line.len() % 7, state >> 16);
+        }
+        text.push_str(&line);
+        text.push_str("}\n");
+    }
+    text
+}
+
+/// How records come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum RateMode {
+    /// As fast as each client takes them, to one partition: every batch is full, so its records are what the client's size of a
+    /// batch lets in.
+    Max,
+    /// At [`RATE`]: with what lingers in addition to a full batch it is a matter of small times how full batches are.
+    Rate,
+}
+
+impl RateMode {
+    const ALL: [Self; 2] = [Self::Max, Self::Rate];
+
+    /// Among several a producer goes on after two batches' worth and leaves one that is not full behind. It is sent as it is
+    /// where `linger.ms` is over before its partition's turn comes again, and Java compresses within `send()`, which takes that
+    /// long with gzip.
+    fn partitions(self) -> u32 {
+        match self {
+            Self::Max => 1,
+            Self::Rate => 6,
+        }
+    }
+
+    fn describe(self) -> String {
+        match self {
+            Self::Max => "as fast as it goes, one partition".to_owned(),
+            Self::Rate => format!("{RATE}/s, six partitions"),
+        }
+    }
+}
+
+/// One kind of load, by all.
+struct CodecTerms<'a> {
+    bench: &'a Setup,
+    broker: &'a StandingCluster,
+    folder: &'a Path,
+    codec: &'static str,
+    pace: RateMode,
+}
+
+impl CodecTerms<'_> {
+    fn settings(&self) -> [String; 4] {
+        let codec = self.codec;
+        [
+            format!("compression.type={codec}"),
+            "batch.size=16384".into(),
+            "linger.ms=5".into(),
+            "acks=1".into(),
+        ]
+    }
+
+    fn seconds(&self) -> u32 {
+        if self.bench.options.quick { 2 } else { 6 }
+    }
+
+    /// What Kafka's clients send.
+    fn records(&self) -> u32 {
+        match self.pace {
+            RateMode::Max => RECORDS_AT_MAX,
+            RateMode::Rate => RATE * self.seconds(),
+        }
+    }
+
+    fn command(&self, client: CodecClient, topic: &str) -> anyhow::Result<Command> {
+        match client {
+            CodecClient::Kdyno => self.kdyno(topic),
+            CodecClient::Java => Ok(self.java(topic)),
+            CodecClient::Tool => Ok(self.tool(topic)),
+        }
+    }
+
+    fn java(&self, topic: &str) -> Command {
+        let program = self.folder.join("PacedProducer.java").to_string_lossy().into_owned();
+        let mut command = self.broker.kafka_tool(&program);
+        let (rate, seconds) = match self.pace {
+            // All are due within the first tick.
+            RateMode::Max => (1e9, f64::from(self.records()) / 1e9),
+            RateMode::Rate => (f64::from(RATE), f64::from(self.seconds())),
+        };
+        command.args([topic, &rate.to_string(), &seconds.to_string()]);
+        command.arg(self.folder.join("values.txt"));
+        command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
+        command
+    }
+
+    fn tool(&self, topic: &str) -> Command {
+        let mut command = self.broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
+        let records = self.records().to_string();
+        let throughput = match self.pace {
+            RateMode::Max => "-1".to_owned(),
+            RateMode::Rate => RATE.to_string(),
+        };
+        command.args(["--topic", topic, "--throughput", &throughput, "--num-records", &records]);
+        command.arg("--payload-file").arg(self.folder.join("values.txt")).arg("--producer-props");
+        command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
+        command
+    }
+
+    fn kdyno(&self, topic: &str) -> anyhow::Result<Command> {
+        let path = self.folder.join("target.yaml");
+        self.broker.write_target(&path, |target| {
+            let target = target.replace("allow: [", "allow: [existing-topics, ");
+            Ok(format!("{target}topics: {{perf: {topic}}}\n"))
+        })?;
+        let client = self.settings().map(|setting| setting.replace('=', ": ")).join(", ");
+        let rate = match self.pace {
+            RateMode::Max => "max".to_owned(),
+            RateMode::Rate => format!("{RATE}/s, arrivals: constant"),
+        };
+        let scenario = format!(
+            "kdyno: 1\nid: codecs\nquestion: How many records does a compressed batch hold?\n\
+             topics: {{perf: {{partitions: {}, replicas: 1}}}}\nload:\n  \
+             writers: {{produce: perf, rate: {rate}, value: {{file: values.txt}}, \
+             client: {{{client}}}}}\n\
+             phases: {{warmup: 1s, condition: none, measure: {}s, drain: 30s}}\n",
+            self.pace.partitions(),
+            self.seconds() - 1
+        );
+        std::fs::write(self.folder.join("codecs.yaml"), scenario)?;
+        let mut command = Command::new(&self.bench.kdyno);
+        command.arg("run").arg(self.folder.join("codecs.yaml")).arg("--target").arg(path).arg("--yes");
+        command.current_dir(self.folder);
+        Ok(command)
+    }
+
+    /// Records per batch in the log once a client has sent what it has to.
+    fn records_per_batch(&self, client: CodecClient) -> anyhow::Result<f64> {
+        let topic =
+            self.broker.topic(&format!("codecs-{client:?}").to_lowercase(), self.pace.partitions(), 1)?;
+        let mut command = self.command(client, &topic)?;
+        let output = command.stdin(Stdio::null()).output().with_context(|| words(&command))?;
+        let is_done = output.status.success()
+            || (client == CodecClient::Kdyno && output.status.code() == Some(NOT_MEASURABLE));
+        if !is_done {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            bail!("{}: {}\n{said}", words(&command), output.status);
+        }
+        let records = self.broker.records_per_batch_behind(SETTLED_SHARE, &topic)?;
+        self.broker.delete_topic(&topic)?;
+        Ok(records)
+    }
+}
+
+/// Records per batch: of each client, and kdyno's ÷ those of the other two.
+#[derive(Default)]
+struct BatchSizes {
+    clients: [Series; 3],
+    to_java: Series,
+    to_tool: Series,
+}
+
+/// The benchmark.
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
+    let folder = TempDir::new()?;
+    std::fs::write(folder.path().join("values.txt"), values())?;
+    std::fs::write(folder.path().join("PacedProducer.java"), PACED_PRODUCER)?;
+    let broker = StandingCluster::start(bench, "codecs")?;
+    let terms = |codec, pace| CodecTerms { bench, broker: &broker, folder: folder.path(), codec, pace };
+    for client in CodecClient::ALL {
+        println!(
+            "  {client:?}: {}",
+            broker.as_typed(&terms("none", RateMode::Rate).command(client, "TOPIC")?)
+        );
+    }
+    for pace in RateMode::ALL {
+        let mut figures = CODECS.map(|_| BatchSizes::default());
+        for _ in 0..bench.options.rounds {
+            for (codec, figures) in CODECS.into_iter().zip(&mut figures) {
+                figures.add(&terms(codec, pace))?;
+            }
+        }
+        print!("{}", table(pace, &figures));
+    }
+    println!(
+        "  {VALUE_BYTES} B, the same file for all; counted in the second half of the log. ProducerPerformance has no header in its records; at a \
+         rate it sleeps 2 ms at least, and then sends what is due at once"
+    );
+    Ok(())
+}
+
+impl BatchSizes {
+    /// One run of each client.
+    fn add(&mut self, terms: &CodecTerms<'_>) -> anyhow::Result<()> {
+        let [kdyno, java, tool] = CodecClient::ALL.map(|client| terms.records_per_batch(client));
+        let counts = [kdyno?, java?, tool?];
+        self.clients.iter_mut().zip(counts).for_each(|(series, count)| series.push(count));
+        self.to_java.push(counts[0] / counts[1]);
+        self.to_tool.push(counts[0] / counts[2]);
+        Ok(())
+    }
+}
+
+fn table(pace: RateMode, figures: &[BatchSizes]) -> TextTable {
+    let heading = format!("records per batch, {}", pace.describe());
+    let java = if pace == RateMode::Rate { "Java, same instants" } else { "Java" };
+    let mut table = TextTable::new(&[&heading, "kdyno", java, "÷", "ProducerPerformance", "÷"]);
+    for (codec, figures) in CODECS.iter().zip(figures) {
+        let ratio = figures.to_java.median();
+        let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio) { "" } else { " ✗" };
+        let [kdyno, java, tool] = &figures.clients;
+        table.row(vec![
+            (*codec).to_owned(),
+            kdyno.show(1),
+            java.show(1),
+            format!("{}{mark}", figures.to_java.show(3)),
+            tool.show(1),
+            figures.to_tool.show(3),
+        ]);
+    }
+    table
+}
