@@ -81,6 +81,18 @@ fn a_run_exposes_its_state_until_it_ends() {
     running.signal(Signal::INT);
     assert_eq!(running.wait(RUN_DEADLINE).code, Some(130));
     assert!(asked(port, "/metrics").is_none(), "it ends with the run");
+    // Nor does it keep a run that ends by itself.
+    let args = [
+        "quick",
+        "--bootstrap-server",
+        &broker.address,
+        "--metrics-listen",
+        "0",
+        "--duration",
+        "2s",
+        "--share",
+    ];
+    ran(&place.start(place.command(&args)).wait(RUN_DEADLINE));
     broker.stop();
 }
 

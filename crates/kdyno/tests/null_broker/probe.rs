@@ -120,10 +120,10 @@ fn a_process_that_ends_is_reported_and_the_run_goes_on() {
     let place = TestFolder::new();
     let gone = named("gone");
     // It is there when the run begins and ends in its measure phase.
-    let _gone = Stranger::start(&gone, "sleep 9");
+    let _gone = Stranger::start(&gone, "sleep 7");
     let text = SCENARIO.replace("topics:", "system: {kafka: null-broker}\ntopics:");
     let scenario = place.file("alone.yaml", &text);
-    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=8s", "--share", "--json"];
+    let args = ["run", scenario.to_str().expect("plain path"), "--set", "dur=10s", "--share", "--json"];
     let said = place.start(place.command(&[&args[..], &["--probe", &gone]].concat())).wait(RUN_DEADLINE);
     ran(&said);
     let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");

@@ -2,10 +2,10 @@
 
 use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
-use crate::fixture::{admin, figure, ran, start_scenario};
+use crate::fixture::{admin, evidences, figure, ran, start_scenario};
 use kdyno_kafka::admin::OffsetAt;
 use kdyno_model::plan::RoleKind;
-use kdyno_model::sample::{Grain, Phase, Timing};
+use kdyno_model::sample::{Grain, Phase, Timing, series};
 use kdyno_store::RunFile;
 use std::collections::BTreeMap;
 
@@ -33,6 +33,7 @@ fn records_are_timed_from_intended_instant_to_the_reader() {
     every_leader_has_a_share_of_the_probe(&place);
     ran(&running.wait(RUN_DEADLINE));
     place.expect_no_processes();
+    expect_no_agent(&place);
     let document = place.show();
     for item in ["readers", "probe"] {
         let of = |metric: &str| figure(&document, &format!("{item}.{metric}"));
@@ -94,4 +95,14 @@ fn every_leader_has_a_share_of_the_probe(place: &TestFolder) {
     let (least, most) = (of_leader.values().min().copied(), of_leader.values().max().copied());
     let apart = most.zip(least).map(|(most, least)| most - least);
     assert!(apart.is_some_and(|apart| apart <= RECORDS / 2), "{of_leader:?}");
+}
+
+/// Its brokers have no agent, and nothing else is different.
+fn expect_no_agent(place: &TestFolder) {
+    let details = place.details();
+    assert!(!details.contains("Where the time goes"), "{details}");
+    let evidence = evidences(place).remove(0);
+    assert!(evidence.probes.iter().all(|one| one.series != series::BYTES_IN_TOTAL));
+    let lines = evidence.start.command_lines.values().flatten();
+    assert!(lines.into_iter().all(|word| !word.starts_with("-javaagent")));
 }

@@ -48,7 +48,9 @@ fn killing_kdyno_leaves_no_process_and_a_readable_run() {
     running.signal(Signal::KILL);
     assert_eq!(running.wait(RUN_DEADLINE).code, None);
     place.expect_no_processes();
-    assert!(files(&place, "server.properties").is_empty(), "the guard has removed what brokers wrote");
+    for name in ["server.properties", "meta.properties"] {
+        assert!(files(&place, name).is_empty(), "{name}: the guard has removed what brokers wrote");
+    }
     let document = place.show();
     assert_eq!(document["status"], Value::Null, "cut off");
     assert!(place.kdyno(&["runs"]).stdout.contains("cut off"));

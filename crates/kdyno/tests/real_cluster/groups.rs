@@ -97,7 +97,7 @@ fn members_come_and_go_and_each_group_is_handed_every_record() {
 }
 
 fn members_come_and_go(cases: &str, system: &str, client: &str) {
-    let turn = with_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     let client = format!("client: {{{client}, auto.commit.interval.ms: 1000}}");
     let readers = format!(
@@ -107,7 +107,6 @@ fn members_come_and_go(cases: &str, system: &str, client: &str) {
     let text = scenario(cases, system, &readers).replace("measure: 6s", "measure: 10s");
     let mut running = start_scenario(&place, &text);
     running.wait_for("· measure");
-    let _turn = turn.waits();
     ran(&running.wait(RUN_DEADLINE));
     let document = place.show();
     assert!(!caveats(&document, "warning").contains(&"group-not-conserved"), "{}", document["caveats"]);
@@ -153,7 +152,7 @@ fn a_slow_group_lags_by_what_was_written_and_not_handed_over() {
 
 #[test]
 fn a_member_that_stops_polling_loses_its_partitions() {
-    let turn = with_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     // It works on its first record for longer than the load lasts, and has committed nothing when it loses its partitions:
     // from `latest` the others would skip what came meanwhile, as Java's do. The others learn of it by a heartbeat: often, and
@@ -166,7 +165,6 @@ fn a_member_that_stops_polling_loses_its_partitions() {
     let text = scenario("", QUICKLY_JOINED, &readers).replace("measure: 6s", "measure: 10s");
     let mut running = start_scenario(&place, &text);
     running.wait_for("· measure");
-    let _turn = turn.waits();
     ran(&running.wait(RUN_DEADLINE));
     let document = place.show();
     let kinds = event_kinds(&document);
@@ -231,7 +229,7 @@ fn coordinator(place: &TestFolder) -> u32 {
 
 #[test]
 fn a_group_continues_when_its_coordinator_is_killed() {
-    let turn = with_others();
+    let _turn = with_others();
     let place = TestFolder::new();
     // Controllers count a broker as dead after five seconds, not nine.
     let system = "brokers: 3, config: {offsets.topic.num.partitions: 1, offsets.topic.replication.factor: 3, \
@@ -241,7 +239,6 @@ fn a_group_continues_when_its_coordinator_is_killed() {
     let mut running = start_scenario(&place, &text);
     running.wait_for("· measure");
     signal(coordinator(&place), Signal::KILL);
-    let _turn = turn.waits();
     let said = running.wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();

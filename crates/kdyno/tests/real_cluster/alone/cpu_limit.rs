@@ -3,9 +3,8 @@
 use crate::common::cgroups::{self, of_brokers};
 use crate::common::turns::alone;
 use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
-use crate::fixture::{broken_rules, evidences, figure, judged, ran, start_scenario};
+use crate::fixture::{broken_rules, figure, judged, ran, start_scenario};
 use kdyno_model::health::HealthRule;
-use kdyno_model::sample::series;
 use rustix::process::Signal;
 use std::time::Instant;
 
@@ -44,20 +43,9 @@ fn a_broker_stays_within_its_cpu_limit_and_every_output_says_so() {
     assert!(plan.stdout.contains("each broker limited to the time of 0.5 CPUs"), "{plan:?}");
     let page = std::fs::read_to_string(place.run_file().with_extension("html")).expect("a page");
     assert!(page.contains("0.5 CPUs"), "the page");
-    assert_nothing_is_told_without_the_agent(&place);
     let left = of_brokers();
     assert!(left.is_empty(), "{left:?}");
     place.expect_no_processes();
-}
-
-/// Its brokers have no agent, and nothing else is different.
-fn assert_nothing_is_told_without_the_agent(place: &TestFolder) {
-    let details = place.details();
-    assert!(!details.contains("Where the time goes"), "{details}");
-    let evidence = evidences(place).remove(0);
-    assert!(evidence.probes.iter().all(|one| one.series != series::BYTES_IN_TOTAL));
-    let lines = evidence.start.command_lines.values().flatten();
-    assert!(lines.into_iter().all(|word| !word.starts_with("-javaagent")));
 }
 
 #[test]
