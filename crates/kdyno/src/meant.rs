@@ -28,9 +28,11 @@ const COMMANDS: &[Meant] = &[
     ),
 ];
 
+/// Options that set params of these names.
+const OF_PARAMS: &[&str] = &["--rate", "--duration", "--size"];
+
 /// Options of other commands or tools.
 const OPTIONS: &[Meant] = &[
-    (&["--rate", "--duration", "--size"], "`kdyno run`, `compare`, `find`, `quick` and `init` take it"),
     (&["--throughput"], "`kdyno run` and `kdyno quick` take `--rate`"),
     (&["--record-size", "--message-size", "--value-size"], "`kdyno run` and `kdyno quick` take `--size`"),
     (&["--time", "--length"], "`kdyno run` and `kdyno quick` take `--duration`"),
@@ -57,12 +59,10 @@ pub(crate) fn with_what_was_meant(mut usage: Error, first: &str) -> Error {
         }
         ErrorKind::UnknownArgument => word(ContextKind::InvalidArg).and_then(|typed| {
             let is_alike = word(ContextKind::SuggestedArg).is_some();
-            let sets_it = param(typed, first);
-            let known = of(OPTIONS, typed);
-            if first == "rerun" && known.is_some() {
-                return Some("a stored plan runs as it is".to_owned());
+            if OF_PARAMS.contains(&typed) {
+                return Some(option_of_param(typed, first));
             }
-            sets_it.filter(|_| known.is_some() || !is_alike).or(known)
+            of(OPTIONS, typed).or_else(|| param(typed, first).filter(|_| !is_alike))
         }),
         _ => None,
     };
@@ -93,6 +93,15 @@ fn command(typed: &str) -> Option<String> {
     of(COMMANDS, typed)
 }
 
+/// What does the same as one of [`OF_PARAMS`] where a command does not take it.
+fn option_of_param(typed: &str, command: &str) -> String {
+    let other = || match command {
+        "rerun" => "a stored plan runs as it is",
+        _ => "`kdyno run`, `compare`, `find`, `quick` and `init` take it",
+    };
+    param(typed, command).unwrap_or_else(|| other().to_owned())
+}
+
 /// How a command sets a parameter that has the name of an option.
 fn param(typed: &str, command: &str) -> Option<String> {
     let name = typed.strip_prefix("--").filter(|name| !name.is_empty())?;
@@ -113,7 +122,7 @@ mod tests {
         }
         let run = ours.find_subcommand("run").expect("a command");
         let own: Vec<&str> = run.get_arguments().filter_map(|arg| arg.get_long()).collect();
-        for word in OPTIONS.iter().skip(1).flat_map(|(words, _)| *words) {
+        for word in OPTIONS.iter().flat_map(|(words, _)| *words) {
             assert!(!own.contains(&word.trim_start_matches('-')), "{word}");
         }
     }

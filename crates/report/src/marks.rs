@@ -20,11 +20,11 @@ fn sign(mark: Mark) -> Option<(&'static str, &'static str)> {
     Some(match mark {
         Mark::Invalid => (INVALID, "invalid"),
         Mark::Drifting => (NOT_STEADY, "rose or fell throughout the window"),
-        Mark::SeveralLevels => (NOT_STEADY, "stayed at several levels in the window"),
+        Mark::SeveralLevels => (NOT_STEADY, "moved between levels in the window"),
         Mark::TooShortToTell => (NOT_STEADY, "window too short to confirm a steady state"),
         Mark::FewRecords => (TAIL, "fewer than 100 records lie beyond this quantile"),
         Mark::Backlog => (TAIL, "includes what the load generator sent at once after a pause"),
-        Mark::FewSeconds => (TAIL, "nearly all beyond this quantile comes from three seconds or fewer"),
+        Mark::FewSeconds => (TAIL, "the records beyond this quantile nearly all fall within three seconds"),
         Mark::ShortTerm => return None,
     })
 }
@@ -83,10 +83,8 @@ fn named(marks: &BTreeSet<Mark>) -> Option<String> {
 }
 
 /// The sign of a number that is only known to be a least one, and what it means.
-pub const AT_LEAST: (&str, &str) = (
-    "≥",
-    "at least: it falls among records that failed or stayed open, reaches beyond what was seen, or the load queued",
-);
+pub const AT_LEAST: (&str, &str) =
+    ("≥", "at least: records failed, stayed open or queued for longer than was measured");
 
 /// The signs that are in some tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -144,7 +142,7 @@ mod tests {
         let mut signs = Signs::default();
         signs.add(&all, "4.38 ms");
         let legend = signs.legend().expect("marks");
-        assert!(legend.starts_with("! invalid; ᵃ rose or fell throughout the window, or stayed"), "{legend}");
+        assert!(legend.starts_with("! invalid; ᵃ rose or fell throughout the window, or moved"), "{legend}");
         assert_eq!(legend.matches([';']).count(), 2, "{legend}");
     }
 

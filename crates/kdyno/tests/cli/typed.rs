@@ -163,7 +163,7 @@ fn what_others_call_it_leads_on() {
     refused(&of(&["small.yaml"]), &["tip: `kdyno run small.yaml` runs a scenario"]);
     refused(&of(&["latest"]), &["tip: `kdyno show latest`"]);
     refused(&of(&["benchmark"]), &["tip: `kdyno quick` measures a running cluster"]);
-    refused(&of(&["up", "small.yaml", "--rate", "5"]), &["'--rate'", "tip: ", "`--set NAME=VALUE`"]);
+    refused(&of(&["up", "small.yaml", "--rate", "5"]), &["'--rate'", "tip: ", "`--set rate=VALUE`"]);
     refused(&of(&["run", "small.yaml", "--brokers", "3"]), &["tip: ", "`--set brokers=VALUE`"]);
     refused(
         &of(&["run", "small.yaml", "--bootstrap-server", "a:1"]),

@@ -304,7 +304,7 @@ fn the_published_tables_have_their_shape() {
 
     let payload = of("ibm-payload", "laptop");
     assert_eq!(payload.cases.len(), 14, "secured and in the open");
-    assert_eq!(payload.cases[6].label, "SASL_SSL 500 KiB");
+    assert_eq!(payload.cases[6].label, "SASL_SSL internal=SSL 500 KiB");
     assert_eq!(payload.published.unwrap().rows.len(), 14);
 
     let huawei = of("huawei-rate", "laptop");

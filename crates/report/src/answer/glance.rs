@@ -159,7 +159,9 @@ fn together(verdicts: &[&Verdict], labels: &[String; 2]) -> Option<Sentence> {
         (false, true) => Tone::Plain,
         (false, false) => Tone::Warn,
     };
-    let text = format!("{quick}{} against {}: {} ({rests}).", labels[1], labels[0], parts.join("; "));
+    let [a, b] = labels;
+    let sides = if a == b { format!("both sides are {a}") } else { format!("{b} against {a}") };
+    let text = format!("{quick}{sides}: {} ({rests}).", parts.join("; "));
     Some(Sentence::new(tone, text))
 }
 

@@ -26,8 +26,8 @@ const FLAT: f64 = 1.0;
 const ESTIMATE: &str = "highest_per_s";
 
 /// Names of rows that are no loads.
-const SLOPE: &str = "slope there";
-const TRIED: &str = "loads tried";
+const SLOPE: &str = "slope at the estimate";
+const TRIED: &str = "tried";
 
 /// One answer per searched case.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
@@ -286,7 +286,7 @@ fn slope_text(slope: f64) -> String {
 fn inversions(result: &SearchResult) -> Option<String> {
     let pair = |one: &Inversion| {
         format!(
-            "{} passed and {} failed",
+            "{} passed, and a trial at {} did not",
             words::rate(one.passed_per_s, None),
             words::rate(one.failed_per_s, None)
         )
@@ -294,7 +294,7 @@ fn inversions(result: &SearchResult) -> Option<String> {
     let pairs: Vec<String> = result.inversions.iter().map(pair).collect();
     (!pairs.is_empty()).then(|| {
         format!(
-            "Not monotone: {}; the answer was looked for below the lowest load that failed.",
+            "Not monotone: {}; the search went on below the lowest load that did not pass.",
             words::list(&pairs)
         )
     })

@@ -52,14 +52,19 @@ pub(super) fn line(conclusions: &[Conclusion], scope: Scope) -> Option<String> {
         let names = || named(&of_kind, NAMED_MAX);
         match (of_kind.len(), why) {
             (0, _) => None,
-            (many, Some(WhyDiffers::NotAsked)) => Some(format!("{words}: {many} ({})", names())),
-            (many, _) => Some(format!("{words}: {many}")),
+            (_, Some(WhyDiffers::NotAsked)) => Some(format!("not requested: {}", names())),
+            (many, _) => Some(format!("{}: {many}", lower(words))),
         }
     });
     let parts: Vec<String> = parts.collect();
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
     let verb = if count == 1 { "differs" } else { "differ" };
-    (count > 0).then(|| format!("{} {verb}. {}.", plural(count, "setting"), parts.join(". ")))
+    (count > 0).then(|| format!("{} {verb}: {}.", plural(count, "setting"), parts.join("; ")))
+}
+
+/// Within a sentence.
+fn lower(words: &str) -> String {
+    words[..1].to_lowercase() + &words[1..]
 }
 
 fn of_scope(conclusions: &[Conclusion], scope: Scope) -> impl Iterator<Item = &SettingDiffers> {

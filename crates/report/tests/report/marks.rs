@@ -133,7 +133,7 @@ fn assert_signed(form: &str, text: &str, figures: &[&str]) {
             assert!(behind.contains(MARK.1), "{form} tells {figure} without its mark: {text}");
         }
     }
-    assert!(text.contains("ᵃ stayed at several levels"), "{form} does not say what the sign means: {text}");
+    assert!(text.contains("ᵃ moved between levels"), "{form} does not say what the sign means: {text}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_run_that_is_killed_leaves_no_control_group() {
     let place = TestFolder::new();
     // Enough of a processor that the broker starts in time on a slow host: only what is left behind counts here.
     let mut running = start_scenario(&place, &SCENARIO.replace("cpus: 0.5", "cpus: 1.5"));
-    running.wait_for("· warmup");
+    running.wait_for("· measure");
     assert_eq!(of_brokers().len(), 1);
     running.signal(Signal::KILL);
     running.wait(RUN_DEADLINE);

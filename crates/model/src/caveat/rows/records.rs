@@ -8,7 +8,7 @@ const RECORDS: CaveatRow = CaveatRow { group: CaveatGroup::Records, name: "item"
 pub(super) const ROWS: &[CaveatRow] = &[
     CaveatRow {
         kind: CaveatKind::QueueGrowth,
-        short: "{item}: records queued in the client, and latencies include that",
+        short: "{item}: more was offered than handled, and latencies include the wait in a queue",
         usual: latency(Severity::Warning, "queue seconds above what is allowed"),
         grave: Some(latency(
             Severity::Invalid,
