@@ -140,7 +140,7 @@ fn row(one: &Verdict, case: &str, across: &Scale) -> Lane {
         name: html! {
             b { (case) (named(&one.of)) } br;
             span { (better) @if is_judged { ", margin ±" (margin) " %" } @else { ", not judged" } } br;
-            span { "says: " b { (word) } }
+            span { "→ " b { (word) } }
         },
         says: format!("{case}{}: {word}, {better}", named(&one.of)),
         height: RATIO_PX,
