@@ -59,10 +59,12 @@ pub(crate) enum TargetCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct TargetInitArgs {
-    /// Broker to ask first, HOST:PORT; several with commas [default: those of --command-config]
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required_unless_present = "command_config")]
+    /// Broker to ask first, HOST:PORT; several with commas [default: those of --command-config] [env:
+    /// KDYNO_BOOTSTRAP_SERVER, where neither is typed]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) bootstrap_server: Vec<String>,
     /// A Java client's properties file, as Kafka's tools take it. The target file refers to it, and copies no secret
+    /// [env: KDYNO_COMMAND_CONFIG, where neither is typed]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) command_config: Option<PathBuf>,
     /// Name of the target, which results show

@@ -82,7 +82,10 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
         Command::Cluster(ClusterCommand::List(args)) => cluster::list(&args),
         Command::Cluster(ClusterCommand::Target(args)) => cluster::target(&args),
         Command::Cluster(ClusterCommand::Down(args)) => cluster::down(&args),
-        Command::Target(TargetCommand::Init(args)) => target::init(&args),
+        Command::Target(TargetCommand::Init(mut args)) => {
+            fill_in_cluster(&mut args.bootstrap_server, &mut args.command_config)?;
+            target::init(&args)
+        }
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Clean(args) => clean::clean(&args),
         Command::NullBroker(args) => null_broker::null_broker(&args),

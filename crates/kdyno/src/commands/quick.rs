@@ -224,7 +224,7 @@ fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &[WrittenSetting<
     format!(
         "kdyno: 1
 id: quick
-question: How soon does this cluster acknowledge a modest, constant load?
+question: {question}
 topics:
   quick: {{partitions: {partitions}, replicas: {replicas}}}
 load:
@@ -241,6 +241,10 @@ phases: {{warmup: 3s, measure: {duration}, drain: auto}}
 ",
         partitions = topic.partitions,
         replicas = topic.replicas,
+        question = match args.find.is_empty() {
+            true => "How soon does this cluster acknowledge a modest, constant load?",
+            false => "Up to which rate does this cluster hold a condition?",
+        },
     )
 }
 

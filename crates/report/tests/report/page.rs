@@ -83,8 +83,7 @@ fn a_comparison_shows_which_direction_is_better_and_each_pair() {
     }
     let html = page(&run.input());
     let verdict = part(&html, "answer-0");
-    for reported in
-        ["lower is better, margin ±3 %", "← B better", "pair 2", "class=\"margin\"", "→ <b>worse"]
+    for reported in ["lower is better, margin ±3 %", "← B better", "pair 2", "class=\"margin\"", "→ <b>worse"]
     {
         assert!(verdict.contains(reported), "{reported}: {verdict}");
     }
