@@ -97,14 +97,20 @@ pub(crate) const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
 
 /// Writes a file that was requested by name. Evidence is not overwritten by what is made of it.
 pub(crate) fn file(target: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    keep_run_file(target)?;
+    std::fs::write(target, content)
+        .map_err(|e| Failure::tool(format!("could not write {}: {e}", target.display())))
+}
+
+/// Refuses to overwrite evidence.
+pub(crate) fn keep_run_file(target: &Path) -> Result<(), Failure> {
     let mut head = [0; SQLITE_HEAD.len()];
     let is_evidence = File::open(target).and_then(|mut file| file.read_exact(&mut head)).is_ok();
     if is_evidence && head == SQLITE_HEAD {
         return Err(Failure::usage(format!("{} is a run file, it is not overwritten", target.display()))
             .hint("name another file"));
     }
-    std::fs::write(target, content)
-        .map_err(|e| Failure::tool(format!("could not write {}: {e}", target.display())))
+    Ok(())
 }
 
 /// Prints something on standard error; without a reader it is lost, which is no failure.

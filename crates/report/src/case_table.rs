@@ -101,6 +101,11 @@ impl OurFigure<'_> {
         // A metric that no trial has, such as the CPU time of brokers elsewhere, is not missing.
         self.planned.filter(|planned| (1..*planned).contains(&counted)).map(|planned| (counted, planned))
     }
+
+    /// The same in words, e.g. `1 of 2 repeats`.
+    pub fn missing_words(&self) -> Option<String> {
+        self.missing().map(|(n, of)| format!("{n} of {of} repeats"))
+    }
 }
 
 /// A published figure or why there is none.

@@ -227,8 +227,8 @@ fn part(column: &ShownMetric, figures: &[HeadlineFigure<'_>], own: &FindingIndex
     let reported = |(ours, one, case): &HeadlineFigure<'_>| {
         let figure = marks::marked(&one.marks, digits::with_spread(one));
         let figure = figure + &without_generator::clause(own, one.scope, &one.of);
-        let figure = match ours.missing() {
-            Some((n, of)) => format!("{figure} ({n} of {of} repeats)"),
+        let figure = match ours.missing_words() {
+            Some(missing) => format!("{figure} ({missing})"),
             None => figure,
         };
         if case.is_empty() { figure } else { format!("{figure} with {case}") }

@@ -93,8 +93,8 @@ fn spread(one: &Finding) -> Option<(f64, f64)> {
 /// A figure with its spread, its marks, and how many of its repeats count where some do not.
 fn said(ours: OurFigure<'_>, one: &Finding) -> String {
     let figure = marks::marked(&one.marks, digits::with_spread(one));
-    match ours.missing() {
-        Some((n, of)) => format!("{figure} ({n} of {of} repeats)"),
+    match ours.missing_words() {
+        Some(missing) => format!("{figure} ({missing})"),
         None => figure,
     }
 }

@@ -146,8 +146,7 @@ fn table_entry<'a>(row: &CaseRow<'a>, at: usize) -> Option<OurFigure<'a>> {
 /// Its interval, and how many repeats count where some are missing.
 fn spread(ours: &OurFigure<'_>) -> String {
     let interval = ours.finding.and_then(digits::interval);
-    let missing = ours.missing().map(|(n, of)| format!("{n} of {of} repeats"));
-    interval.into_iter().chain(missing).collect::<Vec<_>>().join(", ")
+    interval.into_iter().chain(ours.missing_words()).collect::<Vec<_>>().join(", ")
 }
 
 fn chip(marks: &BTreeSet<Mark>) -> Option<Chip> {

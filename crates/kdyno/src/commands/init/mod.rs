@@ -159,6 +159,7 @@ fn write_schema(file: &Path) -> Result<(), Failure> {
 
 /// Writes a file, for its owner alone where a mode is given. Without `force` it must be new.
 fn write(file: &Path, text: &str, mode: Option<u32>, force: bool) -> Result<(), Failure> {
+    out::keep_run_file(file)?;
     let mut options = OpenOptions::new();
     options.write(true);
     match force {
