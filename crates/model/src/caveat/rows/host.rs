@@ -49,7 +49,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
     },
     CaveatRow {
         kind: CaveatKind::WaitedForProcessor,
-        short: "CPU contention: threads of {who} waited for a CPU for up to {share:percent_most} of the window (sum of all threads)",
+        short: "CPU contention: threads of {who} waited for a CPU up to {share:percent_most} of the window (sum of threads)",
         name: "who",
         usual: saturation(
             "a load item's thread was ready without a CPU for more than 5 % of the window; or the brokers' threads, together, for \
