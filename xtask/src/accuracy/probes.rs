@@ -39,8 +39,9 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
         start("sar", &["-u", "-n", "TCP", &seconds, "1"])?,
         start("iostat", &["-d", "-k", "-y", "-o", "JSON", &seconds, "1"])?,
     ];
-    let kdyno = Command::new(&bench.kdyno)
-        .args(["bench-probes", "--pid", &pid, "--seconds", &seconds])
+    let kdyno = bench
+        .helper("bench-probes")
+        .args(["--pid", &pid, "--seconds", &seconds])
         .output()
         .context("cannot start kdyno")?;
     let tools = tools.map(|tool| tool.wait_with_output().context("a tool was lost"));

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
         let cpu_s = relay.cpu_s()? - cpu_before_s;
         let slept = sleep.wait_with_output().context("the bare sleep loop was lost")?;
         let slept: Value = serde_json::from_slice(&slept.stdout).context("it printed no JSON")?;
-        let own = relay.errors_ns()?;
+        let own = relay.errors_ns(bench)?;
         let test = format!("relay, delay {} ms, {name}", delay_ns as f64 / 1e6);
         let us = |ns: f64| format!("{:.0}", ns / 1e3);
         for (place, quantile) in ["p50", "p99"].into_iter().enumerate() {
@@ -230,16 +230,12 @@ impl RelayProcess {
     }
 
     /// How late it was by its own account, p50 and p99, as kdyno reads what it wrote.
-    fn errors_ns(&self) -> anyhow::Result<[f64; 2]> {
-        errors_ns(&self.tally, &self.command)
+    fn errors_ns(&self, bench: &Setup) -> anyhow::Result<[f64; 2]> {
+        let reported = bench.helper("bench-tally").arg(&self.tally).output()?;
+        let reported: Value = serde_json::from_slice(&reported.stdout).context("kdyno printed no JSON")?;
+        let of = |quantile: &str| reported["late_ns"][quantile].as_f64().context("no quantile of the relay");
+        Ok([of("p50")?, of("p99")?])
     }
-}
-
-fn errors_ns(tally: &Path, relay: &Command) -> anyhow::Result<[f64; 2]> {
-    let reported = Command::new(relay.get_program()).arg("bench-tally").arg(tally).output()?;
-    let reported: Value = serde_json::from_slice(&reported.stdout).context("kdyno printed no JSON")?;
-    let of = |quantile: &str| reported["late_ns"][quantile].as_f64().context("no quantile of the relay");
-    Ok([of("p50")?, of("p99")?])
 }
 
 impl Drop for RelayProcess {

@@ -214,8 +214,8 @@ fn replay(
 ) -> anyhow::Result<f64> {
     let topic =
         broker.topic(&format!("drop-in-replay-{}-{round}", unthrottled.batch_bytes), PARTITIONS, 1)?;
-    let mut command = Command::new(&bench.kdyno);
-    command.args(["bench-replay", "--bootstrap", broker.bootstrap(), "--topic", &topic]);
+    let mut command = bench.helper("bench-replay");
+    command.args(["--bootstrap", broker.bootstrap(), "--topic", &topic]);
     command.args([
         "--value",
         terms.record_bytes,

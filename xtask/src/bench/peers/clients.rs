@@ -164,8 +164,8 @@ impl PeerClients<'_> {
     }
 
     fn replay_command(&self, topic: &str) -> Command {
-        let mut command = Command::new(&self.bench.kdyno);
-        command.args(["bench-replay", "--bootstrap", self.broker.bootstrap(), "--topic", topic]);
+        let mut command = self.bench.helper("bench-replay");
+        command.args(["--bootstrap", self.broker.bootstrap(), "--topic", topic]);
         command.args(["--value", "128", "--batch", "112000", "--acks", self.acks, "--in-flight", "5"]);
         command.args(["--batches-per-request", &self.batches_per_request.get().to_string()]);
         command.args(["--records", &self.records.to_string()]);
