@@ -76,6 +76,17 @@ impl BenchLoad {
         command
     }
 
+    /// A bare replay of as many records, in requests built beforehand of so many batches, five of them in flight.
+    pub fn replay(&self, bench: &Setup, batches_per_request: u32) -> Command {
+        let mut command = bench.helper("bench-replay");
+        command.args(["--bootstrap", &self.bootstrap, "--topic", &self.topic]);
+        command.args(["--value", &self.value_bytes.to_string(), "--batch", &self.batch_bytes.to_string()]);
+        command.args(["--acks", self.acks, "--in-flight", "5"]);
+        command.args(["--batches-per-request", &batches_per_request.to_string()]);
+        command.args(["--records", &self.records.unwrap_or_default().to_string()]);
+        command
+    }
+
     /// Runs it to its end.
     pub fn run(&self, bench: &Setup) -> anyhow::Result<LoadResult> {
         let mut command = self.command(bench);
@@ -139,6 +150,11 @@ impl LoadResult {
             seconds[second] = row[name].as_u64().with_context(|| format!("a second without {name}"))?;
         }
         Ok(seconds)
+    }
+
+    /// CPU per GB (10⁹ bytes) of requests, in TLS counted before they are sealed.
+    pub fn cpu_s_per_gb(&self) -> anyhow::Result<f64> {
+        Ok(self.cpu_s / (self.number("request_bytes")? / 1e9))
     }
 
     /// CPU per acknowledged record.
