@@ -16,10 +16,7 @@ mod values;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use execution::{ExecutionArgs, Gate, OutputForm};
-pub(crate) use hidden::{
-    BenchEvidenceArgs, BenchFlameArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs, BenchTallyArgs,
-    FakeBrokerArgs, GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs,
-};
+pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs};
 pub(crate) use import::ImportArgs;
 pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
@@ -115,27 +112,6 @@ pub(crate) enum Command {
     /// Be a worker: speak the lab's messages over the socket that is standard input
     #[command(hide = true)]
     Worker,
-    /// Drive one worker against a broker, without a scenario: for `make bench` and `make accuracy`
-    #[command(hide = true)]
-    BenchLoad(BenchLoadArgs),
-    /// Write a long run file, its rows made up: for `make bench`
-    #[command(hide = true)]
-    BenchEvidence(BenchEvidenceArgs),
-    /// Send produce requests built beforehand, again and again: for `make bench`
-    #[command(hide = true)]
-    BenchReplay(BenchReplayArgs),
-    /// Draw a flame graph of collapsed stacks: for `make bench`
-    #[command(hide = true)]
-    BenchFlame(BenchFlameArgs),
-    /// Read the probes of a process and of this host: for `make accuracy`
-    #[command(hide = true)]
-    BenchProbes(BenchProbesArgs),
-    /// Read how late a relay was by its own account: for `make accuracy`
-    #[command(hide = true)]
-    BenchTally(BenchTallyArgs),
-    /// Be a cluster that answers late or wrongly: for `make accuracy`
-    #[command(hide = true)]
-    FakeBroker(FakeBrokerArgs),
     /// Be the guard of the brokers of one cluster
     #[command(hide = true)]
     Guard,

@@ -61,10 +61,12 @@ fn help_names_every_command_and_gives_examples() {
     ] {
         assert!(said.stdout.contains(word), "no {word:?} in: {}", said.stdout);
     }
-    for hidden in ["guard", "worker", "bench-load"] {
+    for hidden in ["guard", "worker"] {
         let shown = said.stdout.lines().any(|line| line.trim_start().starts_with(hidden));
         assert!(!shown, "{hidden} is not for users");
     }
+    let bench = TestFolder::new().kdyno(&["bench-load"]);
+    assert_eq!(bench.code, Some(2), "benchmarks have a program of their own: {bench:?}");
 }
 
 #[test]
