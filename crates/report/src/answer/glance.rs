@@ -188,10 +188,10 @@ fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     let all: Vec<&Worded> = worded.iter().filter(is_reported).collect();
     let mut heavy: Vec<&Worded> = all.iter().copied().filter(|one| one.severity > Severity::Note).collect();
     heavy.sort_by_key(rank);
-    let mut groups: BTreeSet<(bool, CaveatGroup)> = BTreeSet::new();
+    let mut groups: BTreeSet<(Severity, CaveatGroup)> = BTreeSet::new();
     let (first, more): (Vec<&Worded>, Vec<&Worded>) = heavy.into_iter().partition(|one| {
         // Each reason for which figures are invalid comes before any that is none.
-        groups.insert((heads(one), one.kind.row().group)) || heads(one)
+        groups.insert((one.severity, one.kind.row().group)) || heads(one)
     });
     let mut chosen: Vec<&Worded> = first.into_iter().chain(more).take(DOUBTS_MAX).collect();
     chosen.sort_by_key(rank);
