@@ -27,6 +27,7 @@ use std::path::PathBuf;
 pub(crate) use stored::{
     ExportArgs, ExportFormat, FolderArgs, PublishArgs, ReportArgs, RunChoice, RunsArgs, ServeArgs, ShowArgs,
 };
+pub(crate) use values::ChosenDriver;
 use values::{duration, flame_kind, mode, name_and_value, number, number_up_to, rate, size};
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
@@ -186,6 +187,9 @@ pub(crate) struct QuickArgs {
     /// a graph [default: not sampled]
     #[arg(long, value_name = "KIND", value_parser = flame_kind())]
     pub(crate) flame: Option<FlameKind>,
+    /// Print what would be done and end; the cluster is not contacted
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) fail_if: FailIfArgs,
     #[command(flatten)]
@@ -196,9 +200,13 @@ pub(crate) struct QuickArgs {
 pub(crate) struct RerunArgs {
     #[command(flatten)]
     pub(crate) run: RunChoice,
-    /// Target file of an existing cluster that the run used; once for each
+    /// Target file of an existing cluster that the run used; once for each. Of a run on one cluster it may be that of another
+    /// one, such as yours for a colleague's run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) target: Vec<PathBuf>,
+    /// Print what would be done and end
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// You made the run file yourself, and it is unchanged: start whatever its plan names. Without this a run file has no
     /// command, component, file, secret or unusual option of a JVM followed, since it may come from anybody
     #[arg(long)]

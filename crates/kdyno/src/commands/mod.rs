@@ -57,9 +57,15 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
         Command::Init(args) => init::init(&args),
         Command::Quick(mut args) => {
             fill_in_cluster(&mut args.bootstrap_server, &mut args.command_config)?;
-            execute(quick::plan(&args)?, &args.execution)
+            let planned = quick::plan(&args)?;
+            if args.dry_run {
+                run::dry_run(&planned, &args.execution)
+            } else {
+                execute(planned, &args.execution)
+            }
         }
         Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
+        Command::Rerun(args) if args.dry_run => run::dry_run(&rerun::plan(&args)?, &args.execution),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
         Command::Runs(args) => runs::runs(&args),

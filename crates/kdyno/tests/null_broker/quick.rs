@@ -20,6 +20,11 @@ fn quick_needs_no_file() {
     let figure = |metric: &str| findings.iter().find(|finding| finding["metric"] == metric);
     assert!(figure("acked_per_s").is_some_and(|rate| rate["value"].as_f64() > Some(500.0)), "{findings:?}");
     assert!(figure("unresolved").is_some_and(|count| count["value"] == 0.0), "{findings:?}");
+    // A dry run asks nobody, not even where nothing listens.
+    let dry = ["quick", "--bootstrap-server", "127.0.0.1:1", "--rate", "2k/s", "--dry-run"];
+    let said = place.kdyno(&dry);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("2,000/s") && said.stdout.contains("the cluster is not asked"), "{said:?}");
     for (option, value) in [("--rate", "10MB/s"), ("--size", "3s"), ("--duration", "10m")] {
         let said = place.kdyno(&["quick", "--bootstrap-server", &broker.address, option, value]);
         assert_eq!(said.code, Some(2), "{said:?}");
