@@ -95,10 +95,10 @@ fn write_note(file: &mut File, what: &str) -> std::io::Result<()> {
 }
 
 fn busy(file: &mut File) -> TestbedError {
-    TestbedError::Busy {
-        message: format!("this host is taken by another measured run: {}", holder(file)),
-        hint: "wait for it, or accept that each disturbs the other: --share".to_string(),
-    }
+    TestbedError::hinted(
+        format!("this host is taken by another measured run: {}", holder(file)),
+        "wait for it, or accept that each disturbs the other: --share",
+    )
 }
 
 /// Who holds the lock, in a few words. If several share it the note names the first, which may have ended since.
