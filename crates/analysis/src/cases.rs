@@ -2,7 +2,7 @@
 
 use crate::analysed::AnalysedTrial;
 use crate::median::Median;
-use kdyno_model::conclusion::Conclusion;
+use kdyno_model::conclusion::{WindowParts, of_kind};
 use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::ComparePlan;
@@ -62,11 +62,8 @@ impl<'a> CaseFigures<'a> {
         let mut repeats: BTreeMap<&Address, BTreeMap<u32, Value>> = BTreeMap::new();
         let (mut parts, mut chosen) = (BTreeMap::new(), BTreeSet::new());
         for trial in trials {
-            let of_window = trial.conclusions.iter().filter_map(|one| match one {
-                Conclusion::WindowParts(found) => Some(&found.of),
-                _ => None,
-            });
-            parts.extend(of_window.flatten().map(|one| ((&one.of, trial.trial.repeat), (one.low, one.high))));
+            let of_window = of_kind::<WindowParts>(trial.conclusions).flat_map(|found| &found.of);
+            parts.extend(of_window.map(|one| ((&one.of, trial.trial.repeat), (one.low, one.high))));
             for finding in trial.findings {
                 let values = values.entry(&finding.of).or_insert_with(|| {
                     metrics.push((&finding.of, finding.unit));

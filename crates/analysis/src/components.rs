@@ -51,7 +51,7 @@ fn database_value(trial: &TrialRows<'_>, of: &Subject, name: &str) -> Value {
             .map(|(done, undone)| undone / (done + undone)),
         _ => None,
     };
-    value.map_or(Value::None, Value::Is)
+    value.into()
 }
 
 /// Whether it lived through the window and was read from one end of it to the other. One that dies, and a server that

@@ -84,12 +84,8 @@ fn tail(
         return Ok(None);
     }
     let known = QUANTILES.iter().filter(|(_, rank)| latencies.beyond(*rank) >= RECORDS_BEYOND_MIN);
-    let limits: Vec<(&str, f64, f64)> = known
-        .filter_map(|(name, rank)| match latencies.quantile(*rank) {
-            Value::Is(limit_ns) | Value::AtLeast(limit_ns) => Some((*name, *rank, limit_ns)),
-            Value::None => None,
-        })
-        .collect();
+    let limits: Vec<(&str, f64, f64)> =
+        known.filter_map(|(name, rank)| Some((*name, *rank, latencies.quantile(*rank).least()?))).collect();
     if limits.is_empty() {
         return Ok(None);
     }

@@ -103,7 +103,7 @@ pub(crate) fn value(trial: &TrialRows<'_>, item: &ItemRows<'_>, name: &str) -> O
         "caught_up" => Some(drain(trial, item).map_or(Value::None, |drain| drain.took_ns)),
         metric::DRAINED => {
             let per_s = drain(trial, item).and_then(Drain::records_per_s);
-            Some(per_s.map_or(Value::None, Value::Is))
+            Some(per_s.into())
         }
         _ => None,
     }
@@ -121,12 +121,8 @@ struct Drain {
 impl Drain {
     /// Records per second until it had caught up: what was idle afterwards does not count.
     fn records_per_s(self) -> Option<f64> {
-        match self.took_ns {
-            Value::Is(ns) | Value::AtLeast(ns) if ns > 0.0 => {
-                Some(self.records as f64 * NS_PER_S as f64 / ns)
-            }
-            _ => None,
-        }
+        let took_ns = self.took_ns.least().filter(|ns| *ns > 0.0)?;
+        Some(self.records as f64 * NS_PER_S as f64 / took_ns)
     }
 }
 

@@ -116,10 +116,7 @@ pub(crate) fn lag_records(
 /// Latencies are whole numbers of ns far below 2⁵³.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole_ns(value: Value) -> Option<u64> {
-    match value {
-        Value::Is(ns) | Value::AtLeast(ns) => Some(ns as u64),
-        Value::None => None,
-    }
+    value.least().map(|ns| ns as u64)
 }
 
 /// Newest CPU time of all subjects of a kind together, percent of one core.

@@ -45,9 +45,9 @@ pub(crate) fn findings(trial: &TrialRows<'_>) -> Vec<Finding> {
             own.map(|metric| (metric, value(metric.name))).filter(|(_, value)| *value != Value::None);
         found.extend(reported.map(|(metric, value)| trial.stated(subject, metric.name, metric.unit, value)));
     };
-    state("brokers", SubjectKind::Broker, &|name| known(logs.of_brokers(name)));
+    state("brokers", SubjectKind::Broker, &|name| Value::from(logs.of_brokers(name)));
     for broker in logs.subjects(series::LOG_BYTES).filter(|subject| subject.is_broker()) {
-        state(&broker.to_string(), SubjectKind::Broker, &|name| known(logs.size(broker, name)));
+        state(&broker.to_string(), SubjectKind::Broker, &|name| Value::from(logs.size(broker, name)));
     }
     for group in logs.subjects(series::COMMITTED_LAG_RECORDS) {
         state(&group.to_string(), SubjectKind::Group, &|name| logs.of_group(group, name));
@@ -58,10 +58,7 @@ pub(crate) fn findings(trial: &TrialRows<'_>) -> Vec<Finding> {
 /// Among these figures: the partitions of the run's topics with replicas out of sync.
 pub(crate) fn under_replicated(findings: &[Finding]) -> Option<f64> {
     let found = findings.iter().find(|one| one.of.metric == logs::RUN_UNDER_REPLICATED)?;
-    match found.estimate {
-        Value::Is(count) => Some(count),
-        _ => None,
-    }
+    found.estimate.exact()
 }
 
 impl<'a> Logs<'a> {
@@ -129,7 +126,8 @@ impl<'a> Logs<'a> {
     }
 
     fn of_group(&self, group: &Subject, name: &str) -> Value {
-        let records = |at_ns| known(self.near(series::COMMITTED_LAG_RECORDS, group, at_ns).map(|(_, n)| n));
+        let records =
+            |at_ns| Value::from(self.near(series::COMMITTED_LAG_RECORDS, group, at_ns).map(|(_, n)| n));
         match name {
             logs::LAG_AT_START => records(self.start_ns),
             logs::LAG_AT_END => records(self.end_ns),
@@ -159,8 +157,4 @@ impl<'a> Logs<'a> {
         let around = course.range(at_ns - DISTANCE_NS_MAX..=at_ns + DISTANCE_NS_MAX);
         around.min_by_key(|(read_ns, _)| (**read_ns - at_ns).abs()).map(|(at_ns, value)| (*at_ns, *value))
     }
-}
-
-fn known(value: Option<f64>) -> Value {
-    value.map_or(Value::None, Value::Is)
 }

@@ -30,7 +30,7 @@ impl Median {
             bounds.sort_by(f64::total_cmp);
             bounds
         };
-        let sorted = Sorted { lower: bounds(lower_bound), upper: bounds(upper_bound) };
+        let sorted = Sorted { lower: bounds(Value::least), upper: bounds(upper_bound) };
         let n = sorted.lower.len();
         let estimate = match n {
             0 => Value::None,
@@ -103,13 +103,6 @@ fn ranks(n: usize) -> Option<(usize, f64)> {
         log2_term += ((n_f - rank as f64 + 1.0) / rank as f64).log2();
     }
     found
-}
-
-fn lower_bound(value: Value) -> Option<f64> {
-    match value {
-        Value::Is(number) | Value::AtLeast(number) => Some(number),
-        Value::None => None,
-    }
 }
 
 fn upper_bound(value: Value) -> Option<f64> {

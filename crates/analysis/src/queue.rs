@@ -94,19 +94,13 @@ impl OpenLoopQueue {
 /// responses is taken for the time without a queue.
 fn explained_records(item: &ItemRows<'_>, window: Window) -> f64 {
     let per_s = item.tally.windowed.acknowledged as f64 / window.seconds();
-    let mean_ns = |timing| match item.latencies.get(&timing).map(|times| times.mean()) {
-        Some(Value::Is(ns) | Value::AtLeast(ns)) => Some(ns),
-        Some(Value::None) | None => None,
-    };
+    let mean_ns = |timing| item.latencies.get(&timing)?.mean().least();
     let linger_ns_max =
         item.plan.role.as_produce().map_or(0.0, |plan| plan.client.linger_ns as f64) + TICK_NS;
     let staged_ns = || {
         let (linger, request) = (mean_ns(Timing::Linger)?, mean_ns(Timing::Request)?);
         Some(linger.min(linger_ns_max) + 2.0 * request + mean_ns(Timing::Callback)?)
     };
-    let quick_ns = || match item.latencies.get(&Timing::Response)?.quantile(0.1) {
-        Value::Is(ns) => Some(ns),
-        Value::AtLeast(_) | Value::None => None,
-    };
+    let quick_ns = || item.latencies.get(&Timing::Response)?.quantile(0.1).exact();
     per_s * staged_ns().or_else(quick_ns).unwrap_or(0.0) / NS_PER_S as f64
 }

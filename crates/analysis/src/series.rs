@@ -174,7 +174,7 @@ fn point(
         fetched: held.written.fetched,
         failed: failed(&held.written),
         open_records: None,
-        lag_records: lag.map_or(Value::None, |lag| Value::Is(lag.records as f64)),
+        lag_records: lag.map(|lag| lag.records as f64).into(),
         lag_ns: lag.map_or(Value::None, Lag::ns),
         response_ns_p50: response.quantile(0.5),
         response_ns_p99: response.quantile(0.99),

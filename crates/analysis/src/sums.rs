@@ -22,6 +22,6 @@ pub(crate) fn state(
             Value::Is(number) if item.plan.span.is_whole() => Some(sum + number),
             _ => None,
         });
-        sum.filter(|_| is_any).map_or(Value::None, Value::Is)
+        sum.filter(|_| is_any).into()
     });
 }

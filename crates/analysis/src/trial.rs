@@ -41,6 +41,7 @@ use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
+use kdyno_model::grouped::distinct;
 use kdyno_model::metric::{self, Address, BROKER_ALLOCATED, SAMPLED_CPU_SHARE, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::processes::MemoryCourse;
@@ -80,8 +81,8 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     let inside = Inside::of(&trial);
     let reported = trial.reported_brokers(&inside);
     trial.state("brokers", SubjectKind::Broker, &mut found, |name| match name {
-        metric::COST_PER_GB => known(cost::per_gb(&trial)),
-        metric::COST_PER_MILLION => known(cost::per_million_records(&trial)),
+        metric::COST_PER_GB => Value::from(cost::per_gb(&trial)),
+        metric::COST_PER_MILLION => Value::from(cost::per_million_records(&trial)),
         _ => trial.broker_value(&inside, &reported, name),
     });
     for broker in &reported {
@@ -102,7 +103,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     components::state(&trial, &mut found);
     for relay in cpu::subjects(trial.probes(), relay::is_relay) {
         trial.state(&relay.to_string(), SubjectKind::Relay, &mut found, |name| {
-            known(relay::value(trial.probes(), &relay, trial.window, name))
+            Value::from(relay::value(trial.probes(), &relay, trial.window, name))
         });
     }
     found.extend(commands::findings(&trial));
@@ -297,7 +298,7 @@ impl<'a> TrialRows<'a> {
             "missing_offsets" => item.window.map(|_| windowed.missing_offsets as f64),
             _ => group::value(item, name).or_else(|| java::value(self, item, name)),
         };
-        known(found)
+        Value::from(found)
     }
 
     /// A count of the measure phase; of a trial that never got there, nothing is known.
@@ -368,7 +369,7 @@ impl<'a> TrialRows<'a> {
         let used_s = || sum(used);
         let seen_s = || used_s().filter(|used_s| *used_s >= USED_S_MIN * members.len() as f64);
         let records_per_s = self.records_per_s(window);
-        known(match name {
+        Value::from(match name {
             "cpu_percent" => used_s().map(|used_s| 100.0 * used_s / window.seconds()),
             "cpu_us_per_record" => seen_s()
                 .filter(|_| records_per_s > 0.0)
@@ -386,7 +387,7 @@ impl<'a> TrialRows<'a> {
     }
 
     fn host_value(&self, name: &str) -> Value {
-        known(self.window.and_then(|window| {
+        Value::from(self.window.and_then(|window| {
             match name {
                 "cpu_percent" => cpu::used_s(self.probes(), &Subject::Host, window)
                     .map(|used_s| 100.0 * used_s / window.seconds()),
@@ -400,19 +401,11 @@ impl<'a> TrialRows<'a> {
 /// The brokers of a local cluster, and any others whose processes were probed.
 pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
     let planned = evidence.start.trial.effective.system.brokers().unwrap_or(0);
-    let mut brokers: Vec<Subject> = (0..planned).map(Subject::Broker).collect();
+    let planned = (0..planned).map(Subject::Broker);
     // One that is elsewhere may report of itself; what it used was not of this host.
     let is_probed = |reading: &&ProbeReading| reading.series == series::CPU_USER_S_TOTAL;
-    for reading in evidence.probes.iter().filter(is_probed).filter(|reading| reading.subject.is_broker()) {
-        if !brokers.contains(&reading.subject) {
-            brokers.push(reading.subject.clone());
-        }
-    }
-    brokers
-}
-
-fn known(value: Option<f64>) -> Value {
-    value.map_or(Value::None, Value::Is)
+    let probed = evidence.probes.iter().filter(is_probed).filter(|reading| reading.subject.is_broker());
+    distinct(planned.chain(probed.map(|reading| reading.subject.clone())))
 }
 
 /// Mean response ÷ mean service. Neither mean is defined once a record has no acknowledgement, and of a stream that was cut

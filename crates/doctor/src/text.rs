@@ -2,6 +2,7 @@
 
 use crate::advice::{Advice, AdviceSeverity, AdviceStatus};
 use crate::quote::plain;
+use kdyno_model::grouped::by_key;
 use std::fmt::Write;
 
 /// Recommendations that are not followed, the weightiest first, then the names of those that are followed and of those
@@ -49,13 +50,7 @@ fn open_one(text: &mut String, advice: &Advice) {
 
 /// Names of settings, those of one thing together.
 fn list(text: &mut String, title: &str, all: &[Advice], verdict: AdviceStatus) {
-    let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
-    for advice in of(all, verdict) {
-        match names.iter_mut().find(|(of, _)| *of == advice.of) {
-            Some((_, settings)) => settings.push(&advice.setting),
-            None => names.push((&advice.of, vec![&advice.setting])),
-        }
-    }
+    let names = by_key(of(all, verdict).map(|advice| (advice.of.as_str(), advice.setting.as_str())));
     if names.is_empty() {
         return;
     }

@@ -1,7 +1,6 @@
 //! Where the jars of a Java client are.
 
 use crate::checkout::Checkout;
-use crate::error::JavaDriverError;
 use crate::jar::ClientJar;
 use kdyno_model::plan::JavaClient;
 use kdyno_model::version::Version;
@@ -27,21 +26,26 @@ pub(crate) struct Jars {
 }
 
 /// The client that is meant by a release, a folder or a jar, as one types it: what a folder is shows in it.
-pub(crate) fn named(text: &str) -> Result<JavaClient, JavaDriverError> {
+pub(crate) fn named(text: &str) -> Result<JavaClient, TestbedError> {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if text == "newest" || (text.starts_with(|first: char| first.is_ascii_digit()) && is_number(text)) {
         return Ok(JavaClient::Version(version(text)?.text));
     }
-    let wrong = |message: String, hint: &str| JavaDriverError::Client { message, hint: hint.to_owned() };
     let Ok(path) = absolute(Path::new(text)) else {
         let message = format!("`{text}` is neither a release of Kafka nor a folder or jar that is there");
-        return Err(wrong(message, "a release has three numbers, such as 4.1.1; a path counts from here"));
+        return Err(TestbedError::hinted(
+            message,
+            "a release has three numbers, such as 4.1.1; a path counts from here",
+        ));
     };
     let shown = path.display();
     if !path.is_dir() {
         if !name(&path).ends_with(".jar") {
             let message = format!("{shown} is neither a folder nor a jar");
-            return Err(wrong(message, "name a jar of kafka-clients, or the folder of a Kafka"));
+            return Err(TestbedError::hinted(
+                message,
+                "name a jar of kafka-clients, or the folder of a Kafka",
+            ));
         }
         return Ok(JavaClient::Jar(path));
     }
@@ -56,7 +60,7 @@ pub(crate) fn named(text: &str) -> Result<JavaClient, JavaDriverError> {
         "{shown} is no folder of a Kafka: an unpacked one has libs/{CLIENT}VERSION.jar, a checkout has \
          clients/build/libs/{CLIENT}VERSION.jar"
     );
-    Err(wrong(message, "name the folder that has libs/ or clients/ in it, or the jar itself"))
+    Err(TestbedError::hinted(message, "name the folder that has libs/ or clients/ in it, or the jar itself"))
 }
 
 /// Finds the jars, and fetches what is not there.
@@ -64,7 +68,7 @@ pub(crate) fn jars(
     environment: &Environment,
     client: &JavaClient,
     progress: &dyn Fn(&str),
-) -> Result<Jars, JavaDriverError> {
+) -> Result<Jars, TestbedError> {
     let (own, others, checkout) = match client {
         JavaClient::Version(text) => {
             let libs = download::clients(environment, &version(text)?, progress)?;
@@ -90,10 +94,7 @@ pub(crate) fn jars(
 }
 
 /// Looks whether the jars can be found; what would be fetched first, a sentence.
-pub(crate) fn check(
-    environment: &Environment,
-    client: &JavaClient,
-) -> Result<Option<String>, JavaDriverError> {
+pub(crate) fn check(environment: &Environment, client: &JavaClient) -> Result<Option<String>, TestbedError> {
     let fetched = |version: &Version| {
         (!download::clients_are_cached(environment, version))
             .then(|| format!("kafka-clients {} is not in the cache and is downloaded first", version.text))
@@ -119,18 +120,22 @@ fn other_jars(environment: &Environment, progress: &dyn Fn(&str)) -> Result<Path
     download::clients(environment, &Version::newest(), progress)
 }
 
-fn of_home(libs: &Path) -> Result<PathBuf, JavaDriverError> {
-    in_folder(libs).ok_or_else(|| JavaDriverError::Client {
-        message: format!("{} has no {CLIENT}VERSION.jar", libs.display()),
-        hint: "`home` takes the folder of an unpacked Kafka, which has bin/, config/ and libs/".to_owned(),
+fn of_home(libs: &Path) -> Result<PathBuf, TestbedError> {
+    in_folder(libs).ok_or_else(|| {
+        TestbedError::hinted(
+            format!("{} has no {CLIENT}VERSION.jar", libs.display()),
+            "`home` takes the folder of an unpacked Kafka, which has bin/, config/ and libs/",
+        )
     })
 }
 
-fn of_checkout(folder: &Path) -> Result<PathBuf, JavaDriverError> {
+fn of_checkout(folder: &Path) -> Result<PathBuf, TestbedError> {
     let built = folder.join("clients/build/libs");
-    in_folder(&built).ok_or_else(|| JavaDriverError::Client {
-        message: format!("{} has no {CLIENT}VERSION.jar", built.display()),
-        hint: "build it first: `./gradlew :clients:jar` in the checkout".to_owned(),
+    in_folder(&built).ok_or_else(|| {
+        TestbedError::hinted(
+            format!("{} has no {CLIENT}VERSION.jar", built.display()),
+            "build it first: `./gradlew :clients:jar` in the checkout",
+        )
     })
 }
 
@@ -172,8 +177,8 @@ fn jar_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, JavaDriverError> {
-    path.canonicalize().map_err(|error| JavaDriverError::io("cannot find", path, error))
+fn absolute(path: &Path) -> Result<PathBuf, TestbedError> {
+    path.canonicalize().map_err(|error| TestbedError::io("cannot find", path, error))
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! The driver's classes: compiled once for each client into the cache, with the configuration that makes loggers write
 //! warnings to standard error.
 
-use crate::error::JavaDriverError;
 use crate::jar::{ClientJar, sha256_of};
 use crate::sources::JavaSource;
-use kdyno_testbed::{Environment, cached, java, javac};
+use kdyno_testbed::{Environment, TestbedError, cached, java, javac};
 use std::path::{Path, PathBuf};
 
 /// The oldest Java that runs the classes, and whose compiler can make them.
@@ -43,7 +42,7 @@ pub(crate) fn classes(
     others: &[PathBuf],
     sources: &[JavaSource],
     progress: &dyn Fn(&str),
-) -> Result<PathBuf, JavaDriverError> {
+) -> Result<PathBuf, TestbedError> {
     let texts = sources.iter().chain(&LOGGING).flat_map(|(name, text)| [*name, *text]);
     let key = sha256_of(texts.chain([client.sha256.as_str()]));
     let base = environment.cache_dir.join("java-driver");
@@ -51,8 +50,7 @@ pub(crate) fn classes(
         progress(&format!("compiling the Java driver for {} (once)", client.name()));
         let compiler = java::find_compiler(environment, JAVA_OLDEST)?;
         compile(&compiler, client, others, sources, folder)?;
-        let written = LOGGING.iter().try_for_each(|(name, text)| javac::write(&folder.join(name), text));
-        Ok(written?)
+        LOGGING.iter().try_for_each(|(name, text)| javac::write(&folder.join(name), text))
     })
 }
 
@@ -62,7 +60,7 @@ fn compile(
     others: &[PathBuf],
     sources: &[JavaSource],
     folder: &Path,
-) -> Result<(), JavaDriverError> {
+) -> Result<(), TestbedError> {
     let jars: Vec<String> =
         std::iter::once(&client.path).chain(others).map(|jar| jar.display().to_string()).collect();
     let said = javac::compile((compiler, JAVA_OLDEST), sources, jars.join(":").as_ref(), (folder, folder))?;
@@ -70,8 +68,8 @@ fn compile(
     let said: String = said.chars().take(CHARACTERS_MAX).collect();
     // Its folder is of this run alone.
     let said = said.replace(&format!("{}/", folder.join(javac::SOURCES).display()), "");
-    Err(JavaDriverError::Compile {
-        message: format!("the Java driver does not compile against {}: {}", client.name(), said.trim()),
-        hint: "a release of kafka-clients from 2.7 on is known to work, e.g. `version: newest`".to_owned(),
-    })
+    Err(TestbedError::hinted(
+        format!("the Java driver does not compile against {}: {}", client.name(), said.trim()),
+        "a release of kafka-clients from 2.7 on is known to work, e.g. `version: newest`",
+    ))
 }

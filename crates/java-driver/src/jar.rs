@@ -1,7 +1,7 @@
 //! What a jar of kafka-clients says of itself.
 
-use crate::error::JavaDriverError;
 use aws_lc_rs::digest::{Context, SHA256};
+use kdyno_testbed::TestbedError;
 use kdyno_testbed::digest::{hex, sha256};
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -36,21 +36,22 @@ impl ClientJar {
     ///
     /// # Errors
     /// It cannot be read, is no jar, or holds no Kafka client.
-    pub(crate) fn read(path: &Path) -> Result<Self, JavaDriverError> {
-        let failed = |error| JavaDriverError::io("cannot read", path, error);
+    pub(crate) fn read(path: &Path) -> Result<Self, TestbedError> {
+        let failed = |error| TestbedError::io("cannot read", path, error);
         let mut file = File::open(path).map_err(failed)?;
         let sha256 = sha256(&mut file).map_err(failed)?;
         let no_client = || {
-            JavaDriverError::Client {
-            message: format!("{} is no Kafka client: it has no {PRODUCER}", path.display()),
-            hint: "name a jar of kafka-clients, e.g. clients/build/libs/kafka-clients-4.2.0-SNAPSHOT.jar of a built checkout"
-                .to_owned(),
-        }
+            TestbedError::hinted(
+                format!("{} is no Kafka client: it has no {PRODUCER}", path.display()),
+                "name a jar of kafka-clients, e.g. clients/build/libs/kafka-clients-4.2.0-SNAPSHOT.jar of a built checkout",
+            )
         };
         file.rewind().map_err(failed)?;
-        let mut jar = ZipArchive::new(file).map_err(|error| JavaDriverError::Client {
-            message: format!("{} is no jar: {error}", path.display()),
-            hint: "name a jar of kafka-clients".to_owned(),
+        let mut jar = ZipArchive::new(file).map_err(|error| {
+            TestbedError::hinted(
+                format!("{} is no jar: {error}", path.display()),
+                "name a jar of kafka-clients",
+            )
         })?;
         if jar.index_for_name(PRODUCER).is_none() {
             return Err(no_client());

@@ -9,12 +9,10 @@
 mod checkout;
 mod client;
 mod compile;
-mod error;
 mod jar;
 mod options;
 mod sources;
 
-pub use error::JavaDriverError;
 pub use options::heap_bytes;
 pub use sources::{JavaSource, SOURCES};
 
@@ -23,7 +21,7 @@ use client::Jars;
 use jar::ClientJar;
 use kdyno_model::plan::{JavaClient, JavaDriver, JavaTask};
 use kdyno_model::version::Version;
-use kdyno_testbed::{Environment, java};
+use kdyno_testbed::{Environment, TestbedError, java};
 use std::collections::BTreeMap;
 
 /// The class that a worker starts.
@@ -53,7 +51,7 @@ pub fn resolve(
     driver: &JavaDriver,
     sources: &[JavaSource],
     progress: &dyn Fn(&str),
-) -> Result<Resolved, JavaDriverError> {
+) -> Result<Resolved, TestbedError> {
     let options = options::all(&driver.jvm)?;
     // Before anything is fetched, which takes a Java too. A host without any needs one with a compiler.
     if java::find_between(environment, "the Java client", (compile::JAVA_OLDEST, u32::MAX)).is_err() {
@@ -105,7 +103,7 @@ fn older_build(client: &ClientJar, checkout: &Checkout) -> Option<String> {
 ///
 /// # Errors
 /// There is no such client, or no such options.
-pub fn check(environment: &Environment, driver: &JavaDriver) -> Result<Option<String>, JavaDriverError> {
+pub fn check(environment: &Environment, driver: &JavaDriver) -> Result<Option<String>, TestbedError> {
     options::all(&driver.jvm)?;
     client::check(environment, &driver.client)
 }
@@ -115,14 +113,13 @@ pub fn check(environment: &Environment, driver: &JavaDriver) -> Result<Option<St
 ///
 /// # Errors
 /// It is none of these, or a checkout in which nothing was built.
-pub fn named(text: &str) -> Result<JavaClient, JavaDriverError> {
+pub fn named(text: &str) -> Result<JavaClient, TestbedError> {
     client::named(text)
 }
 
 /// Java's major versions that the client runs on: its own upper bound, and a lower one that is ours where that is higher.
-fn java_range(client: &ClientJar) -> Result<(u32, u32), JavaDriverError> {
-    let (_, newest) =
-        Version::parse(&client.version).map_err(kdyno_testbed::TestbedError::from)?.java_range();
+fn java_range(client: &ClientJar) -> Result<(u32, u32), TestbedError> {
+    let (_, newest) = Version::parse(&client.version)?.java_range();
     Ok((compile::JAVA_OLDEST, newest))
 }
 

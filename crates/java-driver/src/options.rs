@@ -5,8 +5,8 @@
 //! 2 GB, which a smaller one would not get (`-XX:+UseG1GC`). Each gives way to an option of the user's that says the same
 //! thing otherwise.
 
-use crate::error::JavaDriverError;
 use kdyno_model::plan::java_size;
+use kdyno_testbed::TestbedError;
 
 /// As in Kafka's `kafka-producer-perf-test.sh` and `kafka-consumer-perf-test.sh`.
 const HEAP: &str = "-Xmx512M";
@@ -25,7 +25,7 @@ const HEAP_SHARE: f64 = 25.0;
 const NAMES_CLASSES: [&str; 7] = ["-cp", "-classpath", "--class-path", "-jar", "-m", "--module", "--source"];
 
 /// Ours, as far as they are used, and behind them the user's.
-pub(crate) fn all(given: &[String]) -> Result<Vec<String>, JavaDriverError> {
+pub(crate) fn all(given: &[String]) -> Result<Vec<String>, TestbedError> {
     given.iter().try_for_each(|option| check(option))?;
     let mut all = vec![HEADLESS.to_owned(), ENDS_WITHOUT_MEMORY.to_owned()];
     if !says_heap(given) {
@@ -62,10 +62,10 @@ fn last_of<'a>(given: &'a [String], begins: &[&str]) -> Option<&'a str> {
     given.iter().rev().find_map(value)
 }
 
-fn check(option: &str) -> Result<(), JavaDriverError> {
+fn check(option: &str) -> Result<(), TestbedError> {
     let refused = |message: String| {
         let hint = "`jvm` takes options of the Java process, each by itself, e.g. `[-Xmx1g, -XX:+UseZGC]`";
-        JavaDriverError::Option { message, hint: hint.to_owned() }
+        TestbedError::hinted(message, hint)
     };
     let name = option.split_once('=').map_or(option, |(name, _)| name);
     if !option.starts_with('-') || option.contains(['\n', '\0']) {
@@ -81,7 +81,7 @@ fn check(option: &str) -> Result<(), JavaDriverError> {
 mod tests {
     use super::*;
 
-    fn of(given: &[&str]) -> Result<Vec<String>, JavaDriverError> {
+    fn of(given: &[&str]) -> Result<Vec<String>, TestbedError> {
         all(&given.iter().map(|option| (*option).to_owned()).collect::<Vec<_>>())
     }
 

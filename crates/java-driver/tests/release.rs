@@ -1,8 +1,8 @@
 //! From a release to a Java process: fetched once, compiled once, run.
 
-use kdyno_java_driver::{JavaDriverError, JavaSource, Resolved, resolve};
+use kdyno_java_driver::{JavaSource, Resolved, resolve};
 use kdyno_model::plan::{JavaClient, JavaDriver};
-use kdyno_testbed::Environment;
+use kdyno_testbed::{Environment, TestbedError};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -37,11 +37,7 @@ fn environment_in(folder: &Path) -> Environment {
     environment
 }
 
-fn resolved(
-    environment: &Environment,
-    main: &'static str,
-    jvm: &[&str],
-) -> Result<Resolved, JavaDriverError> {
+fn resolved(environment: &Environment, main: &'static str, jvm: &[&str]) -> Result<Resolved, TestbedError> {
     let driver = JavaDriver {
         client: JavaClient::Version("4.1.1".to_owned()),
         jvm: jvm.iter().map(|option| (*option).to_owned()).collect(),

@@ -1,14 +1,16 @@
 //! A worker whose streams are carried by Kafka's own Java client, against a fake cluster in real time: the oldest and the newest
 //! client that kdyno drives. They come with Kafka's releases from the cache, or are fetched.
 
+#[path = "../../model/tests/common/clients.rs"]
+mod clients;
+
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_load::framing::{read_frame, write_frame, write_secrets};
 use kdyno_load::net::monotonic_ns;
 use kdyno_load::worker::{self, WorkerError};
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Fill, IsolationLevel, JavaTask, KafkaSource, Partitioner, Payload,
-    PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, ReadDepth, StartOffset,
+    Arrivals, ConsumePlan, Fill, JavaTask, KafkaSource, PhasesPlan, Rate, RatePiece, StartOffset,
 };
 use kdyno_model::run::{SettingOrigin, SettingsInForce};
 use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals, Timing, series};
@@ -76,39 +78,7 @@ impl CompiledClient {
 }
 
 fn produce(rate: Rate) -> StreamRole {
-    StreamRole::Produce(ProducePlan {
-        rate,
-        value_bytes: 100,
-        payload: Payload::Unique,
-        records: Default::default(),
-        records_max: None,
-        tool_lines: None,
-        synchronous: false,
-        transactions: None,
-        client: ProducerSettings {
-            defaults: "4.1".to_owned(),
-            acks: -1,
-            batch_bytes: 16_384,
-            linger_ns: 0,
-            buffer_bytes: 32 << 20,
-            request_bytes_max: 1 << 20,
-            in_flight_max: 5,
-            compression: Compression::None,
-            compression_level: None,
-            max_block_ns: 60 * SECOND,
-            request_timeout_ns: 30 * SECOND,
-            delivery_timeout_ns: 120 * SECOND,
-            retry_backoff_ns: 100 * MS,
-            retry_backoff_max_ns: SECOND,
-            transaction_timeout_ns: 60 * SECOND,
-            metadata_max_age_ns: 300 * SECOND,
-            enable_idempotence: false,
-            partitioner: Partitioner::Sticky,
-            ignore_keys: false,
-            adaptive_partitioning: true,
-            availability_timeout_ns: 0,
-        },
-    })
+    StreamRole::Produce(clients::produce(rate))
 }
 
 fn open(per_s: f64) -> StreamRole {
@@ -117,23 +87,8 @@ fn open(per_s: f64) -> StreamRole {
 }
 
 fn consume() -> StreamRole {
-    StreamRole::Consume(ConsumePlan {
-        from: StartOffset::Latest,
-        fetch_bytes_max: 50 << 20,
-        partition_bytes_max: 1 << 20,
-        fetch_bytes_min: 1,
-        fetch_wait_ns: 100 * MS,
-        request_timeout_ns: 30 * SECOND,
-        retry_backoff_ns: 100 * MS,
-        isolation_level: IsolationLevel::ReadUncommitted,
-        rack: String::new(),
-        poll_records_max: 500,
-        work: None,
-        read: ReadDepth::Decode,
-        group: None,
-        records_max: None,
-        idle_ns: None,
-    })
+    let consume = clients::consume(StartOffset::Latest);
+    StreamRole::Consume(ConsumePlan { fetch_wait_ns: 100 * MS, ..consume })
 }
 
 fn stream(stream: u16, role: StreamRole, java: JavaTask) -> StreamTask {

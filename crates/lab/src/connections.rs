@@ -16,9 +16,7 @@ const DESCRIBED_FROM: u64 = 100;
 pub(crate) fn check(plan: &Plan, case: &CasePlan, capacity: &Capacity) -> Result<(), TestbedError> {
     match capacity.shortage(&needed(plan, case)) {
         None => Ok(()),
-        Some(shortage) => {
-            Err(TestbedError::Connections { message: shortage.message(), hint: shortage.hint() })
-        }
+        Some(shortage) => Err(TestbedError::hinted(shortage.message(), shortage.hint())),
     }
 }
 

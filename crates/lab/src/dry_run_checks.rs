@@ -6,6 +6,7 @@ use crate::heaps::heaps;
 use crate::java_clients::drivers;
 use crate::preflight::{commands, folder_names, jvms, local, room};
 use crate::proxy;
+use kdyno_model::grouped::distinct;
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy};
 use kdyno_model::words::listed;
 use kdyno_plan::Remark;
@@ -142,14 +143,7 @@ fn warning(error: &TestbedError) -> Remark {
 
 /// Each set of folders in which the logs of a case's cluster will lie.
 fn all_folders(plan: &Plan, work_dir: &Path, environment: &Environment) -> Vec<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for (_, cluster) in local(plan) {
-        let folders = preflight::log_folders(&cluster.storage, work_dir, environment);
-        if !found.contains(&folders) {
-            found.push(folders);
-        }
-    }
-    found
+    distinct(local(plan).map(|(_, cluster)| preflight::log_folders(&cluster.storage, work_dir, environment)))
 }
 
 /// What the cases with these folders write there at most, and what is free.

@@ -17,9 +17,6 @@ pub enum LabError {
     /// Brokers cannot be spoken to as the target says.
     #[error(transparent)]
     Credentials(#[from] kdyno_credentials::CredentialsError),
-    /// A Java client cannot be run.
-    #[error(transparent)]
-    JavaDriver(#[from] kdyno_java_driver::JavaDriverError),
     /// What a Java client needs to reach the cluster is more than a worker takes.
     #[error(
         "the certificates and the login of a Java client are {bytes} bytes, more than the {most} that are taken",
@@ -229,7 +226,6 @@ impl LabError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Testbed(error) => error.hint().map(ToOwned::to_owned),
-            Self::JavaDriver(error) => error.hint().map(ToOwned::to_owned),
             Self::JavaConnection { .. } => Some("name the certificates by file (`ssl.truststore.location`)".to_owned()),
             Self::Side { source, .. } => source.hint(),
             Self::Store(error) => error.hint().map(ToOwned::to_owned),

@@ -122,33 +122,12 @@ mod tests {
     use super::*;
     use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
     use kdyno_model::metric::{Address, Unit};
-    use kdyno_model::plan::{AttachedPlan, Caps, CasePlan, PhasesPlan, SystemPlan};
+    use kdyno_model::plan::{AttachedPlan, CasePlan, PhasesPlan, SystemPlan};
     use kdyno_model::run::RunStatus;
     use kdyno_model::trial::{PairPlace, TrialReason};
 
     fn start(id: u32, reason: TrialReason, pair: Option<PairPlace>, session: u32) -> TrialStart {
-        let caps = Caps {
-            produce_bytes_per_s: None,
-            connections: None,
-            partitions: None,
-            disk_bytes: None,
-            time_ns: None,
-        };
-        let attached = AttachedPlan {
-            target: "t".to_owned(),
-            bootstrap: Vec::new(),
-            cluster_id: String::new(),
-            security: Box::default(),
-            prefix: String::new(),
-            topics: BTreeMap::new(),
-            caps,
-            allow: Vec::new(),
-            abort_if: Vec::new(),
-            facts: BTreeMap::new(),
-            price: None,
-            metrics: None,
-            sustain_ns: None,
-        };
+        let attached = AttachedPlan { target: "t".to_owned(), ..AttachedPlan::default() };
         let effective = CasePlan {
             label: String::new(),
             params: BTreeMap::new(),

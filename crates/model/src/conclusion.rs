@@ -66,6 +66,31 @@ impl Conclusion {
     }
 }
 
+/// What conclusions of one kind hold.
+pub trait ConclusionKind {
+    /// That of a conclusion; `None`: it is of another kind.
+    fn of(one: &Conclusion) -> Option<&Self>;
+}
+
+macro_rules! kinds {
+    ($($kind:ident($of:ty)),+) => {
+        $(impl ConclusionKind for $of {
+            fn of(one: &Conclusion) -> Option<&Self> {
+                if let Conclusion::$kind(of) = one { Some(of) } else { None }
+            }
+        })+
+    };
+}
+
+kinds!(Steadiness(Steadiness), Limit(Limit), Demand(Demand), Verdict(Verdict), Search(SearchResult));
+kinds!(Claim(JudgedClaim), ToldApart(DistinctRows), SettingDiffers(SettingDiffers), Members(Members));
+kinds!(Health(Health), Processes(Processes), WindowParts(WindowParts));
+
+/// The conclusions of one kind, in their order.
+pub fn of_kind<'a, T: ConclusionKind + 'a>(all: &'a [Conclusion]) -> impl Iterator<Item = &'a T> {
+    all.iter().filter_map(T::of)
+}
+
 /// Whether the window of a trial was steady for one load item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steadiness {

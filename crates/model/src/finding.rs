@@ -19,6 +19,24 @@ pub enum Value {
     None,
 }
 
+impl Value {
+    /// The number, where it is known exactly.
+    pub fn exact(self) -> Option<f64> {
+        if let Self::Is(number) = self { Some(number) } else { None }
+    }
+
+    /// The number that it is, or is at least.
+    pub fn least(self) -> Option<f64> {
+        if let Self::Is(number) | Self::AtLeast(number) = self { Some(number) } else { None }
+    }
+}
+
+impl From<Option<f64>> for Value {
+    fn from(number: Option<f64>) -> Self {
+        number.map_or(Self::None, Self::Is)
+    }
+}
+
 /// What a finding or a caveat speaks of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,6 +8,7 @@ use crate::sides::different_loads;
 use crate::{
     cases, claims, client, clusters, consume, driver, group, probe, records, sustained, topic_settings,
 };
+use kdyno_model::grouped::distinct;
 use kdyno_model::plan::{CasePlan, Depth, JavaClient, ListedTrial, LoadPlan, Plan, Strategy};
 use kdyno_model::units::{count, duration};
 use kdyno_model::version;
@@ -49,16 +50,9 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     for values in &values {
         size_remarks.extend(sizes(file, values)?);
     }
-    for remark in size_remarks.into_iter().chain(client_settings(file, &values)?) {
-        if !found.contains(&remark) {
-            found.push(remark);
-        }
-    }
-    for remark in of_sides(scenario, choices)? {
-        if !found.contains(&remark) {
-            found.push(remark);
-        }
-    }
+    found.extend(size_remarks.into_iter().chain(client_settings(file, &values)?));
+    found.extend(of_sides(scenario, choices)?);
+    found = distinct(found);
     found.extend(of_existing_topics(plan));
     found.extend(misspelt_topics(plan).into_iter().chain(shared_topics(plan)).map(Remark::Warning));
     found.extend(topic_settings::unknown(plan).into_iter().map(Remark::Warning));
@@ -220,21 +214,16 @@ pub fn of_existing_topics(plan: &Plan) -> Vec<Remark> {
 
 /// Topics of targets that take the place of those of the scenario.
 fn existing_topics(plan: &Plan) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for case in plan.every_case() {
-        let Some(target) = case.system.target() else { continue };
-        let used = target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address));
-        for (address, name) in used {
-            let reported = format!(
+    distinct(plan.every_case().flat_map(|case| {
+        let used = case.system.target().into_iter().flat_map(|target| target.topics.iter().map(move |used| (target, used)));
+        let used = used.filter(|(_, (address, _))| case.topics.contains_key(*address));
+        used.map(|(target, (address, name))| {
+            format!(
                 "topic `{address}` is the existing topic `{name}` of target {}: it keeps what trials write, and others may write to it",
                 target.target
-            );
-            if !found.contains(&reported) {
-                found.push(reported);
-            }
-        }
-    }
-    found
+            )
+        })
+    }))
 }
 
 /// Topics of the scenario that share one existing topic: their records mix.

@@ -42,9 +42,14 @@ impl<'a> FindingIndex<'a> {
         self.find(scope, quantity, &of.subject, &of.metric)
     }
 
+    /// One value of one scope.
+    pub fn value(&self, scope: Scope, subject: &str, metric: &str) -> Option<&'a Finding> {
+        self.find(scope, Quantity::Value, subject, metric)
+    }
+
     /// One value of one trial.
     pub fn of_trial(&self, trial: TrialId, subject: &str, metric: &str) -> Option<&'a Finding> {
-        self.find(Scope::Trial(trial), Quantity::Value, subject, metric)
+        self.value(Scope::Trial(trial), subject, metric)
     }
 
     /// Whether a trial has a finding of a metric with a value.
@@ -56,9 +61,7 @@ impl<'a> FindingIndex<'a> {
     /// Whether a value of a trial is known and above 0, or at least so much.
     pub fn is_above_0(&self, trial: TrialId, subject: &str, metric: &str) -> bool {
         let found = self.of_trial(trial, subject, metric);
-        found.is_some_and(
-            |one| matches!(one.estimate, Value::Is(value) | Value::AtLeast(value) if value > 0.0),
-        )
+        found.and_then(|one| one.estimate.least()).is_some_and(|value| value > 0.0)
     }
 
     /// Whether none of a trial's figures may be used.

@@ -74,17 +74,6 @@ pub struct GridColumn {
 }
 
 impl GridColumn {
-    /// A column of words, which are left-aligned.
-    pub fn words(head: &[&str], cells: Vec<String>) -> Self {
-        let head = head.iter().map(|line| (*line).to_owned()).collect();
-        Self { head, cells, ..Self::default() }
-    }
-
-    /// A column of numbers, which are right-aligned.
-    pub fn numbers(head: &[&str], cells: Vec<String>) -> Self {
-        Self { right: true, ..Self::words(head, cells) }
-    }
-
     /// A number is never cut, nor its footnote behind it.
     fn cell_max(&self) -> usize {
         if self.right { usize::MAX } else { CELL_MAX }
@@ -292,10 +281,18 @@ mod tests {
 
     const PLAIN: TextOptions = TextOptions { width: 60, colour: false };
 
+    fn words(head: &str, cells: Vec<String>) -> GridColumn {
+        GridColumn { head: vec![head.to_owned()], cells, ..GridColumn::default() }
+    }
+
+    fn numbers(head: &str, cells: Vec<String>) -> GridColumn {
+        GridColumn { right: true, ..words(head, cells) }
+    }
+
     #[test]
     fn columns_flow_into_blocks_with_their_heads() {
-        let name = GridColumn::words(&["case"], vec!["brokers=3".to_owned()]);
-        let wide = |head: &str| GridColumn::numbers(&[head], vec!["1,234,567,890,123,456,789".to_owned()]);
+        let name = words("case", vec!["brokers=3".to_owned()]);
+        let wide = |head: &str| numbers(head, vec!["1,234,567,890,123,456,789".to_owned()]);
         let text = grid(&[name], &[wide("first"), wide("second")], &PLAIN);
         assert_eq!(text.matches("brokers=3").count(), 2, "{text}");
         assert!(text.lines().all(|line| width(line) <= 60), "{text}");
@@ -303,7 +300,7 @@ mod tests {
 
     #[test]
     fn colour_does_not_change_the_layout() {
-        let column = GridColumn { tone: Tone::Bad, ..GridColumn::numbers(&["rate"], vec!["7/s".to_owned()]) };
+        let column = GridColumn { tone: Tone::Bad, ..numbers("rate", vec!["7/s".to_owned()]) };
         let coloured = grid(&[], std::slice::from_ref(&column), &TextOptions { colour: true, ..PLAIN });
         assert!(coloured.contains("\x1b[31m"), "{coloured}");
         let stripped = coloured.replace("\x1b[1m", "").replace("\x1b[31m", "").replace("\x1b[0m", "");
@@ -324,7 +321,7 @@ mod tests {
     fn long_cells_that_differ_at_their_ends_are_cut_inside() {
         let long = "a-name-that-is-longer-than-any-cell-of-a-table";
         let cells = |ends: [&str; 2]| ends.map(|end| format!("{long}{end}")).to_vec();
-        let text = |cells: Vec<String>| grid(&[], &[GridColumn::words(&["case"], cells)], &PLAIN);
+        let text = |cells: Vec<String>| grid(&[], &[words("case", cells)], &PLAIN);
         let two = text(cells(["-1KiB", "-2KiB"]));
         let lines: Vec<&str> = two.lines().skip(1).collect();
         assert!(lines[0].ends_with("table-1KiB") && lines[1].ends_with("table-2KiB"), "{two}");
@@ -343,9 +340,9 @@ mod tests {
         #[test]
         fn a_grid_never_overflows(cells in prop::collection::vec("[a-z ]{0,60}", 0..12), width_ in 80usize..200) {
             let options = TextOptions { width: width_, colour: false };
-            let head = GridColumn::words(&["case"], vec!["x=1".to_owned()]);
+            let head = words("case", vec!["x=1".to_owned()]);
             let flowing: Vec<GridColumn> =
-                cells.iter().map(|cell| GridColumn::words(&["h"], vec![cell.clone()])).collect();
+                cells.iter().map(|cell| words("h", vec![cell.clone()])).collect();
             for line in grid(&[head], &flowing, &options).lines() {
                 prop_assert!(width(line) <= width_, "{line}");
             }

@@ -4,7 +4,7 @@ use crate::answer::{claims, search};
 use crate::input::ReportInput;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{
-    ClaimSays, Conclusion, JudgedClaim, MetricRole, Says, SearchOutcome, SearchResult, Verdict,
+    ClaimSays, Conclusion, JudgedClaim, MetricRole, Says, SearchOutcome, SearchResult, Verdict, of_kind,
 };
 use kdyno_model::finding::{Finding, Quantity, Scope, Value};
 use kdyno_model::metric::Address;
@@ -83,11 +83,8 @@ pub fn of_stored_runs(judgement: &Judgement) -> RunAnswer {
 
 /// By the verdicts on metrics that were named to be judged; what is only shown decides nothing.
 fn of_verdicts(conclusions: &[Conclusion]) -> RunAnswer {
-    let judged = conclusions.iter().filter_map(|one| match one {
-        Conclusion::Verdict(of) if of.role == MetricRole::Judged => Some(of_verdict(of)),
-        _ => None,
-    });
-    judged.min().unwrap_or(RunAnswer::Inconclusive)
+    let judged = of_kind::<Verdict>(conclusions).filter(|of| of.role == MetricRole::Judged);
+    judged.map(of_verdict).min().unwrap_or(RunAnswer::Inconclusive)
 }
 
 fn lost(input: &ReportInput<'_>) -> RunAnswer {
@@ -183,11 +180,7 @@ fn found(input: &ReportInput<'_>) -> RunAnswer {
     if search::plan(input).is_none() {
         return RunAnswer::Fine;
     }
-    let outcomes = input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Search(of) => Some(of_search(of)),
-        _ => None,
-    });
-    outcomes.min().unwrap_or(RunAnswer::Inconclusive)
+    of_kind::<SearchResult>(input.conclusions).map(of_search).min().unwrap_or(RunAnswer::Inconclusive)
 }
 
 /// The result of one search.

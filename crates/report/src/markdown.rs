@@ -16,6 +16,7 @@ use crate::table::{Cell, Column, Table};
 use crate::terminal::first_line;
 use crate::trials::row_mark;
 use crate::units;
+use kdyno_model::grouped::distinct;
 use kdyno_model::run::Session;
 
 /// The block, with a line end: the answer, its figures and what limits it; the rest is folded.
@@ -151,13 +152,7 @@ fn origin(input: &ReportInput<'_>) -> String {
     let (Some((first, _)), Some((last, _))) = (input.sessions.first(), input.sessions.last()) else {
         return String::new();
     };
-    let mut hosts: Vec<String> = Vec::new();
-    for (session, _) in input.sessions {
-        let host = host(session);
-        if !hosts.contains(&host) {
-            hosts.push(host);
-        }
-    }
+    let hosts = distinct(input.sessions.iter().map(|(session, _)| host(session)));
     let sessions = match input.sessions.len() {
         1 => String::new(),
         count => format!(", {count} sessions"),

@@ -14,6 +14,7 @@ use crate::trials::brief_metrics;
 use crate::{digits, markdown, units};
 use kdyno_model::caveat::{ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Quantity};
+use kdyno_model::grouped::distinct;
 use kdyno_model::metric::Address;
 use kdyno_model::plan::CasePlan;
 use serde_json::{Map, Value};
@@ -32,12 +33,8 @@ type FigureKey = (String, Address);
 /// Sets runs next to each other in the order in which they are given; rows in the order of the first that has them.
 pub fn table(runs: &[CourseRun<'_>]) -> RunsSideBySide {
     let columns: Vec<BTreeMap<FigureKey, &Finding>> = runs.iter().map(|run| figures(&run.input)).collect();
-    let mut rows: Vec<FigureKey> = Vec::new();
-    for row in runs.iter().flat_map(|run| rows_of(&run.input)) {
-        if !rows.contains(&row) && columns.iter().any(|column| column.contains_key(&row)) {
-            rows.push(row);
-        }
-    }
+    let is_known = |row: &FigureKey| columns.iter().any(|column| column.contains_key(row));
+    let rows = distinct(runs.iter().flat_map(|run| rows_of(&run.input)).filter(is_known));
     let are_cases_named = rows.iter().any(|(case, _)| !case.is_empty());
     let mut cells = facts(runs, are_cases_named);
     for (index, row) in rows.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The one table: its columns, and rows of cells with their marks and their spread.
 //!
 //! Code that has figures to show makes a [`Table`]; each form prints every table in one place: `terminal::answer_text`,
-//! `html::tables`, `markdown`.
+//! `html::table`, `markdown`.
 
 use crate::marks::{Signs, footnotes, marked};
 use crate::{digits, units};
@@ -44,6 +44,8 @@ pub enum Holds {
     Names,
     /// Words.
     Words,
+    /// Words that may take several lines.
+    Prose,
     /// Figures.
     Numbers,
     /// Figures divided by one of them.
@@ -57,7 +59,7 @@ pub enum Holds {
 impl Holds {
     /// Whether it has words, which are left-aligned.
     pub fn is_text(self) -> bool {
-        matches!(self, Self::Names | Self::Words)
+        matches!(self, Self::Names | Self::Words | Self::Prose)
     }
 
     /// Whether it is somebody else's.

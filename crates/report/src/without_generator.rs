@@ -5,7 +5,7 @@ use crate::case_table::CaseTable;
 use crate::figures::FindingIndex;
 use crate::{digits, marks};
 use kdyno_model::concern::timing;
-use kdyno_model::finding::{Finding, Quantity, Scope, Value};
+use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::sample::Timing;
 use kdyno_model::trial::Trial;
@@ -19,10 +19,7 @@ const NAMED_MAX: usize = 8;
 fn without<'a>(figures: &FindingIndex<'a>, scope: Scope, of: &Address) -> Option<&'a Finding> {
     let (_, statistic) = timing(&of.metric).filter(|(timing, _)| *timing == Timing::Response)?;
     let metric = format!("{}.{statistic}", Timing::WithoutGenerator);
-    let get = |metric: &str| {
-        let of = Address { subject: of.subject.clone(), metric: metric.to_owned() };
-        figures.get(scope, Quantity::Value, &of)
-    };
+    let get = |metric: &str| figures.value(scope, &of.subject, metric);
     let without = get(&metric)?;
     // With two bounds no share is known.
     match (get(&of.metric)?.estimate, without.estimate) {

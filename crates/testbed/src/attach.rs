@@ -66,7 +66,7 @@ impl Attached {
         let brokers = self.cluster.brokers.len() as u64;
         let refuse = |message: String, hint: &str| {
             let message = format!("target {}: {message}", self.target);
-            Err(TestbedError::Attach { message, hint: Some(hint.to_string()) })
+            Err(TestbedError::hinted(message, hint))
         };
         for (name, topic) in &case.topics {
             if let Some(found) = self.existing.get(name) {
@@ -211,15 +211,15 @@ pub(crate) fn connect(plan: &AttachedPlan, access: &Access) -> Result<(Admin, Cl
     let cluster = admin.cluster().map_err(|e| failed(&plan.target, &e))?;
     let id = cluster.cluster_id.as_deref().unwrap_or("none");
     if id != plan.cluster_id {
-        return Err(TestbedError::Attach {
-            message: format!(
+        return Err(TestbedError::hinted(
+            format!(
                 "target {} names cluster id {}, but {} answers as {id}; nothing was sent",
                 plan.target,
                 plan.cluster_id,
                 plan.bootstrap.join(",")
             ),
-            hint: Some("check bootstrap and cluster_id of the target file".to_string()),
-        });
+            "check bootstrap and cluster_id of the target file",
+        ));
     }
     Ok((admin, cluster))
 }
@@ -232,12 +232,10 @@ fn check_prefix(plan: &AttachedPlan) -> Result<(), TestbedError> {
     if valid {
         return Ok(());
     }
-    Err(TestbedError::Attach {
-        message: format!("target {}: \"{prefix}\" cannot be a prefix of topics", plan.target),
-        hint: Some(format!(
-            "use 3 to {PREFIX_CHARS_MAX} letters, digits, dots, dashes or underscores, e.g. kdyno-"
-        )),
-    })
+    Err(TestbedError::hinted(
+        format!("target {}: \"{prefix}\" cannot be a prefix of topics", plan.target),
+        format!("use 3 to {PREFIX_CHARS_MAX} letters, digits, dots, dashes or underscores, e.g. kdyno-"),
+    ))
 }
 
 /// The run id in a topic's name of the form `PREFIX RUN-ID - NAME`; `None` for every other name. Only topics with a
@@ -252,7 +250,7 @@ pub fn run_id_of(prefix: &str, topic: &str) -> Option<u64> {
 }
 
 pub(crate) fn failed(target: &str, error: &AdminError) -> TestbedError {
-    TestbedError::Attach { message: format!("target {target}: {error}"), hint: None }
+    TestbedError::failed(format!("target {target}: {error}"))
 }
 
 #[cfg(test)]
@@ -268,22 +266,8 @@ pub(crate) mod tests {
             target: "staging".to_string(),
             bootstrap: vec!["127.0.0.1:1".to_string()],
             cluster_id: "x".to_string(),
-            security: Box::default(),
             prefix: prefix.to_string(),
-            topics: BTreeMap::new(),
-            caps: Caps {
-                produce_bytes_per_s: None,
-                connections: None,
-                partitions: None,
-                disk_bytes: None,
-                time_ns: None,
-            },
-            allow: vec![],
-            abort_if: Vec::new(),
-            facts: BTreeMap::new(),
-            price: None,
-            metrics: None,
-            sustain_ns: None,
+            ..AttachedPlan::default()
         }
     }
 

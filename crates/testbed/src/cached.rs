@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// What `fill` fails with, or a folder cannot be made; then nothing is there.
-pub fn folder<E: From<TestbedError>>(
+pub fn folder(
     base: &Path,
     name: &str,
     progress: &dyn Fn(&str),
-    fill: impl FnOnce(&Path) -> Result<(), E>,
-) -> Result<PathBuf, E> {
+    fill: impl FnOnce(&Path) -> Result<(), TestbedError>,
+) -> Result<PathBuf, TestbedError> {
     let folder = base.join(name);
     // The folder gets its name only when it is complete, so its presence is enough.
     if folder.is_dir() {
@@ -33,7 +33,7 @@ pub fn folder<E: From<TestbedError>>(
     create_folder(&unfinished)?;
     let result = fill(&unfinished).and_then(|()| {
         let named = std::fs::rename(&unfinished, &folder);
-        named.map_err(|e| TestbedError::io("cannot name folder", &folder, e).into())
+        named.map_err(|e| TestbedError::io("cannot name folder", &folder, e))
     });
     if result.is_err() {
         // Best effort: the first failure is the one to report, and the next run removes the rest.

@@ -25,10 +25,10 @@ pub fn find(plan: &AttachedPlan, access: &Access, run: Option<u64>) -> Result<Ve
 /// A name is not of our form (nothing is then deleted), the cluster is not the target's, or it refuses.
 pub fn delete(plan: &AttachedPlan, access: &Access, names: &[String]) -> Result<(), TestbedError> {
     if let Some(name) = names.iter().find(|name| run_id_of(&plan.prefix, name).is_none()) {
-        return Err(TestbedError::Attach {
-            message: format!("target {}: topic {name} is not of our runs; nothing was deleted", plan.target),
-            hint: None,
-        });
+        return Err(TestbedError::failed(format!(
+            "target {}: topic {name} is not of our runs; nothing was deleted",
+            plan.target
+        )));
     }
     if names.is_empty() {
         return Ok(());

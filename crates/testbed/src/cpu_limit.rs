@@ -75,11 +75,11 @@ impl Drop for CpuGroup {
 pub fn check(processors: f64) -> Result<(), TestbedError> {
     let probe = name(ProcessId::current(), "check");
     let made = make_in(&places(), &probe, processors);
-    made.map(drop).map_err(|why| TestbedError::CpuLimit {
-        message: format!("brokers cannot be limited to {} (`limits.cpus`): {why}", units::processors(processors)),
-        hint: "run as root, or where the `cpu` controller of cgroups is delegated to this user (`systemd-run --user --scope -p \
+    made.map(drop).map_err(|why| TestbedError::hinted(
+        format!("brokers cannot be limited to {} (`limits.cpus`): {why}", units::processors(processors)),
+        "run as root, or where the `cpu` controller of cgroups is delegated to this user (`systemd-run --user --scope -p \
                Delegate=yes`); or pin brokers to CPUs (`limits: {pin: [[0], [1]]}`)",
-    })
+    ))
 }
 
 /// Removes groups whose owner is gone and that hold no process any more.

@@ -95,9 +95,11 @@ fn unpacked(home: &Path) -> Result<InFolder, TestbedError> {
     let home = absolute(home)?;
     let libs = home.join("libs");
     let jars = jar_names(&libs);
-    let version = version_of_jars(&jars).ok_or_else(|| TestbedError::Distribution {
-        message: format!("{} is no unpacked Kafka: libs/ has no kafka_2.1x-VERSION.jar", home.display()),
-        hint: "kafka: {home: DIR} takes the folder that has bin/, config/ and libs/".to_string(),
+    let version = version_of_jars(&jars).ok_or_else(|| {
+        TestbedError::hinted(
+            format!("{} is no unpacked Kafka: libs/ has no kafka_2.1x-VERSION.jar", home.display()),
+            "kafka: {home: DIR} takes the folder that has bin/, config/ and libs/",
+        )
     })?;
     Ok(InFolder {
         version: Version::parse(&version)?,
@@ -125,21 +127,20 @@ fn built(checkout: &Path) -> Result<InFolder, TestbedError> {
             jars.push(name);
         }
     }
-    let version = version_of_jars(&jars).ok_or_else(|| TestbedError::Distribution {
-        message: format!(
-            "{} is no built Kafka checkout: core/build/libs has no kafka_2.1x-VERSION.jar",
-            checkout.display()
-        ),
-        hint: "build it first: `./gradlew jar copyDependantLibs`".to_string(),
-    })?;
-    if !jars.iter().any(|name| name.starts_with("scala-library")) {
-        return Err(TestbedError::Distribution {
-            message: format!(
-                "{} lacks what its core needs (core/build/dependant-libs-*)",
+    let version = version_of_jars(&jars).ok_or_else(|| {
+        TestbedError::hinted(
+            format!(
+                "{} is no built Kafka checkout: core/build/libs has no kafka_2.1x-VERSION.jar",
                 checkout.display()
             ),
-            hint: "run `./gradlew copyDependantLibs` in it".to_string(),
-        });
+            "build it first: `./gradlew jar copyDependantLibs`",
+        )
+    })?;
+    if !jars.iter().any(|name| name.starts_with("scala-library")) {
+        return Err(TestbedError::hinted(
+            format!("{} lacks what its core needs (core/build/dependant-libs-*)", checkout.display()),
+            "run `./gradlew copyDependantLibs` in it",
+        ));
     }
     Ok(InFolder { version: Version::parse(&version)?, classpath, log_backend: backend_of(&jars) })
 }
@@ -231,7 +232,7 @@ mod tests {
         let environment = Environment::in_folder(temp.path());
         for source in [KafkaSource::Home(temp.path().into()), KafkaSource::Source(temp.path().into())] {
             let error = prepare(&environment, &source, &|_| {}).expect_err("empty folder");
-            assert!(matches!(error, TestbedError::Distribution { .. }), "{error}");
+            assert!(error.hint().is_some(), "{error}");
             assert_eq!(check_folder(&source).expect_err("the same").to_string(), error.to_string());
         }
         let missing = KafkaSource::Home(temp.path().join("no"));

@@ -27,12 +27,11 @@ pub fn check_name(folder: &Path) -> Result<(), TestbedError> {
         Some(Some(character)) => format!("there is a {character:?} in it"),
         None => "it is no UTF-8".to_string(),
     };
-    Err(TestbedError::Folder {
-        message: format!("brokers cannot be given the folder {folder:?}: {what}"),
-        hint: "name another one, without such signs: TMPDIR for a run's own, XDG_STATE_HOME for \
-               `kdyno cluster up`, `storage` for logs"
-            .to_string(),
-    })
+    Err(TestbedError::hinted(
+        format!("brokers cannot be given the folder {folder:?}: {what}"),
+        "name another one, without such signs: TMPDIR for a run's own, XDG_STATE_HOME for \
+               `kdyno cluster up`, `storage` for logs",
+    ))
 }
 
 /// Makes a folder and those above it; one that is there already is fine.

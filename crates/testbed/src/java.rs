@@ -50,11 +50,11 @@ pub fn find_between(
     let hint = "install one, e.g. `apt-get install openjdk-17-jre-headless`, or set JAVA_HOME".to_string();
     if found.is_empty() {
         let message = "no Java found: neither JAVA_HOME nor PATH has a java that answers".to_string();
-        return Err(TestbedError::Java { message, hint });
+        return Err(TestbedError::hinted(message, hint));
     }
     let list: Vec<_> =
         found.iter().map(|java| format!("{} ({})", java.version, java.program.display())).collect();
-    Err(TestbedError::Java { message: format!("{whom} needs Java {needs}; found {}", list.join(", ")), hint })
+    Err(TestbedError::hinted(format!("{whom} needs Java {needs}; found {}", list.join(", ")), hint))
 }
 
 /// The compiler (`javac`) of the first Java that has one and whose major version is at least `oldest`, in the same order.
@@ -77,13 +77,10 @@ pub fn find_compiler(environment: &Environment, oldest: u32) -> Result<PathBuf, 
     }
     found.dedup();
     let found = if found.is_empty() { "no Java".to_string() } else { found.join(", ") };
-    Err(TestbedError::Java {
-        message: format!(
-            "a Java compiler (javac) of version {oldest} or newer is needed once; found {found}"
-        ),
-        hint: "install a JDK, e.g. `apt-get install openjdk-17-jdk-headless`, or set JAVA_HOME to one"
-            .to_string(),
-    })
+    Err(TestbedError::hinted(
+        format!("a Java compiler (javac) of version {oldest} or newer is needed once; found {found}"),
+        "install a JDK, e.g. `apt-get install openjdk-17-jdk-headless`, or set JAVA_HOME to one",
+    ))
 }
 
 /// Programs to try, in order of preference.

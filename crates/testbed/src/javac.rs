@@ -44,10 +44,10 @@ pub fn compile(
     match ended.map_err(|e| TestbedError::io("cannot run", compiler, e))? {
         Some(status) if status.success() => Ok(None),
         Some(_) => Ok(Some(String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned())),
-        None => Err(TestbedError::Java {
-            message: format!("the Java compiler did not finish in {} s", TIME_MAX.as_secs()),
-            hint: works_hint(compiler),
-        }),
+        None => Err(TestbedError::hinted(
+            format!("the Java compiler did not finish in {} s", TIME_MAX.as_secs()),
+            works_hint(compiler),
+        )),
     }
 }
 

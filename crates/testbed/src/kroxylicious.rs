@@ -97,7 +97,7 @@ fn compile(compiler: &Path, libs: &Path, folder: &Path) -> Result<(), TestbedErr
     let Some(said) = said else { return Ok(()) };
     let said: String = said.chars().take(CHARACTERS_MAX).collect();
     let message = format!("what starts Kroxylicious does not compile: {}", said.trim());
-    Err(TestbedError::Java { message, hint: javac::works_hint(compiler) })
+    Err(TestbedError::hinted(message, javac::works_hint(compiler)))
 }
 
 /// Writes its files into its folder and returns its command line.

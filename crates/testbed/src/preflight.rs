@@ -21,14 +21,16 @@ pub fn check_writable(folder: &Path) -> Result<(), TestbedError> {
         true => rustix::fs::access(existing, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK),
         false => Err(rustix::io::Errno::NOTDIR),
     };
-    access.map_err(|errno| TestbedError::Folder {
-        message: format!(
-            "files cannot be made in {}: {}: {}",
-            folder.display(),
-            existing.display(),
-            std::io::Error::from(errno)
-        ),
-        hint: "name another folder with --out".to_string(),
+    access.map_err(|errno| {
+        TestbedError::hinted(
+            format!(
+                "files cannot be made in {}: {}: {}",
+                folder.display(),
+                existing.display(),
+                std::io::Error::from(errno)
+            ),
+            "name another folder with --out",
+        )
     })
 }
 
@@ -100,18 +102,16 @@ pub fn check_room(folders: &[PathBuf], write_bytes: u64) -> Result<(), TestbedEr
     for folder in folders {
         let free = free_bytes(folder)?;
         if each.saturating_add(RESERVE_BYTES) > free {
-            return Err(TestbedError::Disk {
-                message: format!(
+            return Err(TestbedError::hinted(
+                format!(
                     "the run would write {} to {}, which has {} free ({} stay reserved)",
                     shown(each),
                     folder.display(),
                     shown(free),
                     shown(RESERVE_BYTES)
                 ),
-                hint:
-                    "shorten the run, lower the rate or the replicas, or let the logs lie elsewhere (storage)"
-                        .to_string(),
-            });
+                "shorten the run, lower the rate or the replicas, or let the logs lie elsewhere (storage)",
+            ));
         }
     }
     Ok(())
@@ -141,8 +141,8 @@ pub fn check_retained(folders: &[PathBuf], partition_replicas: u64, bytes: u64) 
     for folder in folders {
         let free = free_bytes(folder)?;
         if each.saturating_add(RESERVE_BYTES) > free {
-            return Err(TestbedError::Disk {
-                message: format!(
+            return Err(TestbedError::hinted(
+                format!(
                     "with the least retention {partition_replicas} replicas of partitions take up to {} each, so \
                      {} may come to lie in {}, which has {} free ({} stay reserved)",
                     shown(bytes / partition_replicas.max(1)),
@@ -151,9 +151,8 @@ pub fn check_retained(folders: &[PathBuf], partition_replicas: u64, bytes: u64) 
                     shown(free),
                     shown(RESERVE_BYTES),
                 ),
-                hint: "use fewer partitions or replicas, set `log.retention.bytes` lower, or let the logs lie elsewhere"
-                    .to_string(),
-            });
+                "use fewer partitions or replicas, set `log.retention.bytes` lower, or let the logs lie elsewhere",
+            ));
         }
     }
     Ok(())

@@ -78,10 +78,10 @@ fn paths(environment: &Environment, name: &str) -> Result<RecordFiles, TestbedEr
         && name.len() <= NAME_CHARACTERS_MAX
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if !fits {
-        return Err(TestbedError::Registry {
-            message: format!("\"{name}\" cannot name a cluster"),
-            hint: Some(format!("use 1 to {NAME_CHARACTERS_MAX} letters, digits, - or _")),
-        });
+        return Err(TestbedError::hinted(
+            format!("\"{name}\" cannot name a cluster"),
+            format!("use 1 to {NAME_CHARACTERS_MAX} letters, digits, - or _"),
+        ));
     }
     let folder = environment.state_dir.join("clusters");
     let file = |end: &str| folder.join(format!("{name}.{end}"));
@@ -108,12 +108,12 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<R
     let lock = File::create(&paths.lock).map_err(|e| TestbedError::io("cannot create", &paths.lock, e))?;
     lock.lock().map_err(|e| TestbedError::io("cannot lock", &paths.lock, e))?;
     if let Some(running) = read(&paths.record).filter(|running| running.guard.is_alive()) {
-        return Err(TestbedError::Registry {
-            message: format!("a cluster named {name} is running already, at {}", running.bootstrap.join(",")),
-            hint: Some(format!(
+        return Err(TestbedError::hinted(
+            format!("a cluster named {name} is running already, at {}", running.bootstrap.join(",")),
+            format!(
                 "end it with `kdyno cluster down {name}`; `kdyno cluster up OTHER-NAME` starts another one"
-            )),
-        });
+            ),
+        ));
     }
     forget(&paths);
     let options = StartOptions {
@@ -202,7 +202,7 @@ pub fn find(environment: &Environment, name: &str) -> Result<RunningCluster, Tes
     } else {
         format!("these stand: {}", names.join(", "))
     };
-    Err(TestbedError::Registry { message: format!("no cluster named {name} is running"), hint: Some(hint) })
+    Err(TestbedError::hinted(format!("no cluster named {name} is running"), hint))
 }
 
 /// Ends the running cluster of that name and removes its data.

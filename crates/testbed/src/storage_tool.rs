@@ -60,7 +60,7 @@ pub(crate) fn make_checkpoint(
             .flat_map(|bytes| String::from_utf8_lossy(bytes).lines().map(str::to_string).collect::<Vec<_>>())
             .collect();
         let cause = crate::cluster::diagnose::cause(&log_tail);
-        return Err(TestbedError::Start {
+        return Err(TestbedError::Failed {
             message: format!("Kafka {} could not format its storage: {}", version.text, cause.message),
             hint: cause.hint,
             log_tail,

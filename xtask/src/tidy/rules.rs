@@ -19,133 +19,63 @@ pub struct CrateRule {
 
 const PURE: &str = "touch a socket, file, clock, environment or unseeded randomness";
 
+/// A crate that touches what it needs, without tokio.
+const fn rule(place: &'static str, may_use: &'static [&'static str], never: &'static str) -> CrateRule {
+    CrateRule { place, may_use, pure: false, no_tokio: true, program: false, never }
+}
+
+/// A crate that touches nothing outside.
+const fn pure(place: &'static str, may_use: &'static [&'static str], never: &'static str) -> CrateRule {
+    CrateRule { pure: true, ..rule(place, may_use, never) }
+}
+
+/// A crate that may have tokio below it.
+const fn with_tokio(place: &'static str, may_use: &'static [&'static str], never: &'static str) -> CrateRule {
+    CrateRule { no_tokio: false, ..rule(place, may_use, never) }
+}
+
 /// Every crate of the workspace but xtask. A crate that is missing here fails the check.
 pub const CRATES: &[CrateRule] = &[
-    CrateRule { place: "model", may_use: &[], pure: true, no_tokio: true, program: false, never: PURE },
-    CrateRule {
-        place: "scenario",
-        may_use: &["model"],
-        pure: true,
-        no_tokio: true,
-        program: false,
-        never: PURE,
-    },
-    CrateRule {
-        place: "kafka",
-        may_use: &[],
-        pure: false,
-        no_tokio: true,
-        program: false,
-        never: "know anything of benchmarking; depend on tokio",
-    },
-    CrateRule {
-        place: "credentials",
-        may_use: &["model", "kafka"],
-        pure: false,
-        no_tokio: true,
-        program: false,
-        never: "repeat a secret; open a socket",
-    },
-    CrateRule {
-        place: "kafka-server",
-        may_use: &["kafka"],
-        pure: false,
-        no_tokio: true,
-        program: false,
-        never: "be mistaken for a cluster: only `null-broker`, the benchmarks and tests use it",
-    },
-    CrateRule {
-        place: "load",
-        may_use: &["model", "kafka", "credentials"],
-        pure: false,
-        no_tokio: true,
-        program: false,
-        never: "see clusters or the store; depend on tokio; lock, format or allocate per record",
-    },
-    CrateRule {
-        place: "avro",
-        may_use: &[],
-        pure: false,
-        no_tokio: true,
-        program: false,
-        never: "read a file; draw a random number that another run would not draw",
-    },
-    CrateRule {
-        place: "plan",
-        may_use: &["model", "scenario", "analysis"],
-        pure: true,
-        no_tokio: true,
-        program: false,
-        never: PURE,
-    },
-    CrateRule {
-        place: "testbed",
-        may_use: &["model", "kafka", "credentials"],
-        pure: false,
-        no_tokio: false,
-        program: false,
-        never: "see load",
-    },
-    CrateRule {
-        place: "java-driver",
-        may_use: &["model", "testbed"],
-        pure: false,
-        no_tokio: false,
-        program: false,
-        never: "run a Java client: it makes the command line, a worker runs it",
-    },
-    CrateRule {
-        place: "perf-test",
-        may_use: &["model"],
-        pure: true,
-        no_tokio: true,
-        program: false,
-        never: "print; touch a socket, file, clock, environment or unseeded randomness",
-    },
-    CrateRule {
-        place: "http-load",
-        may_use: &["model"],
-        pure: false,
-        no_tokio: false,
-        program: false,
-        never: "print, but to what it is given; know of clusters",
-    },
-    CrateRule {
-        place: "store",
-        may_use: &["model"],
-        pure: false,
-        no_tokio: false,
-        program: false,
-        never: "let anyone else know the format of a run file",
-    },
-    CrateRule {
-        place: "analysis",
-        may_use: &["model"],
-        pure: true,
-        no_tokio: true,
-        program: false,
-        never: PURE,
-    },
-    CrateRule {
-        place: "report",
-        may_use: &["model"],
-        pure: true,
-        no_tokio: true,
-        program: false,
-        never: "state a number that no finding holds; touch a socket, file, clock, environment or \
+    pure("model", &[], PURE),
+    pure("scenario", &["model"], PURE),
+    rule("kafka", &[], "know anything of benchmarking; depend on tokio"),
+    rule("credentials", &["model", "kafka"], "repeat a secret; open a socket"),
+    rule(
+        "kafka-server",
+        &["kafka"],
+        "be mistaken for a cluster: only `null-broker`, the benchmarks and tests use it",
+    ),
+    rule(
+        "load",
+        &["model", "kafka", "credentials"],
+        "see clusters or the store; depend on tokio; lock, format or allocate per record",
+    ),
+    rule("avro", &[], "read a file; draw a random number that another run would not draw"),
+    pure("plan", &["model", "scenario", "analysis"], PURE),
+    with_tokio("testbed", &["model", "kafka", "credentials"], "see load"),
+    with_tokio(
+        "java-driver",
+        &["model", "testbed"],
+        "run a Java client: it makes the command line, a worker runs it",
+    ),
+    pure("perf-test", &["model"], "print; touch a socket, file, clock, environment or unseeded randomness"),
+    with_tokio("http-load", &["model"], "print, but to what it is given; know of clusters"),
+    with_tokio("store", &["model"], "let anyone else know the format of a run file"),
+    pure("analysis", &["model"], PURE),
+    pure(
+        "report",
+        &["model"],
+        "state a number that no finding holds; touch a socket, file, clock, environment or \
                 unseeded randomness",
-    },
-    CrateRule {
-        place: "doctor",
-        may_use: &["model"],
-        pure: true,
-        no_tokio: true,
-        program: false,
-        never: "change anything; touch a socket, file, clock, environment or unseeded randomness",
-    },
-    CrateRule {
-        place: "lab",
-        may_use: &[
+    ),
+    pure(
+        "doctor",
+        &["model"],
+        "change anything; touch a socket, file, clock, environment or unseeded randomness",
+    ),
+    with_tokio(
+        "lab",
+        &[
             "model",
             "avro",
             "kafka",
@@ -158,36 +88,33 @@ pub const CRATES: &[CrateRule] = &[
             "store",
             "analysis",
         ],
-        pure: false,
-        no_tokio: false,
-        program: false,
-        never: "print; know how a report looks",
-    },
+        "print; know how a report looks",
+    ),
     CrateRule {
-        place: "kdyno",
-        may_use: &[
-            "model",
-            "scenario",
-            "avro",
-            "kafka",
-            "credentials",
-            "kafka-server",
-            "load",
-            "plan",
-            "testbed",
-            "java-driver",
-            "perf-test",
-            "http-load",
-            "store",
-            "analysis",
-            "report",
-            "doctor",
-            "lab",
-        ],
-        pure: false,
-        no_tokio: false,
         program: true,
-        never: "hold logic that another crate could hold",
+        ..with_tokio(
+            "kdyno",
+            &[
+                "model",
+                "scenario",
+                "avro",
+                "kafka",
+                "credentials",
+                "kafka-server",
+                "load",
+                "plan",
+                "testbed",
+                "java-driver",
+                "perf-test",
+                "http-load",
+                "store",
+                "analysis",
+                "report",
+                "doctor",
+                "lab",
+            ],
+            "hold logic that another crate could hold",
+        )
     },
     CrateRule {
         place: "bench",

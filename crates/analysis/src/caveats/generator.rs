@@ -177,11 +177,8 @@ fn late_ns(item: &ItemRows<'_>, statistic: impl Fn(&LatencyDistribution) -> Valu
     if of(Timing::Response)?.finished() != of(Timing::WithoutGenerator)?.finished() {
         return None;
     }
-    let at = |timing| match statistic(of(timing)?) {
-        Value::Is(ns) => Some(ns),
-        // Among records that were never acknowledged the generator's share is not known.
-        Value::AtLeast(_) | Value::None => None,
-    };
+    // Among records that were never acknowledged the generator's share is not known.
+    let at = |timing| statistic(of(timing)?).exact();
     let response_ns = at(Timing::Response).filter(|ns| *ns > 0.0)?;
     Some(((response_ns - at(Timing::WithoutGenerator)?).max(0.0), response_ns))
 }

@@ -128,16 +128,16 @@ impl<'a> CommandReadings<'a> {
     fn value(&self, name: &str) -> Value {
         if let Some(statistic) = name.strip_prefix("response.") {
             let time_s = self.last(&format!("{}{statistic}", series::RESPONSE_S_OF));
-            return known(time_s.map(|time_s| time_s * NS_PER_S));
+            return Value::from(time_s.map(|time_s| time_s * NS_PER_S));
         }
         let requests = || self.most(series::REQUESTS_TOTAL);
         let errors = || self.most(series::ERRORS_TOTAL);
         let duration_s = self.last(series::DURATION_S);
-        known(match name {
+        Value::from(match name {
             DURATION => {
                 let ended_after =
                     self.last(series::ENDED_AFTER_S).map(|after_s| Value::AtLeast(after_s * NS_PER_S));
-                return ended_after.unwrap_or(known(duration_s.map(|took_s| took_s * NS_PER_S)));
+                return ended_after.unwrap_or(Value::from(duration_s.map(|took_s| took_s * NS_PER_S)));
             }
             SUCCEEDED => {
                 // Users stay until the load ends, and have not failed then.
@@ -161,8 +161,4 @@ impl<'a> CommandReadings<'a> {
             _ => None,
         })
     }
-}
-
-fn known(value: Option<f64>) -> Value {
-    value.map_or(Value::None, Value::Is)
 }

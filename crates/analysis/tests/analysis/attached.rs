@@ -3,38 +3,23 @@
 use crate::fixture::{S, TrialFixture, closed_loop, unscoped};
 use crate::limit;
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::conclusion::{Conclusion, LimitKind, ShortTerm};
+use kdyno_model::conclusion::{LimitKind, ShortTerm, Steadiness, of_kind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::metric::{COST_PER_GB, Unit, is_cost};
-use kdyno_model::plan::{AttachedPlan, Caps, Price, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, Price, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{ProbeReading, series};
-use std::collections::BTreeMap;
 
 /// A target; what it costs is for the test to say.
 pub fn target(price: Option<Price>) -> SystemPlan {
-    let caps = Caps {
-        produce_bytes_per_s: None,
-        connections: None,
-        partitions: None,
-        disk_bytes: None,
-        time_ns: None,
-    };
     SystemPlan::Attached(AttachedPlan {
         target: "standing".to_owned(),
         bootstrap: vec!["redacted".to_owned()],
         cluster_id: "x".to_owned(),
-        security: Box::default(),
         prefix: "kdyno-".to_owned(),
-        topics: Default::default(),
-        caps,
-        allow: vec![],
-        abort_if: Vec::new(),
-        facts: BTreeMap::new(),
         price,
-        metrics: None,
-        sustain_ns: None,
+        ..AttachedPlan::default()
     })
 }
 
@@ -189,11 +174,9 @@ fn a_window_is_short_of_what_the_one_who_measures_says() {
         trial.start.trial.effective.system = SystemPlan::Attached(plan);
         let judged = kdyno_analysis::trial::judge(&trial).unwrap();
         let p99 = judged.findings.iter().find(|one| one.of.to_string() == "writers.response.p99").unwrap();
-        let writers = judged.conclusions.into_iter().find_map(|one| match one {
-            Conclusion::Steadiness(of) if of.item == "writers" => Some(of.short_term),
-            _ => None,
-        });
-        let burst = writers.unwrap().into_iter().find(|one| matches!(one, ShortTerm::BurstCredits { .. }));
+        let writers = of_kind::<Steadiness>(&judged.conclusions).find(|one| one.item == "writers").unwrap();
+        let is_burst = |one: &&ShortTerm| matches!(one, ShortTerm::BurstCredits { .. });
+        let burst = writers.short_term.iter().find(is_burst).cloned();
         (burst, p99.marks.contains(&Mark::ShortTerm))
     };
     // The window is of 10 s.

@@ -1,6 +1,9 @@
 //! A made-up trial: a warm-up of 2 s, a measure phase of 10 s, a drain; 1000 records per second, each
 //! acknowledged in the second in which it was intended, with a response of 4 ms.
 
+#[path = "../../../model/tests/common/clients.rs"]
+mod clients;
+
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
@@ -9,9 +12,9 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, IsolationLevel, KafkaSource, LoadPlan,
-    Mode, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, ReadDepth, Role,
-    RoleKind, StartOffset, Storage, SystemPlan, TopicPlan, WorkerPlan, WorkerShare,
+    Arrivals, CasePlan, ClusterPlan, Fill, KafkaSource, LoadPlan, Mode, PhasesPlan, ProducePlan,
+    ProducerSettings, Rate, RatePiece, Role, RoleKind, StartOffset, Storage, SystemPlan, TopicPlan,
+    WorkerPlan, WorkerShare,
 };
 use kdyno_model::run::{Session, StreamInfo, TrialStart};
 use kdyno_model::sample::{
@@ -428,64 +431,15 @@ pub fn closed_loop() -> Rate {
 }
 
 fn writers() -> LoadPlan {
-    let client = ProducerSettings {
-        defaults: "4.1".into(),
-        acks: -1,
-        batch_bytes: 16_384,
-        linger_ns: 5 * MS,
-        buffer_bytes: 32 << 20,
-        request_bytes_max: 1 << 20,
-        in_flight_max: 5,
-        compression: Compression::None,
-        compression_level: None,
-        max_block_ns: 60 * S,
-        request_timeout_ns: 30 * S,
-        delivery_timeout_ns: 120 * S,
-        retry_backoff_ns: 100 * MS,
-        retry_backoff_max_ns: S,
-        transaction_timeout_ns: 60_000_000_000,
-        metadata_max_age_ns: 300 * S,
-        enable_idempotence: false,
-        partitioner: Partitioner::Sticky,
-        ignore_keys: false,
-        adaptive_partitioning: true,
-        availability_timeout_ns: 0,
-    };
     let per_s = PER_SECOND as f64;
     let piece = RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: S };
-    let role = Role::Produce(ProducePlan {
-        rate: Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson },
-        value_bytes: VALUE_BYTES,
-        payload: Payload::Unique,
-        records: Default::default(),
-        records_max: None,
-        synchronous: false,
-        transactions: None,
-        tool_lines: None,
-        client,
-    });
-    of_two_clients(role)
+    let plan = clients::produce(Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson });
+    let client = ProducerSettings { linger_ns: 5 * MS, ..plan.client };
+    of_two_clients(Role::Produce(ProducePlan { value_bytes: VALUE_BYTES, client, ..plan }))
 }
 
 fn readers() -> LoadPlan {
-    let role = Role::Consume(ConsumePlan {
-        from: StartOffset::Latest,
-        fetch_bytes_max: 50 << 20,
-        partition_bytes_max: 1 << 20,
-        fetch_bytes_min: 1,
-        fetch_wait_ns: 500 * MS,
-        request_timeout_ns: 30 * S,
-        retry_backoff_ns: 100 * MS,
-        isolation_level: IsolationLevel::ReadUncommitted,
-        rack: String::new(),
-        poll_records_max: 500,
-        work: None,
-        read: ReadDepth::Decode,
-        group: None,
-        records_max: None,
-        idle_ns: None,
-    });
-    of_two_clients(role)
+    of_two_clients(Role::Consume(clients::consume(StartOffset::Latest)))
 }
 
 fn of_two_clients(role: Role) -> LoadPlan {

@@ -2,7 +2,7 @@
 
 use crate::fixture::{S, TrialFixture, event};
 use crate::limit::elsewhere;
-use kdyno_model::conclusion::Conclusion;
+use kdyno_model::conclusion::{Conclusion, of_kind};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value;
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
@@ -10,11 +10,7 @@ use kdyno_model::sample::{ProbeReading, series};
 
 pub fn health(trial: &TrialFixture) -> Health {
     let conclusions = kdyno_analysis::trial::judge(trial).expect("whole rows").conclusions;
-    let mut found = conclusions.into_iter().filter_map(|one| match one {
-        Conclusion::Health(health) => Some(health),
-        _ => None,
-    });
-    found.next().expect("a conclusion about health")
+    of_kind::<Health>(&conclusions).next().expect("a conclusion about health").clone()
 }
 
 /// The check of a rule in a trial whose host counts so much per second.

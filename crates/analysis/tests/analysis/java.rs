@@ -3,7 +3,7 @@
 use crate::fixture::{S, STAGES_NS, TrialFixture, closed_loop, event, histogram};
 use crate::limit;
 use kdyno_model::caveat::{Caveat, FullGc, Severity};
-use kdyno_model::conclusion::{Conclusion, LimitKind, ShortTerm};
+use kdyno_model::conclusion::{Conclusion, Limit, LimitKind, ShortTerm, of_kind};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value;
 use kdyno_model::plan::{Driver, JavaClient, JavaDriver, NullBrokerPlan, SystemPlan, TopicPlan};
@@ -161,11 +161,8 @@ fn the_java_process_is_no_other_load() {
 fn limits_that_rest_on_requests_and_batches_are_not_judged() {
     let mut trial = by_java();
     trial.writers().rate = closed_loop();
-    let limit = trial.judged().conclusions.into_iter().find_map(|conclusion| match conclusion {
-        Conclusion::Limit(limit) => Some(limit),
-        _ => None,
-    });
-    let limit = limit.unwrap();
+    let judged = trial.judged();
+    let limit = of_kind::<Limit>(&judged.conclusions).next().unwrap();
     let of = |kind: LimitKind| limit.evidence.iter().find(|one| one.kind == kind).unwrap();
     for kind in
         [LimitKind::RequestsInFlight, LimitKind::Replication, LimitKind::ClientBuffer, LimitKind::Quota]

@@ -1,22 +1,17 @@
 //! What the limit was, on made-up trials that are at one.
 
 use crate::fixture::{MS, PER_SECOND, S, TrialFixture, closed_loop};
-use kdyno_model::conclusion::{Conclusion, Limit, LimitEvidence, LimitKind};
+use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind, of_kind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
-use kdyno_model::plan::{AttachedPlan, Caps, JitterLaw, LinkPlan, SystemPlan, ZonesPlan};
+use kdyno_model::plan::{AttachedPlan, JitterLaw, LinkPlan, SystemPlan, ZonesPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;
 use kdyno_model::trial::{TrialId, TrialReason};
 use std::collections::BTreeMap;
 
 fn limits(trial: &TrialFixture) -> Vec<Limit> {
-    let conclusions = trial.judged().conclusions.into_iter();
-    let limits = conclusions.filter_map(|conclusion| match conclusion {
-        Conclusion::Limit(limit) => Some(limit),
-        _ => None,
-    });
-    limits.collect()
+    of_kind(&trial.judged().conclusions).cloned().collect()
 }
 
 pub fn limit(trial: &TrialFixture) -> Limit {
@@ -362,27 +357,11 @@ fn broker_throttling_is_a_share_of_client_time_in_the_window() {
 pub fn elsewhere(facts: &[(&str, &str)]) -> TrialFixture {
     let mut trial = at_maximum();
     let facts = facts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-    let no_caps = Caps {
-        produce_bytes_per_s: None,
-        connections: None,
-        partitions: None,
-        disk_bytes: None,
-        time_ns: None,
-    };
     trial.start.trial.effective.system = SystemPlan::Attached(AttachedPlan {
         target: "elsewhere".into(),
-        bootstrap: Vec::new(),
-        cluster_id: String::new(),
-        security: Box::default(),
         prefix: "kdyno-".into(),
-        topics: Default::default(),
-        caps: no_caps,
-        allow: Vec::new(),
-        abort_if: Vec::new(),
         facts: facts.collect::<BTreeMap<_, _>>(),
-        price: None,
-        metrics: None,
-        sustain_ns: None,
+        ..AttachedPlan::default()
     });
     trial.start.cluster.insert("brokers".into(), "2".into());
     trial

@@ -4,7 +4,7 @@ use crate::fixture::{MS, READERS, S, TrialFixture, WRITERS, closed_loop, event, 
 use kdyno_analysis::trial::judge;
 use kdyno_analysis::warmup::{WarmupBounds, WarmupProgress, progress};
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::conclusion::{Conclusion, Steadiness, SteadyState};
+use kdyno_model::conclusion::{Conclusion, Steadiness, SteadyState, of_kind};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Mark;
 use kdyno_model::metric::Address;
@@ -87,12 +87,7 @@ impl TrialFixture {
 
     /// What is said of the steadiness of each item.
     fn judged_items(&self) -> Vec<Steadiness> {
-        let conclusions = judge(self).unwrap().conclusions;
-        let of = conclusions.into_iter().filter_map(|conclusion| match conclusion {
-            Conclusion::Steadiness(of) => Some(of),
-            _ => None,
-        });
-        of.collect()
+        of_kind(&judge(self).unwrap().conclusions).cloned().collect()
     }
 
     fn steadiness(&self, item: &str) -> Steadiness {

@@ -2,7 +2,7 @@
 
 use crate::fixture::{CPU, P99, RATE, RunFixture, comparing, late, settings};
 use kdyno_analysis::run::{AnalysedTrial, judge};
-use kdyno_model::conclusion::{Conclusion, Says, Verdict};
+use kdyno_model::conclusion::{Says, Verdict, of_kind};
 use kdyno_model::finding::{Interval, NotResolvable, Value};
 use kdyno_model::plan::{Depth, Plan};
 
@@ -76,12 +76,7 @@ impl PairOutcome {
 
 fn verdicts(plan: &Plan, run: &RunFixture, is_out_of_time: bool) -> Vec<Verdict> {
     let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
-    let conclusions = judge(plan, &trials, &[], &[], is_out_of_time).conclusions.into_iter();
-    let verdict = |one| match one {
-        Conclusion::Verdict(verdict) => Some(verdict),
-        _ => None,
-    };
-    conclusions.filter_map(verdict).collect()
+    of_kind(&judge(plan, &trials, &[], &[], is_out_of_time).conclusions).cloned().collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Cases with invalid repeats.
 
 use crate::fixture::{P99, RATE, RunFixture, address, late, plan, queued};
-use kdyno_model::conclusion::{ClaimSays, Conclusion};
+use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, of_kind};
 use kdyno_model::finding::{Finding, Interval, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Plan};
 
@@ -18,11 +18,7 @@ fn claimed(run: &RunFixture, op: ClaimOp) -> (ClaimSays, bool) {
     let (text, that, right) = (String::new(), String::new(), ClaimExpr::Number(20.0 * MS));
     let claim = Claim { text, that, is_threshold: false, left: metric, op, right };
     let found = run.judged(&Plan { claims: vec![claim], ..plan(1, &[P99]) }).conclusions;
-    let claim = found.into_iter().find_map(|one| match one {
-        Conclusion::Claim(of) => Some(of),
-        _ => None,
-    });
-    let claim = claim.unwrap();
+    let claim = of_kind::<JudgedClaim>(&found).next().unwrap();
     (claim.says, claim.marks[0].contains(&Mark::Invalid))
 }
 

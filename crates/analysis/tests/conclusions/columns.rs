@@ -2,19 +2,14 @@
 
 use crate::fixture::{RATE, RunFixture, address, invalid, plan};
 use kdyno_model::caveat::Concern;
-use kdyno_model::conclusion::{Conclusion, DistinctRows};
+use kdyno_model::conclusion::{Conclusion, DistinctRows, of_kind};
 use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{ParamValue, Published, PublishedRow};
 use kdyno_model::trial::{SearchStage, TrialReason};
 use std::collections::BTreeMap;
 
 fn distinguished(run: &RunFixture, cases: usize) -> Vec<DistinctRows> {
-    let conclusions = run.judged(&plan(cases, &[RATE])).conclusions.into_iter();
-    let reported = |conclusion| match conclusion {
-        Conclusion::ToldApart(reported) => Some(reported),
-        _ => None,
-    };
-    conclusions.filter_map(reported).collect()
+    of_kind(&run.judged(&plan(cases, &[RATE])).conclusions).cloned().collect()
 }
 
 fn ratios(run: &RunFixture, cases: usize) -> Vec<Finding> {

@@ -2,7 +2,9 @@
 
 use crate::fixture::{RATE, RunFixture, address, comparing, plan, settings};
 use crate::settings::producing;
-use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, Limit, LimitEvidence, LimitKind, ShareOf};
+use kdyno_model::conclusion::{
+    AtLimit, Conclusion, Demand, Limit, LimitEvidence, LimitKind, ShareOf, of_kind,
+};
 use kdyno_model::finding::{Interval, Scope, Value};
 use kdyno_model::plan::{
     Arrivals, Condition, FindPlan, LimitSide, LoadPlan, Plan, ProducePlan, Rate, RatePiece, Role, Strategy,
@@ -46,12 +48,7 @@ fn at(rates: &[f64], law: impl Fn(f64) -> f64) -> RunFixture {
 }
 
 fn demands(run: &RunFixture, plan: &Plan) -> Vec<Demand> {
-    let conclusions = run.judged(plan).conclusions.into_iter();
-    let demand = |one| match one {
-        Conclusion::Demand(demand) => Some(demand),
-        _ => None,
-    };
-    conclusions.filter_map(demand).collect()
+    of_kind(&run.judged(plan).conclusions).cloned().collect()
 }
 
 fn demand(run: &RunFixture) -> Demand {

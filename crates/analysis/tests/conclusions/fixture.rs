@@ -2,7 +2,7 @@
 
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
-use kdyno_model::conclusion::{Conclusion, Verdict};
+use kdyno_model::conclusion::{Verdict, of_kind};
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
@@ -173,12 +173,7 @@ impl RunFixture {
     }
 
     pub fn verdicts(&self, plan: &Plan) -> Vec<Verdict> {
-        let conclusions = self.judged(plan).conclusions.into_iter();
-        let verdict = |conclusion| match conclusion {
-            Conclusion::Verdict(verdict) => Some(verdict),
-            _ => None,
-        };
-        conclusions.filter_map(verdict).collect()
+        of_kind(&self.judged(plan).conclusions).cloned().collect()
     }
 }
 

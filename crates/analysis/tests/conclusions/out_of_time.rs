@@ -2,7 +2,7 @@
 
 use crate::fixture::{P99, RunFixture, comparing, settings};
 use kdyno_analysis::run::{AnalysedTrial, judge};
-use kdyno_model::conclusion::{Conclusion, Says, Verdict};
+use kdyno_model::conclusion::{Says, Verdict, of_kind};
 use kdyno_model::finding::Scope;
 use kdyno_model::plan::Plan;
 
@@ -15,12 +15,7 @@ fn worse(count: u32) -> Vec<f64> {
 
 fn out_of_time(plan: &Plan, run: &RunFixture) -> Vec<Verdict> {
     let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
-    let conclusions = judge(plan, &trials, &[], &[], true).conclusions.into_iter();
-    let verdict = |one| match one {
-        Conclusion::Verdict(verdict) => Some(verdict),
-        _ => None,
-    };
-    conclusions.filter_map(verdict).collect()
+    of_kind(&judge(plan, &trials, &[], &[], true).conclusions).cloned().collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::fixture::{P99, RunFixture, comparing, settings, start};
 use kdyno_analysis::run::{AnalysedTrial, judge};
-use kdyno_model::conclusion::Conclusion;
+use kdyno_model::conclusion::{Verdict, of_kind};
 use kdyno_model::finding::Value;
 use kdyno_model::plan::EvidenceUnit;
 use kdyno_model::run::TrialStart;
@@ -28,11 +28,7 @@ fn reported(unit: EvidenceUnit, pairs: usize) -> Option<u64> {
         .collect();
     let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
     let found = judge(&plan, &trials, &starts, &[], false);
-    let verdict = found.conclusions.into_iter().find_map(|one| match one {
-        Conclusion::Verdict(of) => Some(of),
-        _ => None,
-    });
-    verdict.unwrap().unit_ns
+    of_kind::<Verdict>(&found.conclusions).next().unwrap().unit_ns
 }
 
 #[test]

@@ -1,17 +1,19 @@
 //! Settings in force on both sides of a comparison.
 
+#[path = "../../../model/tests/common/clients.rs"]
+mod clients;
+
 use crate::fixture::{RunFixture, comparing, settings as compared};
 use kdyno_analysis::comparison::settings;
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::conclusion::{Conclusion, Says, SettingDiffers, WhyDiffers};
+use kdyno_model::conclusion::{Conclusion, Says, SettingDiffers, Verdict, WhyDiffers, of_kind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
-    AttachedPlan, Caps, CasePlan, Compression, KeyLaw, KeyPlan, LoadPlan, NullBrokerPlan, OnClusters,
-    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Protocol, Rate, Role, SystemPlan,
-    TransactionsPlan,
+    AttachedPlan, CasePlan, Compression, KeyLaw, KeyPlan, LoadPlan, NullBrokerPlan, OnClusters, Plan,
+    ProducePlan, Protocol, Rate, Role, SystemPlan, TransactionsPlan,
 };
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, TrialStart};
 use std::collections::BTreeMap;
@@ -158,27 +160,12 @@ fn a_null_broker_has_no_settings_that_could_differ() {
 
 /// A target of this name that declares this version.
 fn target(name: &str, version: Option<&str>) -> SystemPlan {
-    let caps = Caps {
-        produce_bytes_per_s: None,
-        connections: None,
-        partitions: None,
-        disk_bytes: None,
-        time_ns: None,
-    };
     SystemPlan::Attached(AttachedPlan {
         target: name.to_owned(),
-        bootstrap: Vec::new(),
         cluster_id: format!("id of {name}"),
-        security: Box::default(),
         prefix: "kdyno-".to_owned(),
-        topics: Default::default(),
-        caps,
-        allow: Vec::new(),
-        abort_if: Vec::new(),
         facts: version.map(|version| ("kafka".to_owned(), version.to_owned())).into_iter().collect(),
-        price: None,
-        metrics: None,
-        sustain_ns: None,
+        ..AttachedPlan::default()
     })
 }
 
@@ -312,12 +299,9 @@ fn an_unrequested_difference_leaves_no_verdict() {
         let starts = [start(&run.outcomes[0], &[("x", "1")]), start(&run.outcomes[1], &[("x", b)])];
         let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
         let found = judge(&plan, &trials, &starts, &[], false);
-        let verdict = found.conclusions.into_iter().find_map(|conclusion| match conclusion {
-            Conclusion::Verdict(verdict) => Some(verdict.says),
-            _ => None,
-        });
+        let says = of_kind::<Verdict>(&found.conclusions).next().expect("a verdict").says.clone();
         let ratio = found.findings.into_iter().find(|finding| finding.quantity == Quantity::RatioBToA);
-        (verdict.expect("a verdict"), ratio.expect("a ratio").is_invalid())
+        (says, ratio.expect("a ratio").is_invalid())
     };
     assert!(matches!(says("1"), (Says::Different { .. }, false)));
     let (voided, is_marked) = says("2");
@@ -327,40 +311,7 @@ fn an_unrequested_difference_leaves_no_verdict() {
 
 /// How records are sent, as Kafka's defaults have it.
 pub fn producing() -> ProducePlan {
-    let client = ProducerSettings {
-        defaults: "3.7".into(),
-        acks: -1,
-        batch_bytes: 16_384,
-        linger_ns: 0,
-        buffer_bytes: 32 << 20,
-        request_bytes_max: 1 << 20,
-        in_flight_max: 5,
-        compression: Compression::None,
-        compression_level: None,
-        max_block_ns: 1,
-        request_timeout_ns: 1,
-        delivery_timeout_ns: 1,
-        retry_backoff_ns: 1,
-        retry_backoff_max_ns: 1,
-        transaction_timeout_ns: 60_000_000_000,
-        metadata_max_age_ns: 1,
-        enable_idempotence: false,
-        partitioner: Partitioner::Sticky,
-        ignore_keys: false,
-        adaptive_partitioning: true,
-        availability_timeout_ns: 0,
-    };
-    ProducePlan {
-        rate: Rate::Max { fill: kdyno_model::plan::Fill::Buffer },
-        value_bytes: 100,
-        payload: Payload::Unique,
-        records: Default::default(),
-        records_max: None,
-        synchronous: false,
-        transactions: None,
-        tool_lines: None,
-        client,
-    }
+    clients::produce(Rate::Max { fill: kdyno_model::plan::Fill::Buffer })
 }
 
 #[test]

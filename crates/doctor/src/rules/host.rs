@@ -6,6 +6,7 @@ use crate::advice::{Advice, SettingChange};
 use crate::expect::Expect;
 use crate::observed::ObservedHost;
 use crate::quote::quoted;
+use kdyno_model::grouped::by_key;
 
 /// Where a setting of the host is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -294,14 +295,7 @@ fn of_files(rule: &HostRule, host: &ObservedHost) -> (Option<String>, Option<boo
 
 /// Each value that some files have, with their paths.
 fn values(files: &[(String, String)]) -> Vec<(&str, Vec<&str>)> {
-    let mut values: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (path, value) in files {
-        match values.iter_mut().find(|(known, _)| known == value) {
-            Some((_, paths)) => paths.push(path),
-            None => values.push((value, vec![path])),
-        }
-    }
-    values
+    by_key(files.iter().map(|(path, value)| (value.as_str(), path.as_str())))
 }
 
 fn change(rule: &HostRule, current: &str, host: &ObservedHost) -> SettingChange {

@@ -13,6 +13,7 @@ use kdyno_doctor::{
     Advice, AdviceDocument, AdviceSeverity, AdviceStatus, DiskRound, MeasuredDisk, Observed, examine,
     measured_network_text, measured_text, script, text,
 };
+use kdyno_model::grouped::distinct;
 use kdyno_model::plan::CasePlan;
 use kdyno_model::units;
 use kdyno_plan::Choices;
@@ -132,15 +133,9 @@ fn look(args: &DoctorArgs) -> Result<Vec<Advice>, Failure> {
 /// Advice of several cases: what all of them get is printed once, the rest after the case's label.
 fn together(cases: Vec<(String, Vec<Advice>)>) -> Vec<Advice> {
     let is_of_all = |advice: &Advice| cases.iter().all(|(_, of_case)| of_case.contains(advice));
-    let mut all: Vec<Advice> = Vec::new();
-    for (label, of_case) in &cases {
-        for advice in of_case {
-            let of = if is_of_all(advice) { advice.of.clone() } else { format!("{label}: {}", advice.of) };
-            let advice = Advice { of, ..advice.clone() };
-            if !all.contains(&advice) {
-                all.push(advice);
-            }
-        }
-    }
-    all
+    let all = cases.iter().flat_map(|(label, of_case)| of_case.iter().map(move |advice| (label, advice)));
+    distinct(all.map(|(label, advice)| {
+        let of = if is_of_all(advice) { advice.of.clone() } else { format!("{label}: {}", advice.of) };
+        Advice { of, ..advice.clone() }
+    }))
 }

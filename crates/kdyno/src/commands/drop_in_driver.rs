@@ -4,7 +4,6 @@ use super::written_scenario::literal;
 use crate::environment::ProgramEnvironment;
 use crate::failure::Failure;
 use crate::out;
-use kdyno_java_driver::JavaDriverError;
 use kdyno_model::event::EventKind;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{JavaClient, JavaDriver};
@@ -75,16 +74,13 @@ impl Carrier {
     /// or a Java that is missing is refused before the cluster is contacted.
     pub(super) fn make_ready(&self) -> Result<(), Failure> {
         let Self::Java(client) = self else { return Ok(()) };
-        let failed =
-            |error: JavaDriverError| Failure::tool(&error).maybe_hint(error.hint().map(str::to_owned));
         let driver = JavaDriver { client: client.clone(), jvm: Vec::new(), properties: BTreeMap::new() };
         let environment = ProgramEnvironment::read()?.testbed;
-        if let Some(fact) = kdyno_java_driver::check(&environment, &driver).map_err(failed)? {
+        if let Some(fact) = kdyno_java_driver::check(&environment, &driver)? {
             out::note(&fact);
         }
         let tell = |step: &str| out::note(step);
-        kdyno_java_driver::resolve(&environment, &driver, kdyno_java_driver::SOURCES, &tell)
-            .map_err(failed)?;
+        kdyno_java_driver::resolve(&environment, &driver, kdyno_java_driver::SOURCES, &tell)?;
         Ok(())
     }
 

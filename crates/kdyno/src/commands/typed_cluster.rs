@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use kdyno_kafka::admin::{Admin, AdminError, TopicInfo};
 use kdyno_model::address::is_address;
-use kdyno_model::plan::{AttachedPlan, Caps, Protocol};
+use kdyno_model::plan::{AttachedPlan, Protocol};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::security::ClientProperties;
@@ -15,10 +15,6 @@ use std::time::Duration;
 
 /// How long the first connection may take.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(15);
-
-/// Nothing is capped.
-const NO_CAPS: Caps =
-    Caps { produce_bytes_per_s: None, connections: None, partitions: None, disk_bytes: None, time_ns: None };
 
 /// Begins the names of topics and client ids.
 const PREFIX: &str = "kdyno-";
@@ -56,17 +52,10 @@ pub(super) fn attached(
     AttachedPlan {
         target: target.to_owned(),
         bootstrap,
-        cluster_id: String::new(),
         security: Box::new(properties.security.clone()),
         prefix: PREFIX.to_owned(),
         topics,
-        caps: NO_CAPS,
-        allow: Vec::new(),
-        abort_if: Vec::new(),
-        facts: BTreeMap::new(),
-        price: None,
-        metrics: None,
-        sustain_ns: None,
+        ..AttachedPlan::default()
     }
 }
 

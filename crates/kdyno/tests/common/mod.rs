@@ -5,8 +5,8 @@
 pub mod cgroups;
 pub mod turns;
 
-use kdyno_model::conclusion::Conclusion;
-use kdyno_model::health::HealthRule;
+use kdyno_model::conclusion::of_kind;
+use kdyno_model::health::{Health, HealthRule};
 use kdyno_model::outcome::Judgement;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
@@ -22,11 +22,8 @@ pub fn is_matrix() -> bool {
 
 /// The rules of health that trials break, the heaviest of each first.
 pub fn broken_rules(judgement: &Judgement) -> Vec<HealthRule> {
-    let healths = judgement.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Health(health) => Some(&health.checks),
-        _ => None,
-    });
-    healths.flatten().filter(|check| check.is_broken).map(|check| check.rule).collect()
+    let checks = of_kind::<Health>(&judgement.conclusions).flat_map(|health| &health.checks);
+    checks.filter(|check| check.is_broken).map(|check| check.rule).collect()
 }
 
 /// Longest a command may take that starts nothing.

@@ -7,7 +7,7 @@ use kdyno_kafka_server::fake_broker::{
     FakeCluster, FakeConfig, Service, ServicePer, ServiceTime, StoredAnyway,
 };
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::conclusion::{Conclusion, SteadyState};
+use kdyno_model::conclusion::{Steadiness, SteadyState, of_kind};
 use kdyno_model::finding::Mark;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -164,11 +164,8 @@ fn answers_that_become_slower_in_the_window_make_it_unsteady() {
     let of_writers = |caveat: &Caveat| matches!(caveat, Caveat::Unsteady { item, .. } if item == "writers");
     assert_eq!(seen.caveat(of_writers).severity, Severity::Warning);
     seen.caveat(|caveat| matches!(caveat, Caveat::WarmupNotSettled { .. }));
-    let mut states = seen.judgement.conclusions.iter().filter_map(|conclusion| match conclusion {
-        Conclusion::Steadiness(one) if one.item == "writers" => Some(&one.state),
-        _ => None,
-    });
-    let state = states.next().expect("a conclusion");
+    let mut all = of_kind::<Steadiness>(&seen.judgement.conclusions);
+    let state = &all.find(|one| one.item == "writers").expect("a conclusion").state;
     assert!(matches!(state, SteadyState::SeveralLevels { levels, .. } if levels.len() == 2), "{state:?}");
     assert!(seen.finding(1, "writers.response.p50").marks.contains(&Mark::SeveralLevels));
     assert!(!seen.finding(1, "writers.acked_per_s").marks.contains(&Mark::SeveralLevels));

@@ -3,7 +3,7 @@
 use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, broken_rules};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
-use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
+use kdyno_model::conclusion::{Limit, LimitKind, of_kind};
 use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::health::HealthRule;
 use kdyno_model::outcome::Judgement;
@@ -151,10 +151,7 @@ impl StoredFigures {
     }
 
     pub fn limit(&self, trial: u32) -> &Limit {
-        let limits = self.judgement.conclusions.iter().filter_map(|conclusion| match conclusion {
-            Conclusion::Limit(limit) => Some(limit),
-            _ => None,
-        });
+        let limits = of_kind::<Limit>(&self.judgement.conclusions);
         let mut of_trial = limits.filter(|limit| limit.scope == Scope::Trial(TrialId(trial)));
         of_trial.next().unwrap_or_else(|| panic!("nothing was the limit of trial {trial}"))
     }

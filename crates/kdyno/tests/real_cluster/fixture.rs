@@ -6,7 +6,7 @@
 pub use crate::common::ran;
 use crate::common::{ProgramOutput, QUICKLY, RUN_DEADLINE, Running, TestFolder, quick_jvm};
 use kdyno_kafka::admin::Admin;
-use kdyno_model::conclusion::{Conclusion, LimitKind};
+use kdyno_model::conclusion::{Limit, LimitKind, of_kind};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::sample::StreamTotals;
@@ -104,11 +104,7 @@ pub fn judged(place: &TestFolder) -> Judgement {
 
 /// What is named as the limit of the only load item.
 pub fn named_limit(judgement: &Judgement) -> LimitKind {
-    let limit = judgement.conclusions.iter().find_map(|one| match one {
-        Conclusion::Limit(limit) => Some(limit.named),
-        _ => None,
-    });
-    limit.expect("a limit")
+    of_kind::<Limit>(&judgement.conclusions).next().expect("a limit").named
 }
 
 /// What an item's stream came to in all of a trial.

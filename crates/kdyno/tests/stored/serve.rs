@@ -66,7 +66,12 @@ fn the_list_leads_to_pages_comparisons_and_courses() {
     let says = ["(A) against", "50,000/s", "60,000/s"].map(|words| compared.body.contains(words));
     assert_eq!((compared.status, says), (200, [true; 3]), "{}", compared.body);
     let course = served.get("/course?scenario=rate&of=writers.acked_per_s");
-    assert_eq!((course.status, course.body.matches("class=\"dot\"").count()), (200, 2), "{}", course.body);
+    assert_eq!(
+        (course.status, course.body.matches("class=\"dot look-0\"").count()),
+        (200, 2),
+        "{}",
+        course.body
+    );
     let none = served.get("/course?scenario=rate&of=writers.nothing");
     assert!(
         none.body.contains("No run of rate has a figure") && none.body.contains("<code>writers.acked_per_s"),

@@ -3,9 +3,7 @@
 use super::{Load, MS, Machine, Outcome, RUN_ID, SECOND, SimNet, TOPIC, context, drive, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
 use kdyno_load::consume::ConsumeStream;
-use kdyno_model::plan::{
-    Arrivals, ConsumePlan, IsolationLevel, LoadSpan, PhasesPlan, ReadDepth, StartOffset,
-};
+use kdyno_model::plan::{Arrivals, ConsumePlan, LoadSpan, PhasesPlan, StartOffset};
 use kdyno_model::worker::StreamRole;
 
 /// Fetching clients, in the words of the tests.
@@ -25,23 +23,7 @@ pub struct Fetching {
 
 impl Fetching {
     pub fn from(from: StartOffset) -> Self {
-        let plan = ConsumePlan {
-            from,
-            fetch_bytes_max: 50 << 20,
-            partition_bytes_max: 1 << 20,
-            fetch_bytes_min: 1,
-            fetch_wait_ns: 500 * MS,
-            request_timeout_ns: 30 * SECOND,
-            retry_backoff_ns: 100 * MS,
-            isolation_level: IsolationLevel::ReadUncommitted,
-            rack: String::new(),
-            poll_records_max: 500,
-            work: None,
-            read: ReadDepth::Decode,
-            group: None,
-            records_max: None,
-            idle_ns: None,
-        };
+        let plan = super::clients::consume(from);
         let span = LoadSpan::default();
         Self {
             plan,

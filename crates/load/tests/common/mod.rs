@@ -1,6 +1,8 @@
 //! A stream and a fake cluster in simulated time: the same code as over sockets, exact and repeatable.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+#[path = "../../../model/tests/common/clients.rs"]
+pub mod clients;
 mod fetching;
 
 #[allow(unused_imports, reason = "each test file uses its part")]
@@ -14,10 +16,7 @@ use kdyno_load::groups::ReadGroups;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
 use kdyno_load::stream::{Events, SocketReadiness, Stream, StreamContext};
-use kdyno_model::plan::{
-    Arrivals, Compression, Fill, LoadSpan, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings,
-    Rate, RatePiece, RecordPlan,
-};
+use kdyno_model::plan::{Arrivals, Fill, LoadSpan, Payload, PhasesPlan, ProducePlan, Rate, RatePiece};
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing};
 use kdyno_model::worker::{StreamRole, StreamTask};
 use std::cell::Cell;
@@ -243,41 +242,8 @@ impl Load {
     }
 
     fn of(rate: Rate) -> Self {
-        let client = ProducerSettings {
-            defaults: "4.1".to_owned(),
-            acks: -1,
-            batch_bytes: 16_384,
-            linger_ns: 0,
-            buffer_bytes: 32 << 20,
-            request_bytes_max: 1 << 20,
-            in_flight_max: 5,
-            compression: Compression::None,
-            compression_level: None,
-            max_block_ns: 60 * SECOND,
-            request_timeout_ns: 30 * SECOND,
-            delivery_timeout_ns: 120 * SECOND,
-            retry_backoff_ns: 100 * MS,
-            retry_backoff_max_ns: SECOND,
-            transaction_timeout_ns: 60 * SECOND,
-            metadata_max_age_ns: 300 * SECOND,
-            enable_idempotence: false,
-            partitioner: Partitioner::Sticky,
-            ignore_keys: false,
-            adaptive_partitioning: true,
-            availability_timeout_ns: 0,
-        };
         let payload = Payload::Pooled { pool_bytes: 0 };
-        let plan = ProducePlan {
-            rate,
-            value_bytes: 100,
-            payload,
-            records: RecordPlan::default(),
-            records_max: None,
-            synchronous: false,
-            transactions: None,
-            tool_lines: None,
-            client,
-        };
+        let plan = ProducePlan { payload, ..clients::produce(rate) };
         Self {
             plan,
             clients: 1,

@@ -8,12 +8,12 @@ use crate::common::{Load, MS, Machine, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka_server::fake_broker::{
     FakeCluster, FakeConfig, RequestTrace, Service, ServicePer, ServiceTime,
 };
-use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
+use kdyno_model::conclusion::{Limit, LimitKind, of_kind};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{
-    Arrivals, AttachedPlan, Caps, CasePlan, ClusterPlan, Fill, JitterLaw, KafkaSource, LinkPlan, LoadPlan,
-    Mode, PhasesPlan, Role, RoleKind, Storage, SystemPlan, TopicPlan, ZonesPlan,
+    Arrivals, AttachedPlan, CasePlan, ClusterPlan, Fill, JitterLaw, KafkaSource, LinkPlan, LoadPlan, Mode,
+    PhasesPlan, Role, RoleKind, Storage, SystemPlan, TopicPlan, ZonesPlan,
 };
 use kdyno_model::run::{Session, StreamInfo, TrialStart, cluster_fact};
 use kdyno_model::sample::{Phase, ProbeReading, Sample, StreamId, series};
@@ -111,11 +111,7 @@ impl LimitFixture {
             noise: Vec::new(),
         };
         let conclusions = kdyno_analysis::trial::judge(&evidence).expect("findings").conclusions;
-        let limits = conclusions.into_iter().filter_map(|one| match one {
-            Conclusion::Limit(limit) => Some(limit),
-            _ => None,
-        });
-        let mut limits: Vec<Limit> = limits.collect();
+        let mut limits: Vec<Limit> = of_kind(&conclusions).cloned().collect();
         assert_eq!(limits.len(), 1, "{limits:?}");
         Judged { per_s: acknowledged as f64 / f64::from(seconds - warmup), limit: limits.remove(0) }
     }
@@ -246,25 +242,10 @@ impl LimitFixture {
             });
         };
         SystemPlan::Attached(AttachedPlan {
-            price: None,
-            metrics: None,
-            sustain_ns: None,
             target: "elsewhere".to_owned(),
-            bootstrap: Vec::new(),
-            cluster_id: String::new(),
-            security: Box::default(),
             prefix: "kdyno-".to_owned(),
-            topics: Default::default(),
-            caps: Caps {
-                produce_bytes_per_s: None,
-                connections: None,
-                partitions: None,
-                disk_bytes: None,
-                time_ns: None,
-            },
-            allow: Vec::new(),
-            abort_if: Vec::new(),
             facts: BTreeMap::from([(fact.to_owned(), text.to_owned())]),
+            ..AttachedPlan::default()
         })
     }
 }

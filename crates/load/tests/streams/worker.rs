@@ -1,14 +1,14 @@
 //! The worker as the lab drives it: real sockets and clock, a fake cluster behind them.
 
+use super::common::clients;
 use kdyno_kafka::admin::{Admin, SampleBounds};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_load::framing::{read_frame, write_frame, write_given};
 use kdyno_load::net::monotonic_ns;
 use kdyno_load::worker::{self, WorkerError};
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, GivenFile, GivenSource, IsolationLevel, Partitioner, Payload,
-    PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, ReadDepth, StartOffset, VALUE_BYTES_MAX,
-    ValuesPlan,
+    Arrivals, Compression, ConsumePlan, GivenFile, GivenSource, PhasesPlan, ProducePlan, ProducerSettings,
+    Rate, RatePiece, StartOffset, VALUE_BYTES_MAX, ValuesPlan,
 };
 use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals};
 use kdyno_model::worker::{FromWorker, GivenContent, StreamRole, StreamTask, ToWorker, WorkerTask};
@@ -23,62 +23,15 @@ const SECOND: u64 = 1_000 * MS;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn produce(value_bytes: u32) -> StreamRole {
-    StreamRole::Produce(ProducePlan {
-        rate: Rate::Open {
-            pieces: vec![RatePiece { from_per_s: 5_000.0, to_per_s: 5_000.0, length_ns: 0 }],
-            arrivals: Arrivals::Constant,
-        },
-        value_bytes,
-        payload: Payload::Unique,
-        records: Default::default(),
-        records_max: None,
-        synchronous: false,
-        transactions: None,
-        tool_lines: None,
-        client: ProducerSettings {
-            defaults: "4.1".to_owned(),
-            acks: -1,
-            batch_bytes: 16_384,
-            linger_ns: 5 * MS,
-            buffer_bytes: 32 << 20,
-            request_bytes_max: 1 << 20,
-            in_flight_max: 5,
-            compression: Compression::None,
-            compression_level: None,
-            max_block_ns: 60 * SECOND,
-            request_timeout_ns: 30 * SECOND,
-            delivery_timeout_ns: 120 * SECOND,
-            retry_backoff_ns: 100 * MS,
-            retry_backoff_max_ns: SECOND,
-            transaction_timeout_ns: 60_000_000_000,
-            metadata_max_age_ns: 300 * SECOND,
-            enable_idempotence: false,
-            partitioner: Partitioner::Sticky,
-            ignore_keys: false,
-            adaptive_partitioning: true,
-            availability_timeout_ns: 0,
-        },
-    })
+    let pieces = vec![RatePiece { from_per_s: 5_000.0, to_per_s: 5_000.0, length_ns: 0 }];
+    let plan = clients::produce(Rate::Open { pieces, arrivals: Arrivals::Constant });
+    let client = ProducerSettings { linger_ns: 5 * MS, ..plan.client };
+    StreamRole::Produce(ProducePlan { value_bytes, client, ..plan })
 }
 
 fn consume() -> StreamRole {
-    StreamRole::Consume(ConsumePlan {
-        from: StartOffset::Latest,
-        fetch_bytes_max: 50 << 20,
-        partition_bytes_max: 1 << 20,
-        fetch_bytes_min: 1,
-        fetch_wait_ns: 100 * MS,
-        request_timeout_ns: 30 * SECOND,
-        retry_backoff_ns: 100 * MS,
-        isolation_level: IsolationLevel::ReadUncommitted,
-        rack: String::new(),
-        poll_records_max: 500,
-        work: None,
-        read: ReadDepth::Decode,
-        group: None,
-        records_max: None,
-        idle_ns: None,
-    })
+    let consume = clients::consume(StartOffset::Latest);
+    StreamRole::Consume(ConsumePlan { fetch_wait_ns: 100 * MS, ..consume })
 }
 
 fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {

@@ -20,6 +20,7 @@ mod shares;
 mod system;
 mod zones;
 
+use crate::grouped::distinct;
 use crate::secret::SecretRef;
 use crate::stacks::FlameKind;
 pub use case_label::case_labels;
@@ -134,13 +135,7 @@ impl Plan {
 
     /// The existing clusters that it loads, of both sides, each once.
     pub fn targets(&self) -> Vec<&AttachedPlan> {
-        let mut found: Vec<&AttachedPlan> = Vec::new();
-        for target in self.every_case().filter_map(|case| case.system.target()) {
-            if !found.contains(&target) {
-                found.push(target);
-            }
-        }
-        found
+        distinct(self.every_case().filter_map(|case| case.system.target()))
     }
 
     /// Whether all its cases are on null brokers: no cluster starts, nothing is written, and nothing is conditioned.

@@ -1,5 +1,6 @@
 //! Zones of a local cluster, and the link between any two of them.
 
+use crate::grouped::distinct;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
@@ -76,13 +77,7 @@ impl ZonesPlan {
 
     /// Every zone once: those of brokers first, in the order in which they are named.
     pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.brokers.iter().chain(&self.clients) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        names
+        distinct(self.brokers.iter().chain(&self.clients).map(String::as_str))
     }
 
     /// Whether clients of the zone reach any of so many brokers over a relay.

@@ -8,7 +8,7 @@ use crate::input::ReportInput;
 use crate::marks;
 use crate::table::{Cell, Table};
 use crate::units;
-use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
+use kdyno_model::conclusion::{ClaimSays, JudgedClaim, Ratio, of_kind};
 use kdyno_model::finding::{Finding, Quantity, Scope, Value, marks_of_both};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Claim, ClaimExpr, Contrast, Plan};
@@ -43,10 +43,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
 
 /// The claims that were judged, in the order of the scenario.
 pub fn judged<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a JudgedClaim> + use<'a> {
-    input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Claim(of) => Some(of),
-        _ => None,
-    })
+    of_kind(input.conclusions)
 }
 
 /// The claim as the scenario words it.

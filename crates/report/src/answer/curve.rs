@@ -2,8 +2,7 @@
 //! the page.
 
 use super::words;
-use crate::grid::{GridColumn, TextOptions, grid};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Column, Holds, Table};
 use crate::units;
 use kdyno_model::conclusion::{SearchOutcome, SearchResult};
 use kdyno_model::finding::{Mark, Value};
@@ -76,18 +75,13 @@ impl Curve {
         })
     }
 
-    /// The metric of one trial as printed.
-    fn figure(&self, point: &CurvePoint) -> Cell {
-        Cell::figure(&point.marks, units::value(point.value, self.unit))
-    }
-
-    /// The points as a table, for where a picture takes the place of [`Self::text`].
+    /// The points as a table.
     pub fn table(&self) -> Table {
         let columns = [("load", true), (self.of.as_str(), true), ("conditions", false), ("stage", false)];
         let row = |point: &CurvePoint| {
             vec![
                 units::number(point.load_per_s, Unit::RecordsPerS).into(),
-                self.figure(point),
+                Cell::figure(&point.marks, units::value(point.value, self.unit)),
                 passed(point.passed).into(),
                 point.stage.into(),
             ]
@@ -95,26 +89,21 @@ impl Curve {
         Table::new(&columns, self.points.iter().map(row).collect())
     }
 
-    /// One row per trial: load, value, its place on a logarithmic axis with the limit as a line, whether it passed.
-    pub fn text(&self, options: &TextOptions) -> String {
-        let column = |cell: &dyn Fn(&CurvePoint) -> String| self.points.iter().map(cell).collect::<Vec<_>>();
+    /// The same with a picture of signs: where each value lies on a logarithmic axis, with the limit as a line.
+    pub fn with_bars(&self) -> Table {
         let axis = BarScale::of(self);
         let limit = units::number(self.limit, self.unit);
         let scale = if axis.logarithmic { "log axis" } else { "from 0" };
         let is_at_least = |point: &CurvePoint| matches!(point.value, Value::AtLeast(_));
         let at_least = if self.points.iter().any(is_at_least) { ", ▶ at least" } else { "" };
         let head = format!("{scale}, │ {limit}{at_least}");
-        let columns = [
-            GridColumn::numbers(
-                &["load"],
-                column(&|point| units::number(point.load_per_s, Unit::RecordsPerS)),
-            ),
-            GridColumn::numbers(&[&self.of], column(&|point| self.figure(point).text())),
-            GridColumn::words(&[&head], column(&|point| axis.bar(point.value))),
-            GridColumn::words(&["conditions"], column(&|point| passed(point.passed).to_owned())),
-            GridColumn::words(&["stage"], column(&|point| point.stage.to_owned())),
-        ];
-        grid(&columns, &[], options)
+        let mut table = self.table();
+        table.columns.insert(2, Column::new(&[&head], Holds::Words));
+        for (row, point) in table.rows.iter_mut().zip(&self.points) {
+            row.insert(2, axis.bar(point.value).into());
+        }
+        let columns = table.columns.len();
+        table.with_names(columns)
     }
 }
 
@@ -186,8 +175,5 @@ impl BarScale {
 }
 
 fn number(value: Value) -> Option<f64> {
-    match value {
-        Value::Is(number) | Value::AtLeast(number) if number.is_finite() => Some(number),
-        Value::Is(_) | Value::AtLeast(_) | Value::None => None,
-    }
+    value.least().filter(|number| number.is_finite())
 }

@@ -7,8 +7,9 @@ use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
-use kdyno_model::conclusion::{AtLimit, Conclusion, Demand, LimitKind, ResourceDemand};
+use kdyno_model::conclusion::{AtLimit, Demand, LimitKind, ResourceDemand, of_kind};
 use kdyno_model::finding::{Interval, Scope};
+use kdyno_model::grouped::distinct;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::ComparePlan;
 
@@ -44,11 +45,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
 }
 
 fn all<'a>(input: &ReportInput<'a>) -> Vec<&'a Demand> {
-    let found = input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Demand(of) => Some(of),
-        _ => None,
-    });
-    found.collect()
+    of_kind(input.conclusions).collect()
 }
 
 fn row(input: &ReportInput<'_>, demand: &Demand, of: &ResourceDemand) -> Vec<Cell> {
@@ -103,13 +100,7 @@ fn resources(demand: &Demand) -> String {
         let comma = if what == SHARED { "," } else { "" };
         format!("{what}{comma} {}", words::percent(of.used, OF_TIMES))
     });
-    let mut reported: Vec<String> = Vec::new();
-    for one in each {
-        if !reported.contains(&one) {
-            reported.push(one);
-        }
-    }
-    reported.join("; ")
+    distinct(each).join("; ")
 }
 
 /// What processors are called that no process of brokers or load generator has a larger share of than the host.

@@ -10,8 +10,9 @@ use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::units;
 use kdyno_model::caveat::{CaveatGroup, CaveatKind, Severity};
-use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
+use kdyno_model::conclusion::{MetricRole, Says, SearchResult, Verdict, of_kind};
 use kdyno_model::finding::{Mark, Scope};
+use kdyno_model::grouped::by_key;
 use kdyno_model::plan::{Depth, Strategy};
 use kdyno_model::run::RunStatus;
 use std::cmp::Reverse;
@@ -86,12 +87,8 @@ fn listed(input: &ReportInput<'_>, table: &CaseTable<'_>) -> (Vec<Sentence>, Opt
 }
 
 fn searched(input: &ReportInput<'_>) -> Vec<Sentence> {
-    let results = input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Search(of) => Some(of),
-        _ => None,
-    });
     let mut answer = Vec::new();
-    for result in results {
+    for result in of_kind::<SearchResult>(input.conclusions) {
         answer.push(headline::of_case(search::sentence(result, input), result.scope, input));
         let limit = search::limit_there(result, input).into_iter().next();
         answer.extend(limit.map(|text| Sentence::new(Tone::Plain, text)));
@@ -134,14 +131,7 @@ fn is_material(one: &Verdict) -> bool {
 
 /// Verdicts in one sentence: `B against A: equivalent within the margin in …; inconclusive in … (8 starts).`
 fn together(verdicts: &[&Verdict], labels: &[String; 2]) -> Option<Sentence> {
-    let mut said: Vec<((&str, &str), Vec<&Verdict>)> = Vec::new();
-    for one in verdicts {
-        let what = what(one);
-        match said.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, all)) => all.push(one),
-            None => said.push((what, vec![one])),
-        }
-    }
+    let said = by_key(verdicts.iter().map(|one| (what(one), *one)));
     let part = |((what, aside), all): &((&str, &str), Vec<&Verdict>)| {
         let metrics: Vec<String> = all.iter().map(|one| words::metric(&one.of)).collect();
         format!("{what} in {}{aside}", words::list(&metrics))

@@ -209,10 +209,7 @@ fn differ(figures: &[HeadlineFigure<'_>]) -> bool {
 /// even one is infinitely more, so such columns come after all others that differ.
 fn spread(figures: &[HeadlineFigure<'_>]) -> f64 {
     let valid = figures.iter().filter(|(_, one, _)| !one.is_invalid());
-    let numbers = valid.filter_map(|(_, one, _)| match one.estimate {
-        Value::Is(number) | Value::AtLeast(number) => Some(number),
-        Value::None => None,
-    });
+    let numbers = valid.filter_map(|(_, one, _)| one.estimate.least());
     let ends = numbers.map(|one| (one, one)).reduce(|(low, high), (one, _)| (low.min(one), high.max(one)));
     match ends {
         Some((low, high)) if low > 0.0 => high / low,

@@ -6,9 +6,10 @@ use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
-use kdyno_model::conclusion::Conclusion;
+use kdyno_model::conclusion::{Conclusion, ConclusionKind, SearchResult, of_kind};
 use kdyno_model::event::EventKind;
 use kdyno_model::finding::Scope;
+use kdyno_model::grouped::by_key;
 use kdyno_model::health::{Health, HealthCheck, HealthRule, HealthThreshold, RuleText};
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::Strategy;
@@ -58,7 +59,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
 
 fn judged_groups<'a>(input: &ReportInput<'a>) -> Vec<HealthGroup<'a>> {
     let of_trials = |(name, trials): (String, Vec<TrialId>)| {
-        let trials = of_group(input.conclusions, &trials, of_trial);
+        let trials = of_group(input.conclusions, &trials);
         HealthGroup { name, trials }
     };
     groups(input).into_iter().map(of_trials).collect()
@@ -131,11 +132,7 @@ fn of_check(check: &HealthCheck) -> String {
 /// in common.
 pub(super) fn groups(input: &ReportInput<'_>) -> Vec<(String, Vec<TrialId>)> {
     if matches!(input.plan().strategy, Strategy::Find(_)) {
-        let searches = input.conclusions.iter().filter_map(|one| match one {
-            Conclusion::Search(result) => Some(result),
-            _ => None,
-        });
-        let answers = searches.filter_map(|result| {
+        let answers = of_kind::<SearchResult>(input.conclusions).filter_map(|result| {
             let (load, trials) = search::trials_at_answer(result)?;
             let case = match result.scope {
                 Scope::Search { case } => input.case_label(case),
@@ -146,35 +143,21 @@ pub(super) fn groups(input: &ReportInput<'_>) -> Vec<(String, Vec<TrialId>)> {
         });
         return answers.collect();
     }
-    let mut names: Vec<(String, Vec<TrialId>)> = Vec::new();
-    for trial in input.reported() {
+    by_key(input.reported().map(|trial| {
         let case = Some(input.case_label(trial.case)).filter(|label| !label.is_empty());
         let side = trial.variant.as_deref().map(|side| format!("side {side}"));
         let parts: Vec<String> = case.map(str::to_owned).into_iter().chain(side).collect();
-        let name = parts.join(", ");
-        match names.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, trials)) => trials.push(trial.id),
-            None => names.push((name, vec![trial.id])),
-        }
-    }
-    names
+        (parts.join(", "), trial.id)
+    }))
 }
 
 /// The conclusions of one kind of some trials.
-pub(super) fn of_group<'a, T>(
+pub(super) fn of_group<'a, T: ConclusionKind + 'a>(
     conclusions: &'a [Conclusion],
     trials: &[TrialId],
-    of_trial: impl Fn(&'a Conclusion) -> Option<(Scope, &'a T)>,
 ) -> Vec<&'a T> {
-    let is_one = |scope: Scope| trials.iter().any(|trial| scope == Scope::Trial(*trial));
-    conclusions.iter().filter_map(of_trial).filter(|(scope, _)| is_one(*scope)).map(|(_, of)| of).collect()
-}
-
-fn of_trial(one: &Conclusion) -> Option<(Scope, &Health)> {
-    match one {
-        Conclusion::Health(of) => Some((of.scope, of)),
-        _ => None,
-    }
+    let is_one = |one: &&Conclusion| trials.iter().any(|trial| one.scope() == Scope::Trial(*trial));
+    conclusions.iter().filter(is_one).filter_map(T::of).collect()
 }
 
 /// Every rule that was asked in a group's trials, of things that each trial asks it of apart from each other; in the order of the

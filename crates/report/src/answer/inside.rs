@@ -6,9 +6,8 @@ use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
-use kdyno_model::finding::{Finding, Quantity, Scope, Value};
+use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::inside::{RequestKind, RequestStage, stage_metric};
-use kdyno_model::metric::Address;
 use kdyno_model::sample::Timing;
 
 /// Its caption.
@@ -31,8 +30,7 @@ const OF_JAVA: &str = "Of a Java client the stages of the service are not seen: 
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let figures = FindingIndex::new(input.findings, input.caveats);
     let find = |scope: Scope, subject: &str, metric: &str| -> Option<&Finding> {
-        let of = Address { subject: subject.to_owned(), metric: metric.to_owned() };
-        figures.get(scope, Quantity::Value, &of).filter(|found| found.estimate != Value::None)
+        figures.value(scope, subject, metric).filter(|found| found.estimate != Value::None)
     };
     let total = stage_metric(RequestKind::Produce, RequestStage::Total);
     let groups: Vec<(String, Scope)> =

@@ -8,7 +8,7 @@ use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::event::{GROUP, Subject};
-use kdyno_model::finding::{Finding, Quantity, Scope, Value};
+use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::inside::BYTES_IN;
 use kdyno_model::logs;
 use kdyno_model::metric::{Address, Unit};
@@ -59,13 +59,7 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
 /// than was sent, so that growth is not what was written.
 fn deleted(input: &ReportInput<'_>) -> Option<String> {
     let figures = FindingIndex::new(input.findings, input.caveats);
-    let of_brokers = |scope: Scope, metric: &str| {
-        let of = Address { subject: BROKERS.to_owned(), metric: metric.to_owned() };
-        match figures.get(scope, Quantity::Value, &of)?.estimate {
-            Value::Is(number) => Some(number),
-            _ => None,
-        }
-    };
+    let of_brokers = |scope: Scope, metric: &str| figures.value(scope, BROKERS, metric)?.estimate.exact();
     let cut = inside::groups(input).into_iter().filter_map(|(label, scope)| {
         let grown = of_brokers(scope, logs::LOG_GROWTH)?;
         let written = of_brokers(scope, BYTES_IN)? * f64::from(replicas(input, scope));
@@ -123,10 +117,6 @@ pub(super) fn table(
     columns: &[(&str, &str)],
 ) -> Option<Table> {
     let figures = FindingIndex::new(input.findings, input.caveats);
-    let find = |scope: Scope, subject: &str, metric: &str| -> Option<&Finding> {
-        let of = Address { subject: subject.to_owned(), metric: metric.to_owned() };
-        figures.get(scope, Quantity::Value, &of)
-    };
     let is_wanted =
         |of: &Address| is_one(&of.subject) && columns.iter().any(|(_, metric)| *metric == of.metric);
     let wanted = || input.findings.iter().filter(|one| is_wanted(&one.of));
@@ -142,7 +132,7 @@ pub(super) fn table(
     for subject in subjects {
         for (label, scope) in &groups {
             let found: Vec<Option<&Finding>> =
-                columns.iter().map(|(_, metric)| find(*scope, subject, metric)).collect();
+                columns.iter().map(|(_, metric)| figures.value(*scope, subject, metric)).collect();
             if found.iter().all(Option::is_none) {
                 continue;
             }

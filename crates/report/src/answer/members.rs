@@ -4,7 +4,7 @@ use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
-use kdyno_model::conclusion::Conclusion;
+use kdyno_model::conclusion::of_kind;
 use kdyno_model::finding::Scope;
 use kdyno_model::members::{MemberFigures, Members, OtherMembers};
 use kdyno_model::trial::Trial;
@@ -31,7 +31,8 @@ pub struct MembersTable {
 /// A row for each member of each group of each trial that is reported; `None`: there are none.
 pub fn table(input: &ReportInput<'_>, figures: &FindingIndex<'_>) -> Option<MembersTable> {
     let found = input.reported().filter(|trial| figures.has(trial.id)).flat_map(|trial| {
-        let of_trial = all(input.conclusions).filter(move |one| one.scope == Scope::Trial(trial.id));
+        let of_trial =
+            of_kind::<Members>(input.conclusions).filter(move |one| one.scope == Scope::Trial(trial.id));
         of_trial.map(move |one| (trial, one))
     });
     let found: Vec<(&Trial, &Members)> = found.collect();
@@ -119,11 +120,4 @@ pub fn sentence(of: &Members) -> String {
     };
     let (members, each) = if count == 1 { ("member", "") } else { ("members", " each") };
     format!("{}: {count} {members} consumed {records} records{each}{lost}", of.item)
-}
-
-fn all(conclusions: &[Conclusion]) -> impl Iterator<Item = &Members> {
-    conclusions.iter().filter_map(|one| match one {
-        Conclusion::Members(of) => Some(of),
-        _ => None,
-    })
 }

@@ -3,8 +3,9 @@
 use super::{prices, steadiness, words};
 use crate::case_table::CaseTable;
 use crate::input::ReportInput;
-use kdyno_model::conclusion::{Conclusion, DistinctRows, Limit, LimitKind};
+use kdyno_model::conclusion::{self, DistinctRows, Limit, LimitKind};
 use kdyno_model::finding::Scope;
+use kdyno_model::grouped::by_key;
 use kdyno_model::plan::Strategy;
 use kdyno_model::trial::TrialId;
 use std::collections::BTreeSet;
@@ -53,10 +54,7 @@ const JUDGED_TOGETHER: &str = "All comparisons of a figure are judged together (
 
 /// Which rows differ in the figures; once for all figures that say the same.
 fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>, name: &CaseNames<'_>) -> Vec<String> {
-    let reported = input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::ToldApart(of) if table.rows.len() > 1 => Some(of),
-        _ => None,
-    });
+    let reported = conclusion::of_kind::<DistinctRows>(input.conclusions).filter(|_| table.rows.len() > 1);
     let mut alike: Vec<Vec<&DistinctRows>> = Vec::new();
     for one in reported {
         let says_it = |group: &&mut Vec<&DistinctRows>| {
@@ -110,38 +108,24 @@ pub fn distinguished(group: &[&DistinctRows], name: &CaseNames<'_>) -> String {
     }
 }
 
-/// Case, side of a comparison and load item that a limit is of.
-type LimitSubject<'a> = (u32, Option<&'a str>, &'a str);
-
 /// One line per case, side and load item. A search names its limit where it was reached.
 pub(super) fn limits(input: &ReportInput<'_>) -> Vec<String> {
     if matches!(input.plan().strategy, Strategy::Find(_)) {
         return Vec::new();
     }
-    let mut groups: Vec<(LimitSubject<'_>, Vec<&Limit>)> = Vec::new();
-    for trial in input.reported() {
-        for limit in of_trial(input, trial.id) {
-            let key = (trial.case, trial.variant.as_deref(), limit.item.as_str());
-            match groups.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, group)) => group.push(limit),
-                None => groups.push((key, vec![limit])),
-            }
-        }
-    }
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let groups = by_key(input.reported().flat_map(|trial| {
+        let variant = trial.variant.as_deref();
+        of_trial(input, trial.id).map(move |limit| ((trial.case, variant, limit.item.as_str()), limit))
+    }));
     let items: BTreeSet<&str> = groups.iter().map(|((.., item), _)| *item).collect();
     let count = groups.len();
-    for ((case, variant, item), group) in groups {
+    let said = by_key(groups.into_iter().map(|((case, variant, item), group)| {
         let case = Some(input.case_label(case)).filter(|label| !label.is_empty());
         let side = variant.map(|side| format!("side {side}"));
         let whose: Vec<String> =
             case.map(str::to_owned).into_iter().chain(side).chain([item.to_owned()]).collect();
-        let (whose, says) = (whose.join(", "), of_all(&group));
-        match said.iter_mut().find(|(known, _)| *known == says) {
-            Some((_, all)) => all.push(whose),
-            None => said.push((says, vec![whose])),
-        }
-    }
+        (of_all(&group), whose.join(", "))
+    }));
     let line = |(says, whose): (String, Vec<String>)| match items.first() {
         Some(item) if items.len() == 1 && whose.len() == count && count > 2 => {
             format!("{item}, in all {count} cases: {says}.")
@@ -153,10 +137,7 @@ pub(super) fn limits(input: &ReportInput<'_>) -> Vec<String> {
 
 /// The limits of a trial, one per load item.
 pub(super) fn of_trial<'a>(input: &ReportInput<'a>, trial: TrialId) -> impl Iterator<Item = &'a Limit> {
-    input.conclusions.iter().filter_map(move |one| match one {
-        Conclusion::Limit(of) if of.scope == Scope::Trial(trial) => Some(of),
-        _ => None,
-    })
+    conclusion::of_kind::<Limit>(input.conclusions).filter(move |of| of.scope == Scope::Trial(trial))
 }
 
 /// One limit: `writers: limited by broker CPU (94 %); the fullest of the others: the load generator (62 %)`.
@@ -172,13 +153,7 @@ pub fn limit_sentence(limit: &Limit) -> String {
 
 /// What several trials of one case say; each limit that was named with the number of trials that name it.
 pub(super) fn of_all(limits: &[&Limit]) -> String {
-    let mut named: Vec<(LimitKind, Vec<&Limit>)> = Vec::new();
-    for limit in limits {
-        match named.iter_mut().find(|(kind, _)| *kind == limit.named) {
-            Some((_, group)) => group.push(limit),
-            None => named.push((limit.named, vec![limit])),
-        }
-    }
+    let mut named = by_key(limits.iter().map(|limit| (limit.named, *limit)));
     named.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
     let several = named.len() > 1;
     let text = |(kind, group): &(LimitKind, Vec<&Limit>)| {

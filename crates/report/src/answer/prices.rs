@@ -1,6 +1,7 @@
 //! The currency of costs, and from which prices they come.
 
 use super::words;
+use kdyno_model::grouped::distinct;
 use kdyno_model::metric::{COST_PER_GB, is_cost};
 use kdyno_model::plan::{AttachedPlan, Plan, Price};
 
@@ -18,13 +19,10 @@ pub(super) fn note(plan: &Plan) -> Option<String> {
     let priced: Vec<(&AttachedPlan, &Price)> =
         plan.every_case().filter_map(|case| case.system.priced()).collect();
     let currency = &priced.first()?.1.currency;
-    let mut prices: Vec<String> = Vec::new();
-    for (target, price) in &priced {
-        let reported = format!("{} {} {} per hour", target.target, price.per_hour, price.currency);
-        if !prices.contains(&reported) {
-            prices.push(reported);
-        }
-    }
+    let price = |(target, price): &(&AttachedPlan, &Price)| {
+        format!("{} {} {} per hour", target.target, price.per_hour, price.currency)
+    };
+    let prices = distinct(priced.iter().map(price));
     Some(format!(
         "In {currency}, by the prices that the targets declare, {}: {}.",
         words::list(&prices),

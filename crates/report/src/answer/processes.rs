@@ -8,9 +8,8 @@ use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
-use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Interval, Scope};
+use kdyno_model::finding::Interval;
 use kdyno_model::processes::{MemoryCourse, MemorySays, MemoryUntold, ProcessUse, Processes};
 use std::collections::BTreeSet;
 
@@ -33,10 +32,8 @@ struct ProcessRow<'a> {
 /// A table with a row for each process of each case and side, and what is said of memory; `None`: no process was probed.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     let groups = groups(input);
-    let found: Vec<(&str, Vec<&Processes>)> = groups
-        .iter()
-        .map(|(name, trials)| (name.as_str(), of_group(input.conclusions, trials, of_trial)))
-        .collect();
+    let found: Vec<(&str, Vec<&Processes>)> =
+        groups.iter().map(|(name, trials)| (name.as_str(), of_group(input.conclusions, trials))).collect();
     let rows: Vec<ProcessRow<'_>> = found.iter().flat_map(|(group, trials)| rows(group, trials)).collect();
     if rows.is_empty() {
         return None;
@@ -56,13 +53,6 @@ pub fn short_answer(input: &ReportInput<'_>) -> Option<Answer> {
         true if all.sentences.is_empty() => None,
         true => Some(all.without_table()),
         false => Some(all),
-    }
-}
-
-fn of_trial(one: &Conclusion) -> Option<(Scope, &Processes)> {
-    match one {
-        Conclusion::Processes(of) => Some((of.scope, of)),
-        _ => None,
     }
 }
 

@@ -8,9 +8,7 @@ use crate::input::ReportInput;
 use crate::marks;
 use crate::table::{Cell, Table};
 use crate::units;
-use kdyno_model::conclusion::{
-    Conclusion, Inversion, Limit, Ratio, SearchOutcome, SearchPoint, SearchResult,
-};
+use kdyno_model::conclusion::{Inversion, Limit, Ratio, SearchOutcome, SearchPoint, SearchResult, of_kind};
 use kdyno_model::finding::{Interval, Mark, Scope};
 use kdyno_model::plan::{Depth, FindPlan, Strategy, Vary};
 use kdyno_model::run::{RunStatus, Session};
@@ -31,11 +29,7 @@ const TRIED: &str = "tried";
 
 /// One answer per searched case.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
-    let found = input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Search(of) => Some(answer(of, input)),
-        _ => None,
-    });
-    found.collect()
+    of_kind::<SearchResult>(input.conclusions).map(|of| answer(of, input)).collect()
 }
 
 fn answer(result: &SearchResult, input: &ReportInput<'_>) -> Answer {

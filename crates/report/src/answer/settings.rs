@@ -3,7 +3,7 @@
 use super::form::Sentence;
 use crate::grid::Tone;
 use crate::units::plural;
-use kdyno_model::conclusion::{Conclusion, SettingDiffers, WhyDiffers};
+use kdyno_model::conclusion::{Conclusion, SettingDiffers, WhyDiffers, of_kind};
 use kdyno_model::finding::Scope;
 
 /// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
@@ -68,10 +68,7 @@ fn lower(words: &str) -> String {
 }
 
 fn of_scope(conclusions: &[Conclusion], scope: Scope) -> impl Iterator<Item = &SettingDiffers> {
-    conclusions.iter().filter_map(move |one| match one {
-        Conclusion::SettingDiffers(of) if of.scope == scope => Some(of),
-        _ => None,
-    })
+    of_kind::<SettingDiffers>(conclusions).filter(move |of| of.scope == scope)
 }
 
 /// Why it differs, as far as the run file says.

@@ -4,7 +4,7 @@ use super::words;
 use crate::digits;
 use crate::input::ReportInput;
 use crate::units;
-use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState};
+use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState, of_kind};
 use kdyno_model::finding::Scope;
 use kdyno_model::metric::Unit;
 use kdyno_model::trial::TrialId;
@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 
 /// The cell of a trial's row; empty where nothing was judged.
 pub fn cell(conclusions: &[Conclusion], trial: TrialId, item: &str) -> String {
-    let found = all(conclusions).find(|one| one.scope == Scope::Trial(trial) && one.item == item);
+    let found =
+        of_kind::<Steadiness>(conclusions).find(|one| one.scope == Scope::Trial(trial) && one.item == item);
     found.map_or_else(String::new, |one| match &one.state {
         SteadyState::Steady => match one.smallest_step {
             Some(step) => format!("yes, within {}", share(step)),
@@ -29,7 +30,7 @@ pub fn cell(conclusions: &[Conclusion], trial: TrialId, item: &str) -> String {
 pub fn notes(input: &ReportInput<'_>) -> Vec<String> {
     const LINES_MAX: usize = 6;
     let reported: Vec<TrialId> = input.reported().map(|trial| trial.id).collect();
-    let windows = all(input.conclusions).filter_map(|one| match one.scope {
+    let windows = of_kind::<Steadiness>(input.conclusions).filter_map(|one| match one.scope {
         Scope::Trial(trial) if reported.contains(&trial) => Some((trial, one)),
         _ => None,
     });
@@ -123,13 +124,6 @@ fn short_term(one: &ShortTerm) -> String {
             format!("{seen_s} s of load end before burst credits do, which takes {needed_s} s")
         }
     }
-}
-
-fn all(conclusions: &[Conclusion]) -> impl Iterator<Item = &Steadiness> {
-    conclusions.iter().filter_map(|one| match one {
-        Conclusion::Steadiness(of) => Some(of),
-        _ => None,
-    })
 }
 
 fn share(share: f64) -> String {

@@ -8,8 +8,9 @@ use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::table::{Cell, Table};
 use crate::units;
-use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict, of_kind};
 use kdyno_model::finding::{Scope, Value, marks_of_both};
+use kdyno_model::grouped::distinct;
 use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign};
 use std::collections::BTreeSet;
 
@@ -46,13 +47,7 @@ pub fn in_short(conclusions: &[Conclusion], scope: Scope) -> Option<Sentence> {
 
 /// What has verdicts, in the order of these.
 pub fn compared_scopes(conclusions: &[Conclusion]) -> Vec<Scope> {
-    let mut scopes: Vec<Scope> = Vec::new();
-    for verdict in verdicts(conclusions) {
-        if !scopes.contains(&verdict.scope) {
-            scopes.push(verdict.scope);
-        }
-    }
-    scopes
+    distinct(verdicts(conclusions).map(|verdict| verdict.scope))
 }
 
 /// The answer of one comparison: what was named to be judged in sentences, everything in the table.
@@ -158,10 +153,7 @@ fn at_once(compare: Option<&ComparePlan>) -> Option<String> {
 
 /// The verdicts among conclusions.
 pub(crate) fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verdict> {
-    conclusions.iter().filter_map(|one| match one {
-        Conclusion::Verdict(of) => Some(of),
-        _ => None,
-    })
+    of_kind(conclusions)
 }
 
 /// For a judged metric without an answer: an interval that reaches further than the margin could not have shown that

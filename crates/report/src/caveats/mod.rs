@@ -12,6 +12,7 @@ use crate::figures::covers;
 use crate::input::{ReportInput, trial_name};
 use kdyno_model::caveat::{Caveat, CaveatGroup, CaveatKind, ScopedCaveat, Severity};
 use kdyno_model::finding::Scope;
+use kdyno_model::grouped::distinct;
 use kdyno_model::trial::Trial;
 pub(crate) use reach::{ALL_FIGURES, elsewhere, is_shown_with_verdicts, waited};
 use std::cmp::Reverse;
@@ -124,16 +125,13 @@ fn concerns(input: &ReportInput<'_>, scopes: &[Scope]) -> String {
     if concerned.len() == all.len() {
         return "all trials".to_owned();
     }
-    let mut parts: Vec<String> = Vec::new();
-    for trial in &concerned {
+    let part = |trial: &&Trial| {
         let of_case = |trials: &[&Trial]| trials.iter().filter(|other| other.case == trial.case).count();
         let label = input.plan().cases.get(trial.case as usize).map_or("", |case| &case.label);
         let whole = !label.is_empty() && of_case(&concerned) == of_case(&all);
-        let part = if whole { label.to_owned() } else { trial_name(trial) };
-        if !parts.contains(&part) {
-            parts.push(part);
-        }
-    }
+        if whole { label.to_owned() } else { trial_name(trial) }
+    };
+    let parts = distinct(concerned.iter().map(part));
     if parts.len() > NAMED_MAX {
         return format!("{} of {} trials", concerned.len(), all.len());
     }

@@ -3,7 +3,7 @@
 use crate::input::ReportInput;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::concern::{rank, timing};
-use kdyno_model::conclusion::{Conclusion, Verdict};
+use kdyno_model::conclusion::{Verdict, of_kind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Scope};
 use kdyno_model::metric::Address;
@@ -17,7 +17,7 @@ pub(crate) const ALL_FIGURES: &str = "all figures";
 /// Whether a caveat speaks only of figures that no verdict is about: they were not judged, and no table shows them.
 /// Never where a run has no verdict.
 pub(super) fn is_elsewhere(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
-    let mut verdicts = verdicts(input).peekable();
+    let mut verdicts = of_kind::<Verdict>(input.conclusions).peekable();
     caveat.is_of_some() && verdicts.peek().is_some() && !verdicts.any(|one| caveat.speaks_of(&one.of))
 }
 
@@ -25,10 +25,10 @@ pub(super) fn is_elsewhere(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bo
 /// ran at once, which limits what the ratio says, of all pairs alike.
 pub(crate) fn is_shown_with_verdicts(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
     if matches!(caveat.caveat, Caveat::PairsLost { .. } | Caveat::PairsTied(_)) {
-        return verdicts(input).any(|one| one.scope == caveat.scope);
+        return of_kind::<Verdict>(input.conclusions).any(|one| one.scope == caveat.scope);
     }
     let is_duet = input.plan().strategy.as_compare().is_some_and(|of| of.design == PairDesign::Duet);
-    waited(&caveat.caveat).is_some() && is_duet && verdicts(input).next().is_some()
+    waited(&caveat.caveat).is_some() && is_duet && of_kind::<Verdict>(input.conclusions).next().is_some()
 }
 
 /// The share of brokers that waited for a CPU, and whether it is one of the time in which they ran or were ready; else
@@ -40,13 +40,6 @@ pub(crate) fn waited(caveat: &Caveat) -> Option<(f64, bool)> {
         }
         _ => None,
     }
-}
-
-fn verdicts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a Verdict> + use<'a> {
-    input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Verdict(of) => Some(of),
-        _ => None,
-    })
 }
 
 /// One line on the caveats that speak only of figures that no verdict is about; `None`: there is none.

@@ -4,6 +4,7 @@ use crate::{digits, units};
 use kdyno_model::caveat::{Caveat, CaveatRow};
 use kdyno_model::concern::rank;
 use kdyno_model::event::Subject;
+use kdyno_model::grouped::distinct;
 use kdyno_model::metric::Unit;
 use serde_json::{Map, Value};
 
@@ -29,13 +30,7 @@ pub(super) fn short(caveats: &[&Caveat]) -> String {
 fn together(caveats: &[&Caveat]) -> Option<(&'static CaveatRow, Vec<CaveatValues>)> {
     let row = caveats.first()?.row();
     let mut values: Vec<CaveatValues> = caveats.iter().map(|one| CaveatValues::of(one)).collect();
-    let mut names: Vec<String> = Vec::new();
-    for name in values.iter().filter_map(|one| one.text(row.name)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let names = list(&names);
+    let names = list(&distinct(values.iter().filter_map(|one| one.text(row.name))));
     values.iter_mut().for_each(|one| one.rename(row.name, &names));
     Some((row, values))
 }

@@ -164,7 +164,7 @@ const FIGURES: [SecondFigure; 9] = [
     (
         "open_records",
         "records that were due and had no outcome at the second's end; of an item that produces",
-        |point| point.open_records.map_or(Value::None, |open| Value::Is(open as f64)),
+        |point| point.open_records.map(|open| open as f64).into(),
     ),
     ("lag_records", "records between the consumers and the end of the log at the second's end", |point| {
         point.lag_records

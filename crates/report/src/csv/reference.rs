@@ -5,6 +5,7 @@ use super::{
     name_of_resource,
 };
 use crate::names::name_of;
+use kdyno_model::grouped::distinct;
 use kdyno_model::metric::{self, Unit};
 use kdyno_model::plan::command::COURSES;
 use kdyno_model::series::Resource;
@@ -18,13 +19,8 @@ pub fn reference() -> String {
     let resources = Resource::all().map(|resource| (name_of_resource(resource), resource.meaning()));
     let of_commands = COURSES.map(|(name, unit, meaning)| (format!("{name} ({})", name_of(&unit)), meaning));
     let series: Vec<(String, &str)> = fixed.chain(resources).chain(of_commands).collect();
-    let mut units: Vec<(String, &str)> = Vec::new();
-    for unit in metric::all().map(|known| known.unit).chain([Unit::Ns]) {
-        let line = (name_of(&unit), unit.described());
-        if !units.contains(&line) {
-            units.push(line);
-        }
-    }
+    let units = metric::all().map(|known| known.unit).chain([Unit::Ns]);
+    let units = distinct(units.map(|unit| (name_of(&unit), unit.described())));
     [
         HEAD,
         "## csv\n\n`kdyno export RUN --format csv`: one finding per row: a figure of a trial's measure phase, the \

@@ -3,7 +3,7 @@
 use super::parts::{Document, DocumentRun};
 use super::register;
 use crate::grid::clean;
-use crate::html::{finished, run_sections, tables, what_ran};
+use crate::html::{finished, run_sections, table, tables, what_ran};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -20,7 +20,7 @@ pub(super) fn page(of: &Document<'_>) -> String {
                     (summary(of))
                     section id="register" {
                         h2 { "Test register" }
-                        (tables::plain("Test register", &register::table(of.runs)))
+                        (table::plain("Test register", &register::table(of.runs)))
                     }
                     @for (number, run) in (1..).zip(of.runs) { (run_of(number, run)) }
                     section id="appendix" {

@@ -1,7 +1,7 @@
 //! What a flame graph is drawn of.
 
 use crate::units;
-use kdyno_model::finding::{Finding, Scope, Value};
+use kdyno_model::finding::{Finding, Scope};
 use kdyno_model::metric::SAMPLED_CPU_SHARE;
 use kdyno_model::plan::ComparePlan;
 use kdyno_model::stacks::{FlameKind, Stacks};
@@ -26,10 +26,7 @@ pub fn held(findings: &[Finding], trial: TrialId, subject: &str) -> Option<f64> 
     let is_it = |one: &&Finding| {
         one.scope == Scope::Trial(trial) && one.of.subject == subject && one.of.metric == SAMPLED_CPU_SHARE
     };
-    match findings.iter().find(is_it)?.estimate {
-        Value::Is(share) => Some(share),
-        _ => None,
-    }
+    findings.iter().find(is_it)?.estimate.exact()
 }
 
 impl Graph {

@@ -155,7 +155,7 @@ pub fn latency_panel(stream: &StreamSeries, of: &Latency) -> Panel {
 
 /// Records that wait: those without an outcome, and a consumer's lag in records and in time.
 pub fn waiting(stream: &StreamSeries) -> Vec<Panel> {
-    let open = |second: &SecondPoint| second.open_records.map_or(Value::None, |open| Value::Is(open as f64));
+    let open = |second: &SecondPoint| second.open_records.map(|open| open as f64).into();
     let one = |title: String, unit, line| panel(title, unit, Vertical::FromZero, LOW, vec![line]);
     let name = &stream.name;
     vec![

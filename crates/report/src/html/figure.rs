@@ -2,6 +2,8 @@
 
 use super::chart::{Chart, ChartLine, ChartPoint, Horizontal, LineStyle, Panel};
 use super::plot::{self, PanelPosition};
+use super::table::{scroll, texts};
+use crate::table::{Cell, Table};
 use crate::units;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +43,7 @@ pub fn folded(table: &Markup, name: &str) -> Markup {
     html! {
         details class="data" {
             summary { "Data of this figure" }
-            div class="scroll" role="region" aria-label=(format!("Data: {name}")) tabindex="0" { (table) }
+            (scroll(&format!("Data: {name}"), table))
         }
     }
 }
@@ -99,19 +101,17 @@ pub fn data(chart: &Chart) -> Markup {
         .into_iter()
         .collect();
     let rows = chosen(&keys, &listed, chart.detail.rows);
+    let heads: Vec<String> = listed.iter().map(|one| heading(one)).collect();
+    let heads = std::iter::once(chart.x_label).chain(heads.iter().map(String::as_str));
+    let columns: Vec<(&str, bool)> = heads.map(|head| (head, true)).collect();
+    let row = |key: &AxisKey| -> Vec<Cell> {
+        let figure = |one: &&Listed<'_>| {
+            one.points.get(key).map_or_else(|| units::NOTHING.into(), |point| cell(one, point))
+        };
+        std::iter::once(plot::x_cell(chart.x, key.0).into()).chain(listed.iter().map(figure)).collect()
+    };
     let table = html! {
-        table {
-            thead { tr {
-                th scope="col" { (chart.x_label) }
-                @for one in &listed { th scope="col" { (heading(one)) } }
-            } }
-            tbody { @for key in &rows {
-                tr {
-                    th scope="row" { (plot::x_cell(chart.x, key.0)) }
-                    @for one in &listed { td { (one.points.get(key).map_or_else(|| units::NOTHING.to_owned(), |point| cell(one, point))) } }
-                }
-            } }
-        }
+        (texts(&Table::new(&columns, rows.iter().map(row).collect()), None))
         @if rows.len() < keys.len() {
             p class="note" {
                 (rows.len()) " of " (keys.len()) " rows, those with the highest value of a line among them; "
@@ -129,9 +129,11 @@ fn heading(one: &Listed<'_>) -> String {
     format!("{panel}{}{crosses}, {}", one.line.name, one.panel.unit)
 }
 
-fn cell(one: &Listed<'_>, point: &ChartPoint) -> String {
+fn cell(one: &Listed<'_>, point: &ChartPoint) -> Cell {
     let sign = if point.at_least { "≥ " } else { "" };
-    point.y.map_or_else(|| units::NOTHING.to_owned(), |y| format!("{sign}{}", plot::y_text(one.panel.y, y)))
+    point
+        .y
+        .map_or_else(|| units::NOTHING.into(), |y| format!("{sign}{}", plot::y_text(one.panel.y, y)).into())
 }
 
 /// Rows at even steps, and those in which a line of the first ones is at its highest.

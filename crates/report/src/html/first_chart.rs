@@ -8,7 +8,7 @@ use super::lanes::{Lane, LaneAxis, interval, lanes};
 use super::pen::{self, percent, px};
 use super::scale::Scale;
 use super::ticks::{distinct, tick_text};
-use super::{curve, forest, tables};
+use super::{curve, forest, table};
 use crate::answer::curve::Curve;
 use crate::answer::{headline, search};
 use crate::case_table::{CaseRow, CaseTable, OurFigure, ShownMetric};
@@ -16,6 +16,7 @@ use crate::digits;
 use crate::headings::named;
 use crate::input::ReportInput;
 use crate::marks::{self, Signs};
+use crate::table::{Cell, Table};
 use crate::units::NOTHING;
 use kdyno_model::finding::{Finding, Interval, Value};
 use kdyno_model::metric::Unit;
@@ -49,7 +50,7 @@ pub fn chart(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
 /// The curve of the search; nothing where there are several, each of which has its own below.
 fn load_curve(input: &ReportInput<'_>) -> Markup {
     let drawn = |curve: &Curve| {
-        let data = tables::texts(&curve.table(), None);
+        let data = table::texts(&curve.table(), None);
         curve::figure(curve, ID, CURVE_PX, &data)
     };
     match search::answers(input).as_slice() {
@@ -118,7 +119,7 @@ fn cases(table: &CaseTable<'_>) -> Markup {
             (lanes(&drawn, &LaneAxis { across: &across, text: &text, label: unit }))
             @if let Some(legend) = signs.legend() { p class="note" { (legend) } }
             @if rows.len() < all.len() { p class="note" { "The first " (rows.len()) " of " (all.len()) " cases." } }
-            (folded(&data(&all, &title), &title))
+            (folded(&table::texts(&data(&all, &title), None), &title))
         }
     }
 }
@@ -151,16 +152,12 @@ fn case((row, figure): &DrawnCase<'_, '_>, across: &Scale) -> Lane {
     }
 }
 
-fn data(rows: &[DrawnCase<'_, '_>], title: &str) -> Markup {
-    html! {
-        table {
-            thead { tr { th class="words" scope="col" { "case" } th scope="col" { (title) } } }
-            tbody { @for (row, figure) in rows { tr {
-                th class="words" scope="row" { (row.label) }
-                td { (figure.map_or_else(|| NOTHING.to_owned(), |(ours, one, _)| said(ours, one))) }
-            } } }
-        }
-    }
+fn data(rows: &[DrawnCase<'_, '_>], title: &str) -> Table {
+    let row = |(row, figure): &DrawnCase<'_, '_>| {
+        let figure = figure.map_or_else(|| NOTHING.to_owned(), |(ours, one, _)| said(ours, one));
+        vec![Cell::from(row.label), figure.into()]
+    };
+    Table::new(&[("case", false), (title, true)], rows.iter().map(row).collect())
 }
 
 /// Rate and latency of the first load item of the first trial.

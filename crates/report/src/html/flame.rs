@@ -1,7 +1,7 @@
 //! Flame graphs on the page: of a comparison what differs between its sides, then of each trial each process.
 
 use super::figure::folded as folded_data;
-use super::tables;
+use super::table;
 use crate::flame::{self, FRAMES_OF_PAGE, Graph, held, legend, picture};
 use crate::input::ReportInput;
 use kdyno_model::evidence::TrialStacks;
@@ -58,7 +58,7 @@ fn folded(graph: &Graph, is_open: bool) -> Markup {
 /// The widest frames; the whole of them is what the export is for.
 fn data(graph: &Graph) -> Markup {
     html! {
-        (tables::texts(&flame::table(graph, FRAMES_LISTED), None))
+        (table::texts(&flame::table(graph, FRAMES_LISTED), None))
         p class="note" {
             "The widest frames, " (FRAMES_LISTED) " at most; "
             code { "kdyno export RUN --format collapsed --trial N --of PROCESS" } " has all stacks."

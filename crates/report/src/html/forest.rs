@@ -6,12 +6,13 @@ use super::figure::folded;
 use super::lanes::{Lane, LaneAxis, interval, lanes};
 use super::pen::{self, PointSign, percent, px};
 use super::scale::Scale;
-use super::tables;
+use super::table::texts;
 use super::ticks::{distinct, number_to, resolution, tick_number, tick_text};
 use crate::answer::verdict;
 use crate::figures::FindingIndex;
 use crate::headings::named;
 use crate::input::ReportInput;
+use crate::table::{Cell, Table};
 use crate::{digits, marks, units};
 use kdyno_model::conclusion::{MetricRole, Verdict};
 use kdyno_model::finding::{Finding, Interval, Scope, Value};
@@ -92,7 +93,7 @@ fn drawn(
             }
             (lanes(&rows, &LaneAxis { across: &across, text: &text, label: &label }))
             @if shown.len() < verdicts.len() { p class="note" { "The first " (shown.len()) " of " (verdicts.len()) " metrics." } }
-            (folded(&tables::texts(&verdict::table(shown, &labels), None), title))
+            (folded(&texts(&verdict::table(shown, &labels), None), title))
         }
     }
 }
@@ -220,7 +221,7 @@ fn pair_figure(
                 li { "across: " (label) }
             }
             (lanes(&rows, &LaneAxis { across: &across, text: &text, label: "" }))
-            (folded(&table(&found, labels), &title))
+            (folded(&texts(&table(&found, labels), None), &title))
         }
     }
 }
@@ -252,12 +253,11 @@ fn number(value: Value) -> Option<f64> {
     known(value).0.filter(|number| number.is_finite() && number.abs() <= NUMBER_MAX)
 }
 
-fn table(found: &[(u32, [Option<&Finding>; 2])], labels: &[String; 2]) -> Markup {
-    let text = |side: Option<&Finding>| side.map_or_else(|| units::NOTHING.to_owned(), marks::text);
-    html! {
-        table {
-            thead { tr { th scope="col" { "pair" } @for label in labels { th scope="col" { (label) } } } }
-            tbody { @for (pair, sides) in found { tr { th scope="row" { (pair) } @for side in sides { td { (text(*side)) } } } } }
-        }
-    }
+fn table(found: &[(u32, [Option<&Finding>; 2])], labels: &[String; 2]) -> Table {
+    let row = |(pair, sides): &(u32, [Option<&Finding>; 2])| {
+        let figures = sides.map(|side| side.map_or_else(|| units::NOTHING.to_owned(), marks::text));
+        std::iter::once(pair.to_string()).chain(figures).map(Cell::from).collect()
+    };
+    let [a, b] = labels;
+    Table::new(&[("pair", true), (a.as_str(), true), (b.as_str(), true)], found.iter().map(row).collect())
 }

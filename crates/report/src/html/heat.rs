@@ -6,7 +6,9 @@ use super::figure::folded;
 use super::pen::{self, percent, px};
 use super::plot;
 use super::scale::Scale;
+use super::table::texts;
 use super::ticks::{tick_number, tick_time};
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::series::{HeatColumn, HeatMap, StreamSeries, TrialSeries};
 use maud::{Markup, html};
@@ -164,19 +166,19 @@ fn data(map: &HeatMap, title: &str, detail: Detail) -> Markup {
             map.columns.iter().any(|column| column.records.get(*row).is_some_and(|records| *records > 0))
         })
         .collect();
+    let edges = filled.iter().map(|row| format!("from {}", units::nanoseconds(map.edges_ns[*row])));
+    let heads: Vec<String> = std::iter::once("from second".to_owned())
+        .chain(edges)
+        .chain(["without a latency".to_owned()])
+        .collect();
+    let columns: Vec<(&str, bool)> = heads.iter().map(|head| (head.as_str(), true)).collect();
+    let row = |column: &HeatColumn| {
+        let records = filled.iter().map(|row| column.records.get(*row).copied().unwrap_or_default());
+        let counts = std::iter::once(u64::from(column.second)).chain(records).chain([column.unfinished]);
+        counts.map(|count| Cell::from(count.to_string())).collect()
+    };
     let table = html! {
-        table {
-            thead { tr {
-                th scope="col" { "from second" }
-                @for row in &filled { th scope="col" { "from " (units::nanoseconds(map.edges_ns[*row])) } }
-                th scope="col" { "without a latency" }
-            } }
-            tbody { @for column in map.columns.iter().step_by(step) { tr {
-                th scope="row" { (column.second) }
-                @for row in &filled { td { (column.records.get(*row).copied().unwrap_or_default()) } }
-                td { (column.unfinished) }
-            } } }
-        }
+        (texts(&Table::new(&columns, map.columns.iter().step_by(step).map(row).collect()), None))
         @if step > 1 { p class="note" { "Every " (step) "th column of " (map.columns.len()) ", of " (map.seconds) " s each." } }
     };
     folded(&table, title)

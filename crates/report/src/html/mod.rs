@@ -20,6 +20,7 @@ mod resources;
 mod scale;
 pub mod served;
 mod stages;
+pub(crate) mod table;
 pub(crate) mod tables;
 mod ticks;
 mod tiles;
@@ -196,13 +197,11 @@ fn answered(input: &ReportInput<'_>, figures: &FindingIndex<'_>, reported: &[Sen
 fn explained(input: &ReportInput<'_>, figures: &FindingIndex<'_>, reported: &[Sentence]) -> Vec<PageSection> {
     let nothing = html! {};
     let bars = stages::figure(input, figures);
-    let of_commands = commands::answer(input);
-    let mut parts: Vec<PageSection> = of_commands
-        .map(|answer| PageSection::answer("commands", &answer, reported, &nothing))
-        .into_iter()
-        .collect();
-    let of_components = components::answer(input);
-    parts.extend(of_components.map(|answer| PageSection::answer("components", &answer, reported, &nothing)));
+    let part = |(name, answer): (&str, Option<Answer>)| {
+        answer.map(|answer| PageSection::answer(name, &answer, reported, &nothing))
+    };
+    let first = [("commands", commands::answer(input)), ("components", components::answer(input))];
+    let mut parts: Vec<PageSection> = first.into_iter().filter_map(part).collect();
     match inside::answer(input) {
         Some(inside) => parts.push(PageSection::answer("inside", &inside, reported, &bars)),
         None if !bars.0.is_empty() => {
@@ -212,9 +211,7 @@ fn explained(input: &ReportInput<'_>, figures: &FindingIndex<'_>, reported: &[Se
         }
         None => {}
     }
-    parts.extend(
-        brokers::answer(input).map(|answer| PageSection::answer("brokers", &answer, reported, &nothing)),
-    );
+    parts.extend(part(("brokers", brokers::answer(input))));
     for (number, answer) in logs::answers(input).iter().enumerate() {
         parts.push(PageSection::answer(&format!("logs-{number}"), answer, reported, &nothing));
     }
@@ -223,9 +220,7 @@ fn explained(input: &ReportInput<'_>, figures: &FindingIndex<'_>, reported: &[Se
         ("demand", demand::answer(input)),
         ("processes", processes::answer(input)),
     ];
-    for (name, answer) in rest {
-        parts.extend(answer.map(|answer| PageSection::answer(name, &answer, reported, &nothing)));
-    }
+    parts.extend(rest.into_iter().filter_map(part));
     parts
 }
 

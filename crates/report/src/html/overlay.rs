@@ -6,6 +6,7 @@ use super::figure::figure;
 use super::groups::{self, TrialGroup};
 use super::trial::curve;
 use crate::input::ReportInput;
+use kdyno_model::grouped::distinct;
 use kdyno_model::plan::RoleKind;
 use kdyno_model::series::{SecondPoint, StreamSeries, TrialSeries};
 use maud::{Markup, html};
@@ -25,12 +26,8 @@ pub fn overlays(input: &ReportInput<'_>) -> Markup {
     }
     let shown = &all[..all.len().min(TRIALS_MAX)];
     let detail = Detail { rows: 24, ..Detail::among(shown.len()) };
-    let mut names: Vec<&str> = Vec::new();
-    for stream in shown.iter().flat_map(|(_, series)| &series.streams) {
-        if !names.contains(&stream.name.as_str()) {
-            names.push(&stream.name);
-        }
-    }
+    let streams = shown.iter().flat_map(|(_, series)| &series.streams);
+    let mut names = distinct(streams.map(|stream| stream.name.as_str()));
     if names.is_empty() {
         return html! {};
     }

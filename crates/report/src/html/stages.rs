@@ -6,13 +6,14 @@ use super::groups::{TrialGroup, groups};
 use super::lanes::{Lane, LaneAxis, lanes};
 use super::pen::{self, percent, px};
 use super::scale::Scale;
+use super::table::texts;
 use super::ticks::tick_time;
 use crate::figures::FindingIndex;
 use crate::input::ReportInput;
 use crate::marks;
-use kdyno_model::finding::{Finding, Quantity, Value};
+use crate::table::{Cell, Table};
+use kdyno_model::finding::{Finding, Value};
 use kdyno_model::inside::{RequestKind, RequestStage, stage_metric};
-use kdyno_model::metric::Address;
 use kdyno_model::sample::Timing;
 use maud::{Markup, html};
 
@@ -83,21 +84,15 @@ pub fn figure(input: &ReportInput<'_>, figures: &FindingIndex<'_>) -> Markup {
             @if let Some(note) = doubts(&bars) { p class="note" { (note) } }
             (lanes(&rows, &LaneAxis { across: &across, text: &tick_time, label: "mean time" }))
             @if shown.len() < groups.len() { p class="note" { "The first " (shown.len()) " of " (groups.len()) " cases." } }
-            (folded(&table(&bars), "stages"))
+            (folded(&texts(&table(&bars), None), "stages"))
         }
     }
 }
 
 fn bars<'a>(group: &TrialGroup<'_>, figures: &FindingIndex<'a>) -> Vec<Bar<'a>> {
     let find = |subject: &str, metric: String| -> Option<(&'a Finding, f64)> {
-        let of = Address { subject: subject.to_owned(), metric };
-        let found = figures.get(group.scope, Quantity::Value, &of)?;
-        match found.estimate {
-            Value::Is(ns) | Value::AtLeast(ns) if ns.is_finite() && (0.0..NUMBER_MAX).contains(&ns) => {
-                Some((found, ns))
-            }
-            _ => None,
-        }
+        let found = figures.value(group.scope, subject, &metric)?;
+        Some((found, found.estimate.least().filter(|ns| (0.0..NUMBER_MAX).contains(ns))?))
     };
     let words = |name: String| name.replace('_', " ");
     let of_case = if group.name.is_empty() { String::new() } else { format!("{}: ", group.name) };
@@ -209,13 +204,10 @@ fn doubts(bars: &[Bar<'_>]) -> Option<String> {
     (!reported.is_empty()).then(|| reported.join(" "))
 }
 
-fn table(bars: &[Bar<'_>]) -> Markup {
-    html! {
-        table {
-            thead { tr { th class="words" scope="col" { "bar" } th class="words" scope="col" { "stage" } th scope="col" { "mean" } } }
-            tbody { @for bar in bars { @for stage in &bar.stages {
-                tr { th class="words" scope="row" { (bar.name) } td class="words" { (stage.name) } td { (marks::text(stage.finding)) } }
-            } } }
-        }
-    }
+fn table(bars: &[Bar<'_>]) -> Table {
+    let row = |bar: &Bar<'_>, stage: &BarStage<'_>| {
+        [bar.name.clone(), stage.name.clone(), marks::text(stage.finding)].map(Cell::from).to_vec()
+    };
+    let rows = bars.iter().flat_map(|bar| bar.stages.iter().map(move |stage| row(bar, stage)));
+    Table::new(&[("bar", false), ("stage", false), ("mean", true)], rows.collect())
 }

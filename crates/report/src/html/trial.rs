@@ -3,8 +3,10 @@
 use super::chart::{Chart, ChartFlag, ChartLine, Detail, Horizontal, Panel, Vertical, nines};
 use super::courses::{self, LOW, Latency, RESPONSE, TALL, TIME_LABEL};
 use super::figure::{figure, figure_with};
+use super::table::{scroll, texts};
 use super::{heat, resources};
 use crate::input::ReportInput;
+use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::event::{Event, Subject};
 use kdyno_model::series::{ImportedSeries, Outcomes, QuantilePoint, Resource, StreamSeries, TrialSeries};
@@ -187,24 +189,15 @@ fn outcomes(shown: &[StreamSeries]) -> Markup {
             rows.push((format!("{}: end to end", stream.name), stream.end_to_end_outcomes));
         }
     }
-    let count = |number: u64| units::count(number as f64);
-    html! {
-        @if !rows.is_empty() {
-            div class="scroll" role="region" aria-label="Records that the curves are of" tabindex="0" {
-                table {
-                    caption { "Records that the curves are of; those without a latency lie above every percentile" }
-                    thead { tr {
-                        th class="words" scope="col" { "curve" }
-                        @for head in ["with a latency", "failed", "unresolved or censored"] { th scope="col" { (head) } }
-                    } }
-                    tbody { @for (name, of) in &rows { tr {
-                        th class="words" scope="row" { (name) }
-                        td { (count(of.kept)) } td { (count(of.failed)) } td { (count(of.unseen)) }
-                    } } }
-                }
-            }
-        }
-    }
+    let cells = |(name, of): (String, Outcomes)| {
+        let counts = [of.kept, of.failed, of.unseen].map(|number| units::count(number as f64));
+        std::iter::once(name).chain(counts).map(Cell::from).collect()
+    };
+    let heads =
+        [("curve", false), ("with a latency", true), ("failed", true), ("unresolved or censored", true)];
+    let caption = "Records that the curves are of; those without a latency lie above every percentile";
+    let table = Table::new(&heads, rows.into_iter().map(cells).collect());
+    html! { @if !table.rows.is_empty() { (scroll("Records that the curves are of", &texts(&table, Some(caption)))) } }
 }
 
 /// What somebody else measured, or kdyno's own users and jobs over HTTP. A line is broken where readings are missing.

@@ -26,7 +26,7 @@ pub(crate) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
     }
     if let Some(curve) = &answer.curve {
         out.push('\n');
-        out.push_str(&curve.text(options));
+        out.push_str(&table_text(&curve.with_bars(), options));
     }
     for note in answer.notes(true) {
         out.push_str(&wrap(&note, options.columns(), 2));
@@ -57,7 +57,7 @@ pub(super) fn table_text(table: &Table, options: &TextOptions) -> String {
 /// The columns that head each block, and those that flow. The mark of rows that were cut short has a column of its own.
 pub(super) fn columns_of(table: &Table) -> (Vec<GridColumn>, Vec<GridColumn>) {
     let marks = (0..table.rows.len()).map(|row| row_mark(table.cut_short.contains(&row)).to_owned());
-    let marks = GridColumn { tone: Tone::Bad, ..GridColumn::words(&[""], marks.collect()) };
+    let marks = GridColumn { cells: marks.collect(), tone: Tone::Bad, ..GridColumn::default() };
     let mut columns = table.columns.iter().enumerate().map(|(index, column)| GridColumn {
         head: column.head.clone(),
         cells: aligned(table, index),

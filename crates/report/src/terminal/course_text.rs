@@ -1,10 +1,11 @@
 //! How each trial went, second by second: its rate and its p99 as pictures in a line.
 
+use super::answer_text::table_text;
 use super::picture::Sparkline;
-use crate::grid::{GridColumn, TextOptions, Tone, grid};
+use crate::grid::{TextOptions, Tone};
 use crate::input::ReportInput;
+use crate::table::{Cell, Table};
 use crate::units;
-use kdyno_model::finding::Value;
 use kdyno_model::plan::RoleKind;
 use kdyno_model::series::{SecondPoint, StreamSeries, TrialSeries};
 
@@ -28,34 +29,43 @@ pub(super) fn courses(input: &ReportInput<'_>, options: &TextOptions) -> String 
         return String::new();
     }
     let room = (options.columns() / 5).clamp(PICTURE_MIN, PICTURE_MAX);
-    let rates: Vec<Sparkline> = rows.iter().map(|(_, stream)| rate(stream, room)).collect();
-    let latencies: Vec<Sparkline> = rows.iter().map(|(_, stream)| latency(stream, room)).collect();
-    let highest = |all: &[Sparkline], print: fn(f64) -> String| -> Vec<String> {
-        all.iter().map(|one| one.most.map_or_else(|| units::NOTHING.to_owned(), print)).collect()
+    let highest = |most: Option<f64>, print: fn(f64) -> String| {
+        Cell::from(most.map_or_else(|| units::NOTHING.to_owned(), print))
     };
-    let mut fixed = Vec::new();
-    if rows.iter().any(|(trial, _)| !trial.label.is_empty()) {
-        fixed
-            .push(GridColumn::numbers(&["trial"], rows.iter().map(|(of, _)| of.trial.to_string()).collect()));
-    }
-    fixed.push(GridColumn::words(&["stream"], rows.iter().map(|(_, of)| of.name.clone()).collect()));
-    let signs = |all: &[Sparkline]| -> Vec<String> { all.iter().map(|one| one.signs.clone()).collect() };
-    let adjoining = |column: GridColumn| GridColumn { joined: true, ..column };
-    let flowing = [
-        GridColumn::words(&["rate"], signs(&rates)),
-        adjoining(GridColumn::numbers(
-            &["highest"],
-            highest(&rates, |rate| format!("{}/s", units::count(rate))),
-        )),
-        GridColumn::words(&["p99"], signs(&latencies)),
-        adjoining(GridColumn::numbers(&["highest"], highest(&latencies, units::nanoseconds))),
+    let row = |(trial, stream): &(&TrialSeries, &StreamSeries)| -> Vec<Cell> {
+        let (rate, latency) = (rate(stream, room), latency(stream, room));
+        let highest_rate = highest(rate.most, |rate| format!("{}/s", units::count(rate)));
+        let highest_latency = highest(latency.most, units::nanoseconds);
+        let names = [trial.trial.to_string().into(), stream.name.as_str().into()];
+        names
+            .into_iter()
+            .chain([rate.signs.into(), highest_rate, latency.signs.into(), highest_latency])
+            .collect()
+    };
+    let is_labelled = rows.iter().any(|(trial, _)| !trial.label.is_empty());
+    let heads = [
+        ("trial", true),
+        ("stream", false),
+        ("rate", false),
+        ("highest", true),
+        ("p99", false),
+        ("highest", true),
     ];
+    let mut table = Table::new(&heads, rows.iter().map(row).collect());
+    table
+        .columns
+        .iter_mut()
+        .filter(|column| column.title() == "highest")
+        .for_each(|column| column.joined = true);
+    let table = table
+        .with_columns(&[is_labelled, true, true, true, true, true])
+        .with_names(1 + usize::from(is_labelled));
     let more = match all.len() - rows.len() {
         0 => String::new(),
         _ => format!("The first {} of {} load items.\n", rows.len(), all.len()),
     };
     let title = options.paint("The whole load, each picture from 0 to its highest", Tone::Strong);
-    format!("{title}\n{}{more}", grid(&fixed, &flowing, options))
+    format!("{title}\n{}{more}", table_text(&table, options))
 }
 
 /// What was acknowledged, of a consumer what it was handed; of seconds that share a sign the lowest, so that a gap is seen.
@@ -73,9 +83,5 @@ fn latency(stream: &StreamSeries, columns: usize) -> Sparkline {
         RoleKind::Consume => second.end_to_end_ns_p99,
         RoleKind::Produce | RoleKind::EndToEnd => second.response_ns_p99,
     };
-    let number = |second: &SecondPoint| match value(second) {
-        Value::Is(ns) | Value::AtLeast(ns) => Some(ns),
-        Value::None => None,
-    };
-    Sparkline::of(stream.seconds.iter().map(|one| (one.second, number(one))), columns, f64::max)
+    Sparkline::of(stream.seconds.iter().map(|one| (one.second, value(one).least())), columns, f64::max)
 }

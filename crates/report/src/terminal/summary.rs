@@ -94,7 +94,7 @@ fn results(
             for answer in search::answers(input) {
                 parts.extend(answer.table.as_ref().map(|table| with_legend(table, options)));
                 let curve = answer.curve.as_ref().filter(|curve| curve.points.len() <= ROWS_MAX);
-                parts.extend(curve.map(|curve| curve.text(options) + &legend_of(&curve.table(), options)));
+                parts.extend(curve.map(|curve| with_legend(&curve.with_bars(), options)));
                 let is_new = |note: &&String| !glance.answer.iter().any(|one| one.text == **note);
                 let notes = answer.notes_alone().iter().filter(is_new);
                 parts.push(notes.map(|note| wrap(note, options.columns(), 2) + "\n").collect());

@@ -5,7 +5,7 @@ use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::Scope;
 use kdyno_model::health::{Health, HealthCheck, HealthRule};
-use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::trial::TrialId;
 use kdyno_report::html::page;
@@ -179,21 +179,7 @@ fn target() -> SystemPlan {
         target: "staging".to_owned(),
         bootstrap: vec!["redacted".to_owned()],
         cluster_id: "x".to_owned(),
-        security: Box::default(),
         prefix: "kdyno-".to_owned(),
-        topics: Default::default(),
-        caps: Caps {
-            produce_bytes_per_s: None,
-            connections: None,
-            partitions: None,
-            disk_bytes: None,
-            time_ns: None,
-        },
-        allow: Vec::new(),
-        abort_if: Vec::new(),
-        facts: Default::default(),
-        price: None,
-        metrics: None,
-        sustain_ns: None,
+        ..AttachedPlan::default()
     })
 }

@@ -7,7 +7,7 @@ use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::finding::{Scope, Value};
 use kdyno_model::metric::{self, Address};
 use kdyno_model::plan::{
-    AttachedPlan, Caps, ClientListener, Compression, Conditioning, Estimate, HeaderPlan, KeyLaw, KeyPlan,
+    AttachedPlan, ClientListener, Compression, Conditioning, Estimate, HeaderPlan, KeyLaw, KeyPlan,
     Listeners, Mechanism, NullBrokerPlan, Payload, Plan, ProducePlan, Protocol, RecordPlan, Role, Sasl,
     Security, SystemPlan, TlsVersion, TransactionsPlan, ValuesPlan, WorkPlan,
 };
@@ -424,19 +424,7 @@ fn security_and_existing_topics_are_described_before_the_run() {
         security: Box::new(Security { protocol: Protocol::SaslPlaintext, tls: None, sasl: Some(sasl) }),
         prefix: "team-a.".to_owned(),
         topics: [("perf".to_owned(), "orders".to_owned())].into(),
-        caps: Caps {
-            produce_bytes_per_s: None,
-            connections: None,
-            partitions: None,
-            disk_bytes: None,
-            time_ns: None,
-        },
-        allow: vec![],
-        abort_if: vec![],
-        facts: Default::default(),
-        price: None,
-        metrics: None,
-        sustain_ns: None,
+        ..AttachedPlan::default()
     });
     let text = reported(&run);
     let words = "security protocol SASL_PLAINTEXT: PLAIN topic perf is the existing topic orders";

@@ -82,22 +82,9 @@ fn a_target_is_shown_without_its_addresses() {
             target: "staging".to_owned(),
             bootstrap: vec!["kafka.secret.example:9092".to_owned()],
             cluster_id: "abc".to_owned(),
-            security: Box::default(),
             prefix: "kdyno-".to_owned(),
-            topics: BTreeMap::new(),
-            caps: Caps {
-                produce_bytes_per_s: None,
-                connections: None,
-                partitions: None,
-                disk_bytes: None,
-                time_ns: None,
-            },
-            allow: Vec::new(),
-            abort_if: Vec::new(),
             facts: BTreeMap::from([("instance".to_owned(), "m7g.large".to_owned())]),
-            price: None,
-            metrics: None,
-            sustain_ns: None,
+            ..AttachedPlan::default()
         });
     });
     for start in &mut run.trials {

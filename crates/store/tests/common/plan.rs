@@ -1,11 +1,14 @@
 //! The head of the small run: its scenario and its plan of two cases.
 
+#[path = "../../../model/tests/common/clients.rs"]
+mod clients;
+
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, Isolation, IsolationLevel, KafkaSource,
-    ListedTrial, LoadPlan, Mode, ParamValue, Partitioner, Payload, PhasesPlan, Plan, ProducePlan,
-    ProducerSettings, Published, PublishedRow, Rate, RatePiece, ReadDepth, Role, Show, StartOffset, Storage,
-    Strategy, SystemPlan, TopicPlan, WorkerPlan, WorkerShare,
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, Isolation, KafkaSource, ListedTrial,
+    LoadPlan, Mode, ParamValue, Partitioner, Payload, PhasesPlan, Plan, ProducePlan, ProducerSettings,
+    Published, PublishedRow, Rate, RatePiece, ReadDepth, Role, Show, StartOffset, Storage, Strategy,
+    SystemPlan, TopicPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::run::RunHeader;
 use std::collections::BTreeMap;
@@ -122,41 +125,11 @@ pub fn case() -> CasePlan {
 }
 
 fn writers() -> LoadPlan {
-    let client = ProducerSettings {
-        defaults: "4.1".into(),
-        acks: -1,
-        batch_bytes: 16_384,
-        linger_ns: 5_000_000,
-        buffer_bytes: 32 << 20,
-        request_bytes_max: 1 << 20,
-        in_flight_max: 5,
-        compression: Compression::None,
-        compression_level: None,
-        max_block_ns: 60_000_000_000,
-        request_timeout_ns: 30_000_000_000,
-        delivery_timeout_ns: 120_000_000_000,
-        retry_backoff_ns: 100_000_000,
-        retry_backoff_max_ns: 1_000_000_000,
-        transaction_timeout_ns: 60_000_000_000,
-        metadata_max_age_ns: 300_000_000_000,
-        enable_idempotence: false,
-        partitioner: Partitioner::Sticky,
-        ignore_keys: false,
-        adaptive_partitioning: true,
-        availability_timeout_ns: 0,
-    };
     let piece = RatePiece { from_per_s: 1000.0, to_per_s: 1000.0, length_ns: 1_000_000_000 };
-    let role = Role::Produce(ProducePlan {
-        rate: Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson },
-        value_bytes: 128,
-        payload: Payload::Pooled { pool_bytes: 8 << 20 },
-        records: Default::default(),
-        records_max: None,
-        synchronous: false,
-        transactions: None,
-        tool_lines: None,
-        client,
-    });
+    let plan = clients::produce(Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson });
+    let client = ProducerSettings { linger_ns: 5_000_000, ..plan.client };
+    let payload = Payload::Pooled { pool_bytes: 8 << 20 };
+    let role = Role::Produce(ProducePlan { value_bytes: 128, payload, client, ..plan });
     LoadPlan {
         topic: "perf".into(),
         clients: 2,
@@ -168,23 +141,8 @@ fn writers() -> LoadPlan {
 }
 
 fn readers() -> LoadPlan {
-    let role = Role::Consume(ConsumePlan {
-        from: StartOffset::Latest,
-        fetch_bytes_max: 52_428_800,
-        partition_bytes_max: 1 << 20,
-        fetch_bytes_min: 1,
-        fetch_wait_ns: 500_000_000,
-        request_timeout_ns: 30_000_000_000,
-        retry_backoff_ns: 100_000_000,
-        isolation_level: IsolationLevel::ReadUncommitted,
-        rack: String::new(),
-        poll_records_max: 500,
-        work: None,
-        read: ReadDepth::Crc, // as far as they were read when the file of format 3 was written
-        group: None,
-        records_max: None,
-        idle_ns: None,
-    });
+    // Read as far as when the file of format 3 was written.
+    let role = Role::Consume(ConsumePlan { read: ReadDepth::Crc, ..clients::consume(StartOffset::Latest) });
     LoadPlan {
         topic: "perf".into(),
         clients: 1,

@@ -7,7 +7,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{AttachedPlan, Caps, Protocol, Sasl, Security, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, Protocol, Sasl, Security, SystemPlan};
 use kdyno_model::run::TrialStart;
 use kdyno_model::sample::{LATENCY_NS_MAX, LATENCY_NS_MIN, Phase, Sample, Timing};
 use kdyno_model::secret::SecretRef;
@@ -216,19 +216,7 @@ fn attached() -> SystemPlan {
         }),
         prefix: "kdyno-".into(),
         topics: [("perf".to_owned(), "topic-of-b1.corp".to_owned())].into(),
-        caps: Caps {
-            produce_bytes_per_s: None,
-            connections: None,
-            partitions: None,
-            disk_bytes: None,
-            time_ns: None,
-        },
-        allow: Vec::new(),
-        abort_if: Vec::new(),
-        facts: Default::default(),
-        price: None,
-        metrics: None,
-        sustain_ns: None,
+        ..AttachedPlan::default()
     })
 }
 

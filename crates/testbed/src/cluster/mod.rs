@@ -415,7 +415,7 @@ impl Drop for LocalCluster {
 /// Refuses what no cluster can be, as far as the plan alone shows. Nothing is fetched or started.
 ///
 /// # Errors
-/// See [`TestbedError::Impossible`] and [`TestbedError::Version`].
+/// The plan cannot be carried out as a cluster, or Kafka has no such release.
 pub fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
     layout::check(plan)?;
     config::check_overrides(plan)?;

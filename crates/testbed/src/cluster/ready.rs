@@ -82,7 +82,7 @@ fn dead(guard: &Guard, layout: &ClusterLayout) -> Option<FailedAttempt> {
         };
         let log_tail = lines[lines.len().saturating_sub(TAIL_LINES)..].to_vec();
         FailedAttempt {
-            error: TestbedError::Start { message, hint: cause.hint, log_tail },
+            error: TestbedError::Failed { message, hint: cause.hint, log_tail },
             port_clash: cause.port_clash,
         }
     });
@@ -96,7 +96,7 @@ fn timeout(layout: &ClusterLayout, index: usize, address: &str, deadline: Durati
     let last = log_tail
         .last()
         .map_or_else(|| "it logged nothing".to_string(), |line| format!("its last line: {line}"));
-    TestbedError::Start {
+    TestbedError::Failed {
         message: format!("{subject} at {address} was not ready after {} s; {last}", deadline.as_secs()),
         hint: Some(
             "a busy or small host starts fewer brokers in that time; the lines below are its log".to_string(),

@@ -272,11 +272,7 @@ impl Secured {
     pub(super) fn make_user(&self, layout: &ClusterLayout, prefix: &str) -> Result<(), TestbedError> {
         let internal = self.internal_access(layout)?;
         let failed = |what: &'static str| {
-            move |error: AdminError| TestbedError::Start {
-                message: format!("the cluster is up, but {what}: {error}"),
-                hint: None,
-                log_tail: Vec::new(),
-            }
+            move |error: AdminError| TestbedError::failed(format!("the cluster is up, but {what}: {error}"))
         };
         let hash = match self.listeners.clients.mechanism {
             Some(Mechanism::ScramSha256) => Some(Hash::Sha256),

@@ -27,18 +27,19 @@ pub(super) fn copy_dependencies(
     pom: &Path,
     libs: &Path,
 ) -> Result<(), TestbedError> {
-    let program = environment.find_program("mvn").ok_or_else(|| TestbedError::Maven {
-        message: format!(
-            "no Maven found on PATH; it is needed once to fetch {} {}",
-            parts.product(),
-            version.text
-        ),
-        hint: if parts.is_kafka() {
-            "install it, e.g. `apt-get install maven`, or give an unpacked Kafka as kafka: {home: DIR}"
-        } else {
-            "install it, e.g. `apt-get install maven`"
-        }
-        .to_string(),
+    let program = environment.find_program("mvn").ok_or_else(|| {
+        TestbedError::hinted(
+            format!(
+                "no Maven found on PATH; it is needed once to fetch {} {}",
+                parts.product(),
+                version.text
+            ),
+            if parts.is_kafka() {
+                "install it, e.g. `apt-get install maven`, or give an unpacked Kafka as kafka: {home: DIR}"
+            } else {
+                "install it, e.g. `apt-get install maven`"
+            },
+        )
     })?;
     let log = pom.with_file_name("maven.log");
     let output = File::create(&log).map_err(|e| TestbedError::io("cannot create", &log, e))?;
@@ -70,9 +71,11 @@ fn define(name: &str, value: &Path) -> OsString {
 /// Runs to the end or to the time limit; whether it ended well.
 fn run(command: Command, program: &Path, time_max: Duration) -> Result<bool, TestbedError> {
     let ended = bounded::run(command, time_max).map_err(|e| TestbedError::io("cannot run", program, e))?;
-    ended.map(|status| status.success()).ok_or_else(|| TestbedError::Maven {
-        message: format!("Maven did not finish in {} s", time_max.as_secs()),
-        hint: "check the network and the mirrors of the Maven settings".to_string(),
+    ended.map(|status| status.success()).ok_or_else(|| {
+        TestbedError::hinted(
+            format!("Maven did not finish in {} s", time_max.as_secs()),
+            "check the network and the mirrors of the Maven settings",
+        )
     })
 }
 
@@ -84,10 +87,10 @@ fn explain(version: &Version, parts: ReleaseParts, output: &str) -> TestbedError
     let has = |pattern: &str| output.contains(pattern);
     if has("Checksum validation failed") {
         let detail = errors.iter().find(|line| line.contains("Checksum validation failed")).unwrap_or(&"");
-        return TestbedError::Maven {
-            message: format!("a file of {what} is not what its published checksum says: {}", shorten(detail)),
-            hint: "look at the mirror of the Maven settings: it has to have the checksums too, and the files as they were published".to_string(),
-        };
+        return TestbedError::hinted(
+            format!("a file of {what} is not what its published checksum says: {}", shorten(detail)),
+            "look at the mirror of the Maven settings: it has to have the checksums too, and the files as they were published",
+        );
     }
     let unreachable = [
         "Could not transfer",
@@ -98,34 +101,33 @@ fn explain(version: &Version, parts: ReleaseParts, output: &str) -> TestbedError
     ];
     if unreachable.iter().any(|pattern| has(pattern)) {
         let detail = errors.iter().find(|line| unreachable.iter().any(|p| line.contains(p))).unwrap_or(&"");
-        return TestbedError::Maven {
-            message: format!("{what} is not in the cache and Maven cannot reach its repository: {}", shorten(detail)),
-            hint: "check the network and the proxy or mirror in the Maven settings; what was fetched once works offline".to_string(),
-        };
+        return TestbedError::hinted(
+            format!("{what} is not in the cache and Maven cannot reach its repository: {}", shorten(detail)),
+            "check the network and the proxy or mirror in the Maven settings; what was fetched once works offline",
+        );
     }
     if has("offline mode") {
-        return TestbedError::Maven {
-            message: format!("{what} is not in the cache and Maven is set to work offline"),
-            hint: "run once with Maven online".to_string(),
-        };
+        return TestbedError::hinted(
+            format!("{what} is not in the cache and Maven is set to work offline"),
+            "run once with Maven online",
+        );
     }
     if let Some(error) = explain_missing(version, parts, &what, output) {
         return error;
     }
     if has("No space left on device") {
-        return TestbedError::Disk {
-            message: format!("Maven could not fetch {what}: no space left on device"),
-            hint: "about 60 MB are needed in the cache folder and as much in Maven's local repository"
-                .to_string(),
-        };
+        return TestbedError::hinted(
+            format!("Maven could not fetch {what}: no space left on device"),
+            "about 60 MB are needed in the cache folder and as much in Maven's local repository",
+        );
     }
-    TestbedError::Maven {
-        message: format!(
+    TestbedError::hinted(
+        format!(
             "Maven could not fetch {what}: {}",
             shorten(errors.first().unwrap_or(&"it printed no error"))
         ),
-        hint: "check that `mvn -v` works and that the Maven settings are valid".to_string(),
-    }
+        "check that `mvn -v` works and that the Maven settings are valid",
+    )
 }
 
 /// What Maven's repositories lack, where that is why it failed.
@@ -134,21 +136,21 @@ fn explain_missing(version: &Version, parts: ReleaseParts, what: &str, output: &
     let missing = missing_artifact(output, &main)?;
     let release = &version.text;
     Some(match (parts.is_kafka(), missing.starts_with(&main)) {
-        (false, is_main) => TestbedError::Maven {
-            message: match is_main {
+        (false, is_main) => TestbedError::hinted(
+            match is_main {
                 true => format!("Maven's repositories have not {what}"),
                 false => format!("{what} is not complete on Maven's repositories: {missing} is missing"),
             },
-            hint: "look whether the mirror of the Maven settings lacks it".to_string(),
-        },
-        (true, true) => TestbedError::Version {
-            message: format!("Kafka {release} is unknown: Maven's repositories have no such release"),
-            hint: format!("nearest known: {}; newest known: {}", version::nearest(release), version::NEWEST),
-        },
-        (true, false) => TestbedError::Version {
-            message: format!("Kafka {release} is not complete on Maven's repositories: {missing} is missing"),
-            hint: format!("newest known to be complete: {}", version::NEWEST),
-        },
+            "look whether the mirror of the Maven settings lacks it",
+        ),
+        (true, true) => TestbedError::hinted(
+            format!("Kafka {release} is unknown: Maven's repositories have no such release"),
+            format!("nearest known: {}; newest known: {}", version::nearest(release), version::NEWEST),
+        ),
+        (true, false) => TestbedError::hinted(
+            format!("Kafka {release} is not complete on Maven's repositories: {missing} is missing"),
+            format!("newest known to be complete: {}", version::NEWEST),
+        ),
     })
 }
 

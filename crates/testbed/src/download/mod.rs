@@ -222,8 +222,8 @@ fn fetch(
     if main_jar.is_file() {
         return sums::check((version, parts), &libs, progress);
     }
-    Err(TestbedError::Maven {
-        message: format!("Maven ended well but did not deliver {}", main_jar.display()),
-        hint: "run it by hand with the generated pom.xml to see why".to_string(),
-    })
+    Err(TestbedError::hinted(
+        format!("Maven ended well but did not deliver {}", main_jar.display()),
+        "run it by hand with the generated pom.xml to see why",
+    ))
 }

@@ -59,12 +59,11 @@ fn check_against(
             None if is_known => format!("{name} (SHA-256 {found}) is none of its files"),
             None => continue,
         };
-        return Err(TestbedError::Maven {
-            message: format!("what Maven delivered is not {what} as it was published: {wrong}"),
-            hint: "look where the file comes from: the mirror of the Maven settings, or Maven's local repository, from where it is \
-                   to be removed; nothing of it was kept"
-                .to_string(),
-        });
+        return Err(TestbedError::hinted(
+            format!("what Maven delivered is not {what} as it was published: {wrong}"),
+            "look where the file comes from: the mirror of the Maven settings, or Maven's local repository, from where it is \
+                   to be removed; nothing of it was kept",
+        ));
     }
     Ok(())
 }

@@ -40,9 +40,11 @@ pub struct NetworkRound {
 /// # Errors
 /// Nothing answers there, something else does, or the connection breaks.
 pub fn measure(address: &str, stop: &AtomicBool) -> Result<Option<Vec<NetworkRound>>, TestbedError> {
-    let failed = |why: &dyn std::fmt::Display| TestbedError::Network {
-        message: format!("the network to {address} was not measured: {why}"),
-        hint: "`kdyno doctor --serve-network [HOST:]PORT` on the other host answers, one peer at a time",
+    let failed = |why: &dyn std::fmt::Display| {
+        TestbedError::hinted(
+            format!("the network to {address} was not measured: {why}"),
+            "`kdyno doctor --serve-network [HOST:]PORT` on the other host answers, one peer at a time",
+        )
     };
     let stream = connect(address).map_err(|error| failed(&error))?;
     match look(stream, stop) {

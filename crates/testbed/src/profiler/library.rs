@@ -34,9 +34,11 @@ pub fn make_ready(environment: &Environment, progress: &dyn Fn(&str)) -> Result<
 
 fn unpack(jar: &Path, platform: &str, library: &Path) -> Result<(), TestbedError> {
     let file = File::open(jar).map_err(|error| TestbedError::io("cannot read", jar, error))?;
-    let no_library = |why: String| TestbedError::Maven {
-        message: format!("{} is not the async-profiler that is known: {why}", jar.display()),
-        hint: "delete its folder, and it is fetched again".to_owned(),
+    let no_library = |why: String| {
+        TestbedError::hinted(
+            format!("{} is not the async-profiler that is known: {why}", jar.display()),
+            "delete its folder, and it is fetched again",
+        )
     };
     let mut jar = ZipArchive::new(file).map_err(|error| no_library(error.to_string()))?;
     let mut entry =

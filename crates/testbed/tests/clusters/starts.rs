@@ -7,7 +7,7 @@ use crate::scene::{
 use kdyno_kafka::admin::{Access, Admin, OffsetAt};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{AttachedPlan, Caps, KafkaSource, Mode, Storage};
+use kdyno_model::plan::{AttachedPlan, KafkaSource, Mode, Storage};
 use kdyno_model::sample::series;
 use kdyno_model::version::NEWEST;
 use kdyno_testbed::attach::Attached;
@@ -85,22 +85,8 @@ fn attached() -> Result<(), Failed> {
         target: "here".to_string(),
         bootstrap: cluster.bootstrap(),
         cluster_id: cluster.facts()["cluster_id"].clone(),
-        security: Box::default(),
         prefix: "kdyno-".to_string(),
-        topics: BTreeMap::new(),
-        caps: Caps {
-            produce_bytes_per_s: None,
-            connections: None,
-            partitions: None,
-            disk_bytes: None,
-            time_ns: None,
-        },
-        allow: vec![],
-        abort_if: Vec::new(),
-        facts: BTreeMap::new(),
-        price: None,
-        metrics: None,
-        sustain_ns: None,
+        ..AttachedPlan::default()
     };
     let access = Access::plaintext(cluster.bootstrap());
     ensure(Attached::check(&target, &access)?.leftover_topics() == 1, "one topic of ours")?;

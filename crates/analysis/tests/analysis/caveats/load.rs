@@ -3,7 +3,7 @@
 use super::assert_caveats;
 use crate::fixture::{MS, READERS, TrialFixture, WRITERS, at_three_digits, histogram};
 use kdyno_model::caveat::{Caveat, Severity, Stalled};
-use kdyno_model::conclusion::{Conclusion, LimitKind};
+use kdyno_model::conclusion::{Limit, LimitKind, of_kind};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::plan::{
     AvroPlan, Compression, EndToEndPlan, LoadPlan, ParamValue, Payload, ProducePlan, Role, SamplePlan,
@@ -339,12 +339,7 @@ fn seconds_without_acknowledgements_exclude_schedule_as_limit() {
     };
     let reported = |trial: &TrialFixture| trial.reported(|found| matches!(found, Caveat::Stalled(_)));
     let limits = |trial: &TrialFixture| {
-        let conclusions = trial.judged().conclusions;
-        let limits = conclusions.into_iter().filter_map(|one| match one {
-            Conclusion::Limit(of) => Some(of.named),
-            _ => None,
-        });
-        limits.collect::<Vec<_>>()
+        of_kind::<Limit>(&trial.judged().conclusions).map(|of| of.named).collect::<Vec<_>>()
     };
     let trial = silent(5..8);
     let found = reported(&trial);

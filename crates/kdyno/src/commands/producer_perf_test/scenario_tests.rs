@@ -2,7 +2,7 @@
 
 use super::*;
 use kdyno_model::plan::{
-    Arrivals, AttachedPlan, Caps, Compression, Driver, Fill, JavaClient, Rate, RatePiece, RecordPlan,
+    Arrivals, AttachedPlan, Compression, Driver, Fill, JavaClient, Rate, RatePiece, RecordPlan,
     TransactionsPlan,
 };
 use kdyno_model::secret::SecretRef;
@@ -14,27 +14,14 @@ use std::path::Path;
 const TOPIC_SHAPE: (u32, u32) = (3, 2);
 
 fn target(name: &str) -> Target {
-    let caps = Caps {
-        produce_bytes_per_s: None,
-        connections: None,
-        partitions: None,
-        disk_bytes: None,
-        time_ns: None,
-    };
     let attached = AttachedPlan {
         target: ID.to_owned(),
         bootstrap: vec!["b1:9092".to_owned()],
         cluster_id: "abc".to_owned(),
-        security: Box::default(),
         prefix: "kdyno-".to_owned(),
         topics: BTreeMap::from([(TOPIC.to_owned(), name.to_owned())]),
-        caps,
         allow: vec!["rate-max".to_owned()],
-        abort_if: Vec::new(),
-        facts: BTreeMap::new(),
-        price: None,
-        metrics: None,
-        sustain_ns: None,
+        ..AttachedPlan::default()
     };
     Target { attached, secrets: BTreeMap::new(), notes: Vec::new() }
 }

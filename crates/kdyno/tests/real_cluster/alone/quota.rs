@@ -5,9 +5,9 @@ use crate::common::turns::alone;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{collect_garbage, ended, is_matrix, kafka_tool, ran, stand, take_down};
 use kdyno_model::caveat::Caveat;
-use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
+use kdyno_model::conclusion::{Conclusion, Limit, LimitKind, of_kind};
 use kdyno_model::finding::{Finding, Value};
-use kdyno_model::health::HealthRule;
+use kdyno_model::health::{Health, HealthRule};
 use kdyno_model::sample::{ProbeReading, series};
 use kdyno_store::RunFile;
 use std::path::PathBuf;
@@ -93,23 +93,16 @@ fn read(runs: &str) -> (f64, Limit, bool) {
     assert_probed(&judgement.conclusions);
     let trial = file.trials().expect("its trials")[0].trial.id;
     assert_gc_log_was_read(&file.evidence(trial).expect("evidence").probes);
-    let mut limits = judgement.conclusions.into_iter().filter_map(|conclusion| match conclusion {
-        Conclusion::Limit(limit) => Some(limit),
-        _ => None,
-    });
+    let limit = of_kind::<Limit>(&judgement.conclusions).next().expect("a limit").clone();
     let is_throttled =
         |caveat: &Caveat| matches!(caveat, Caveat::ClusterChanged { event, .. } if event == "throttled");
     let reported = judgement.caveats.iter().any(|found| is_throttled(&found.caveat));
-    (per_s, limits.next().expect("a limit"), reported)
+    (per_s, limit, reported)
 }
 
 /// The broker's log of garbage collection, the drives and kdyno's own cost were read.
 fn assert_probed(conclusions: &[Conclusion]) {
-    let healths = conclusions.iter().filter_map(|conclusion| match conclusion {
-        Conclusion::Health(health) => Some(&health.checks),
-        _ => None,
-    });
-    let checks: Vec<_> = healths.flatten().collect();
+    let checks: Vec<_> = of_kind::<Health>(conclusions).flat_map(|health| &health.checks).collect();
     for rule in [HealthRule::GcPause, HealthRule::Stopped, HealthRule::DriveBusy, HealthRule::ProbesBusy] {
         assert!(checks.iter().any(|check| check.rule == rule), "{rule} in {checks:?}");
     }

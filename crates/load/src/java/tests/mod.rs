@@ -1,5 +1,7 @@
 //! Streams of Java clients against a scripted process, in simulated time: what is counted, and what ends them.
 
+#[path = "../../../../model/tests/common/clients.rs"]
+mod clients;
 mod drop_in;
 mod scene;
 mod transactions;
@@ -12,76 +14,24 @@ use crate::stream::StreamError;
 use crate::trailer::Trailer;
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Fill, HeaderPlan, IsolationLevel, KeyLaw, KeyPlan, Partitioner,
-    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, ReadDepth, StartOffset, WorkPlan,
+    Arrivals, ConsumePlan, Fill, HeaderPlan, KeyLaw, KeyPlan, Payload, ProducePlan, Rate, RatePiece,
+    ReadDepth, StartOffset, WorkPlan,
 };
 use kdyno_model::sample::{Grain, Phase, Timing, series};
 use kdyno_model::worker::{FromWorker, StreamRole};
 use scene::{JavaBehaviour, MS, SECOND, START, StreamOutcome, T0, context, java, run};
 
-fn plan(rate: Rate) -> ProducePlan {
-    ProducePlan {
-        rate,
-        value_bytes: 100,
-        payload: Payload::Unique,
-        records: Default::default(),
-        records_max: None,
-        tool_lines: None,
-        synchronous: false,
-        transactions: None,
-        client: ProducerSettings {
-            defaults: "4.1".to_owned(),
-            acks: -1,
-            batch_bytes: 16_384,
-            linger_ns: 0,
-            buffer_bytes: 32 << 20,
-            request_bytes_max: 1 << 20,
-            in_flight_max: 5,
-            compression: Compression::None,
-            compression_level: None,
-            max_block_ns: 60 * SECOND,
-            request_timeout_ns: 30 * SECOND,
-            delivery_timeout_ns: 120 * SECOND,
-            retry_backoff_ns: 100 * MS,
-            retry_backoff_max_ns: SECOND,
-            transaction_timeout_ns: 60 * SECOND,
-            metadata_max_age_ns: 300 * SECOND,
-            enable_idempotence: false,
-            partitioner: Partitioner::Sticky,
-            ignore_keys: false,
-            adaptive_partitioning: true,
-            availability_timeout_ns: 0,
-        },
-    }
-}
-
 fn open(per_s: f64) -> ProducePlan {
     let pieces = vec![RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: 0 }];
-    plan(Rate::Open { pieces, arrivals: Arrivals::Constant })
+    clients::produce(Rate::Open { pieces, arrivals: Arrivals::Constant })
 }
 
 fn closed() -> ProducePlan {
-    plan(Rate::Max { fill: Fill::Buffer })
+    clients::produce(Rate::Max { fill: Fill::Buffer })
 }
 
 fn consume() -> ConsumePlan {
-    ConsumePlan {
-        from: StartOffset::Latest,
-        fetch_bytes_max: 1,
-        partition_bytes_max: 1,
-        fetch_bytes_min: 1,
-        fetch_wait_ns: 1,
-        request_timeout_ns: 1,
-        retry_backoff_ns: 1,
-        isolation_level: IsolationLevel::ReadUncommitted,
-        rack: String::new(),
-        poll_records_max: 500,
-        work: None,
-        read: ReadDepth::Decode,
-        group: None,
-        records_max: None,
-        idle_ns: None,
-    }
+    clients::consume(StartOffset::Latest)
 }
 
 fn produced(plan: ProducePlan, clients: u32, script: JavaBehaviour) -> StreamOutcome {

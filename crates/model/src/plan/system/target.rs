@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use strum::{Display, EnumString, IntoStaticStr};
 
 /// An existing cluster and what may be done to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AttachedPlan {
     /// Target name.
     pub target: String,
@@ -187,7 +187,7 @@ pub enum Beyond {
 }
 
 /// Limits on what an attached cluster is given.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Caps {
     /// Bytes of keys, values and headers per second that may be produced.
     pub produce_bytes_per_s: Option<u64>,

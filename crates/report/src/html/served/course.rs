@@ -2,27 +2,26 @@
 
 use super::shell;
 use crate::course::{Course, CourseDot};
+use crate::html::chart::ACROSS;
 use crate::html::figure::folded;
+use crate::html::lanes::{self, Lane, LaneAxis};
+use crate::html::pen::{self, PointSign};
 use crate::html::scale::Scale;
+use crate::html::table::texts;
 use crate::html::tables;
-use crate::{digits, units};
+use crate::html::ticks::{distinct, tick_text};
+use crate::table::{Cell, Table};
+use crate::units;
+use kdyno_model::metric::Unit;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-const WIDTH: f64 = 900.0;
-/// The chart of few runs, so that a narrow screen has room for it.
-const WIDTH_OF_FEW: f64 = 460.0;
-const FEW: usize = 4;
-const LEFT: f64 = 110.0;
-const TOP: f64 = 14.0;
-const BOTTOM: f64 = 240.0;
-const HEIGHT: f64 = 290.0;
+/// Height of a dot's line, px.
+const DOT_PX: f64 = 15.0;
 /// Cases that a picture has room for; the table has all.
 const CASES_MAX: usize = 8;
 /// Dots that a picture has room for; the newest are drawn.
 const DOTS_MAX: usize = 400;
-/// Runs that are named under the axis.
-const NAMES_MAX: usize = 8;
 
 /// What is requested, and what can be.
 #[derive(Debug)]
@@ -62,7 +61,7 @@ pub fn course(page: &CoursePage<'_>) -> String {
     shell(&title, &body)
 }
 
-/// A dot for each run and case, with its interval, in the order of time.
+/// A lane for each run with a dot for each case and its interval, in the order of time.
 fn picture(course: &Course) -> Markup {
     let all = course.dots();
     let dots = &all[all.len().saturating_sub(DOTS_MAX)..];
@@ -72,59 +71,45 @@ fn picture(course: &Course) -> Markup {
         looks.entry(&dot.case).or_insert(next);
     }
     let drawn: Vec<&CourseDot> = dots.iter().filter(|dot| looks[dot.case.as_str()] < CASES_MAX).collect();
-    let Some(first) = drawn.first() else { return html! {} };
-    let runs: Vec<&str> = drawn.iter().fold(Vec::new(), |mut runs, dot| {
-        if runs.last() != Some(&dot.file.as_str()) {
-            runs.push(&dot.file);
-        }
-        runs
+    let Some(unit) = drawn.first().map(|dot| dot.unit) else { return html! {} };
+    let ends = drawn.iter().flat_map(|dot| {
+        let (low, high) = dot.spread.unwrap_or((dot.value, dot.value));
+        [low, dot.value, high]
     });
-    let ends = drawn
-        .iter()
-        .flat_map(|dot| [Some(dot.value), dot.spread.map(|ends| ends.0), dot.spread.map(|ends| ends.1)])
-        .flatten();
-    let y = Scale::linear(ends, true, BOTTOM, TOP);
-    let (width, class) = if runs.len() > FEW { (WIDTH, "course") } else { (WIDTH_OF_FEW, "course few") };
-    let step = (width - LEFT) / runs.len() as f64;
-    let place = |dot: &CourseDot| {
-        let run = runs.iter().position(|file| *file == dot.file).unwrap_or(0);
-        let case = looks[dot.case.as_str()] as f64;
-        let shift = (case - (looks.len().min(CASES_MAX) as f64 - 1.0) / 2.0) * (step / 12.0).min(9.0);
-        LEFT + step * (run as f64 + 0.5) + shift
-    };
-    let named_each = runs.len().div_ceil(NAMES_MAX);
+    let across = Scale::linear(ends, true, 0.0, ACROSS);
+    let runs = drawn.chunk_by(|dot, next| dot.file == next.file);
+    let rows: Vec<Lane> = runs.map(|dots| lane(dots, &looks, &across)).collect();
+    let text = distinct(&across, |tick, decimals| tick_text(tick, unit, decimals));
+    let label = if unit == Unit::Ns { "time" } else { unit.described() };
     html! {
-        figure {
-            figcaption id="course-title" { (course.title()) ", in the order of time" (bars(&drawn)) }
-            div class="scroll" role="region" aria-label=(format!("Picture: {}", course.title())) tabindex="0" {
-                svg class=(class) viewBox=(format!("0 0 {width} {HEIGHT}")) role="img" aria-labelledby="course-title" {
-                    @for tick in &y.ticks {
-                        @let at = y.place(*tick);
-                        path class="grid" d=(format!("M{LEFT},{at:.1}H{width}")) {}
-                        text x=(LEFT - 8.0) y=(format!("{:.1}", at + 4.0)) text-anchor="end" { (digits::number(*tick, first.unit, None)) }
-                    }
-                    @for dot in &drawn {
-                        g class=(format!("line look-{}", looks[dot.case.as_str()])) {
-                            title { (dot.file) ", " (dot.case) ": " (dot.text) }
-                            @let (left, top) = (place(dot), y.place(dot.value));
-                            @if let Some((low, high)) = dot.spread {
-                                path class=(if dot.has_interval { "interval" } else { "interval range" }) d=(format!("M{left:.1},{:.1}V{:.1}", y.place(low), y.place(high))) {}
-                            }
-                            (mark(looks[dot.case.as_str()], left, top))
-                        }
-                    }
-                    @for (index, file) in runs.iter().enumerate().filter(|(index, _)| index % named_each == 0) {
-                        @let at = LEFT + step * (index as f64 + 0.5);
-                        @if let Some(dot) = drawn.iter().find(|dot| dot.file == *file) {
-                            text x=(format!("{at:.1}")) y=(BOTTOM + 20.0) text-anchor="middle" { (dot.day) }
-                            text x=(format!("{at:.1}")) y=(BOTTOM + 36.0) text-anchor="middle" { (dot.version) }
-                        }
-                    }
-                }
-            }
+        figure class="cases" {
+            figcaption { (course.title()) ", in the order of time" (bars(&drawn)) }
             @if looks.len() > 1 { (legend(&looks)) }
-            (folded(&data(&drawn), course.title()))
+            (lanes::lanes(&rows, &LaneAxis { across: &across, text: &text, label }))
+            (folded(&texts(&data(&drawn), None), course.title()))
         }
+    }
+}
+
+/// The dots of a run, one below the other.
+fn lane(dots: &[&CourseDot], looks: &BTreeMap<&str, usize>, across: &Scale) -> Lane {
+    let says = |dot: &CourseDot| format!("{}, {}: {}", dot.file, dot.case, dot.text);
+    let drawn = dots.iter().enumerate().map(|(line, dot)| {
+        let (look, down) = (looks[dot.case.as_str()], DOT_PX * (line as f64 + 0.5));
+        let class =
+            format!("ends {}{}", pen::look_class(look), if dot.has_interval { "" } else { " dashed" });
+        html! {
+            @if let Some((low, high)) = dot.spread {
+                (lanes::interval(&class, (across.place(low), across.place(high)), down))
+            }
+            (PointSign::Filled(look).at(across.place(dot.value), down, Some(&says(dot))))
+        }
+    });
+    Lane {
+        name: html! { (dots[0].day) " " (dots[0].version) },
+        says: dots.iter().map(|dot| says(dot)).collect::<Vec<_>>().join("; "),
+        height: DOT_PX * dots.len() as f64,
+        drawn: html! { @for dot in drawn { (dot) } },
     }
 }
 
@@ -140,31 +125,14 @@ fn bars(drawn: &[&CourseDot]) -> &'static str {
 }
 
 /// The dots as a table.
-fn data(drawn: &[&CourseDot]) -> Markup {
-    html! {
-        table {
-            thead { tr {
-                @for head in ["run", "day", "kafka", "case"] { th class="words" scope="col" { (head) } }
-                th scope="col" { "figure" }
-            } }
-            tbody { @for dot in drawn { tr {
-                th class="words" scope="row" { (dot.file) }
-                @for text in [&dot.day, &dot.version, &dot.case] { td class="words" { (text) } }
-                td { (dot.text) }
-            } } }
-        }
-    }
-}
-
-/// Cases differ by shape as well as by colour.
-fn mark(look: usize, left: f64, top: f64) -> Markup {
-    match look % 3 {
-        0 => html! { circle class="dot" cx=(format!("{left:.1}")) cy=(format!("{top:.1}")) r="4" {} },
-        1 => {
-            html! { rect class="dot" x=(format!("{:.1}", left - 3.5)) y=(format!("{:.1}", top - 3.5)) width="7" height="7" {} }
-        }
-        _ => html! { path class="dot" d=(format!("M{left:.1},{:.1}l4.5,8h-9z", top - 5.0)) {} },
-    }
+fn data(drawn: &[&CourseDot]) -> Table {
+    let row = |dot: &&CourseDot| {
+        [&dot.file, &dot.day, &dot.version, &dot.case, &dot.text]
+            .map(|text| Cell::from(text.as_str()))
+            .to_vec()
+    };
+    let heads = [("run", false), ("day", false), ("kafka", false), ("case", false), ("figure", true)];
+    Table::new(&heads, drawn.iter().map(row).collect())
 }
 
 fn legend(looks: &BTreeMap<&str, usize>) -> Markup {
@@ -173,7 +141,7 @@ fn legend(looks: &BTreeMap<&str, usize>) -> Markup {
     html! {
         ul class="legend" {
             @for (case, look) in cases.iter().take(CASES_MAX) {
-                li { svg class="sample" viewBox="0 0 34 10" aria-hidden="true" { g class=(format!("line look-{look}")) { (mark(*look, 17.0, 5.0)) } }
+                li { svg class="sample" viewBox="-17 -5 34 10" aria-hidden="true" { (PointSign::Filled(*look).shape()) }
                     @if case.is_empty() { (units::NOTHING) } @else { (case) } }
             }
             @if cases.len() > CASES_MAX { li { "and " (cases.len() - CASES_MAX) " more cases, in the table" } }
