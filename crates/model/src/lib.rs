@@ -20,7 +20,6 @@ pub mod event;
 pub mod evidence;
 pub mod finding;
 pub mod health;
-mod health_rules;
 pub mod held_up;
 pub mod histogram;
 pub mod identity;
