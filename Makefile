@@ -63,8 +63,9 @@ test-library: ## the example application: format, lints, its tests, and what goe
 	cargo test --locked --quiet --release --manifest-path apps/library/Cargo.toml
 	KDYNO_MATRIX=full cargo test --workspace --test library
 
-test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them)
+test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them), and the patches of xtask/proofs
 	@scripts/setup.sh kafka
+	$(XTASK) proofs
 	KDYNO_MATRIX=full cargo test --workspace --test clusters
 	KDYNO_MATRIX=full cargo test --workspace --test defaults
 	KDYNO_MATRIX=full cargo test --workspace --test real_cluster -- \

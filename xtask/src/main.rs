@@ -63,6 +63,8 @@ enum Chore {
     Bench(BenchArgs),
     /// All pages in one folder, for mdBook: target/book-source
     Book,
+    /// Compile the patches that add a kind to each axis, and count the files that they touch
+    Proofs,
     /// An archive of the program, its licences and pages, tried where nothing else is (build with --release)
     Release {
         /// The program to pack [default: release/kdyno in the target folder]
@@ -165,6 +167,7 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
         Chore::AccuracyCluster(options) => accuracy::cluster::run(&root()?, options)?,
         Chore::Bench(args) => return bench(args),
         Chore::Book => book::run(&root()?)?,
+        Chore::Proofs => tidy::proofs::run(&root()?)?,
         Chore::Release { kdyno } => release::run(&root()?, kdyno)?,
         Chore::AccuracyBare { to, rate, seconds } => accuracy::echo::ask(&to, rate, seconds)?,
         Chore::AccuracyEcho { delay_us } => accuracy::echo::serve(delay_us)?,

@@ -1,9 +1,9 @@
 //! What a run's preflight would find on this host, reported without starting, fetching or making anything.
 
 use crate::connections;
+use crate::drivers;
 use crate::error::LabError;
 use crate::heaps::heaps;
-use crate::java_clients::drivers;
 use crate::preflight::{commands, folder_names, jvms, local, room};
 use crate::proxy;
 use kdyno_model::grouped::distinct;
@@ -49,9 +49,7 @@ pub fn dry_run_checks(
     if let Err(error) = commands(plan, environment) {
         add(Remark::Warning(error.to_string()));
     }
-    for driver in drivers(plan) {
-        kdyno_java_driver::check(environment, driver)?.into_iter().for_each(|fact| add(Remark::Fact(fact)));
-    }
+    drivers::check(plan, environment)?.into_iter().for_each(|fact| add(Remark::Fact(fact)));
     for version in proxy::releases(plan) {
         if kroxylicious::is_fetched_first(environment, version) {
             add(Remark::Fact(format!("Kroxylicious {version} is not in the cache and is downloaded first")));

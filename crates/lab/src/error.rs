@@ -26,7 +26,7 @@ pub enum LabError {
         /// How long they are.
         bytes: usize,
     },
-    /// The program of a load item that is a command is not there.
+    /// The program of a load item, its command or its client, is not there.
     #[error("load item {item}: {why}")]
     Command {
         /// Load item.
@@ -44,9 +44,9 @@ pub enum LabError {
         /// Whether it was to be started, so that there may be output of it.
         in_trial: bool,
     },
-    /// A null broker, which is the system of a case, did not start.
+    /// The system of a case did not start.
     #[error("{why}")]
-    NullBroker {
+    System {
         /// One lowercase sentence.
         why: String,
     },

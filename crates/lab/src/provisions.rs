@@ -282,13 +282,13 @@ mod tests {
 
     #[test]
     fn a_run_ends_with_its_first_error_and_reports_the_others() {
-        let error = || LabError::NullBroker { why: "it has no port".to_owned() };
+        let error = || LabError::System { why: "it has no port".to_owned() };
         let mut reported = Vec::new();
         let mut progress = |progress| match progress {
             RunProgress::Warning(words) => reported.push(words),
             _ => panic!("a warning"),
         };
-        assert!(matches!(first_of(None, error(), &mut progress), LabError::NullBroker { .. }));
+        assert!(matches!(first_of(None, error(), &mut progress), LabError::System { .. }));
         let first = first_of(Some(LabError::NoBrokerLeft), error(), &mut progress);
         assert!(matches!(first, LabError::NoBrokerLeft));
         assert_eq!(reported, ["it has no port"]);

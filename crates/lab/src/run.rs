@@ -2,9 +2,9 @@
 
 use crate::calibration::{self, Limits};
 use crate::clock::{monotonic_ns, unix_ns, wall_offset_ns};
+use crate::drivers::ReadyDrivers;
 use crate::error::LabError;
 use crate::given::GivenContents;
-use crate::java_clients::JavaClients;
 use crate::limit::{TimeBudget, TimeCap};
 use crate::observer::MayGoOn;
 use crate::options::{RunOptions, RunOutcome, RunProgress, RunRequest};
@@ -40,8 +40,8 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     let environment = &options.environment;
-    let java_clients = JavaClients::make_ready(&request.plan, environment, options.progress);
-    let java_clients = java_clients.map_err(|error| unless_stopped(error, &options))?;
+    let drivers = ReadyDrivers::make_ready(&request.plan, environment, options.progress);
+    let drivers = drivers.map_err(|error| unless_stopped(error, &options))?;
     let proxies = proxy::make_ready(&request.plan, environment, options.progress);
     proxies.map_err(|error| unless_stopped(error, &options))?;
     let stacks = StackSampling::make_ready(&request.plan, environment, options.progress);
@@ -61,7 +61,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         private: Private::of(&request.plan),
         secrets,
         given,
-        java_clients,
+        drivers,
         stacks,
         host_shared: lock.shared_with_other.clone(),
         provisions: Provisions::default(),
@@ -139,7 +139,7 @@ struct RunInProgress<'a> {
     /// Files of keys and values.
     given: GivenContents,
     /// Clients that are not our own.
-    java_clients: JavaClients,
+    drivers: ReadyDrivers,
     stacks: Option<StackSampling>,
     /// Which other measured run used the host when this one began.
     host_shared: Option<String>,
@@ -256,7 +256,7 @@ impl RunInProgress<'_> {
                 private: &self.private,
                 secrets: &self.secrets,
                 given: &self.given,
-                java_clients: &self.java_clients,
+                drivers: &self.drivers,
                 stacks: self.stacks.as_ref(),
                 of,
                 later_ns,

@@ -21,7 +21,6 @@ pub mod evidence;
 pub mod finding;
 pub mod grouped;
 pub mod health;
-mod health_rules;
 pub mod held_up;
 pub mod histogram;
 pub mod identity;

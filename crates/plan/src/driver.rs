@@ -12,6 +12,7 @@ use kdyno_scenario::file::{
     ConsumeFile, ItemClientFile, JavaClientFile, LoadFile, PayloadFile, ProduceFile, RoleFile, WorkFile,
 };
 use kdyno_scenario::input::{TextPosition, not_allowed, quoted};
+use kdyno_scenario::keys::DRIVERS;
 use kdyno_scenario::values::ParamValues;
 use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
@@ -56,7 +57,7 @@ pub(crate) fn java(
     reader: &CaseReader<'_>,
     typed: &ItemClientFile,
 ) -> Result<Option<(JavaClient, Option<Version>)>, PlanError> {
-    if reader.word(&typed.driver, "driver", &["native", "java"])? == "java" {
+    if reader.word(&typed.driver, "driver", DRIVERS)? == "java" {
         if let Some((name, _)) = typed.settings.iter().find(|(name, _)| name.text == "defaults") {
             let message = "`defaults` has no meaning with `driver: java`: a release has its own defaults";
             return Err(reader.wrong(name, message).hint("leave it out; `version` says which release"));

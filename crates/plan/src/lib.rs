@@ -50,6 +50,7 @@ mod stored;
 mod strategy;
 mod sustained;
 mod system;
+mod system_kind;
 mod topic_settings;
 mod zones;
 

@@ -2,30 +2,20 @@
 
 use crate::choices::PlanError;
 use crate::reader::CaseReader;
+use crate::system::listeners;
 use kdyno_model::plan::{ClientListener, Listeners, NullBrokerPlan, Protocol};
-use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
-use kdyno_scenario::keys::{BROKER_METRICS, LIMITS, NULL_BROKER};
+use kdyno_scenario::file::{ModeFile, StorageFile};
+use kdyno_scenario::keys::{BROKER_METRICS, LIMITS};
 use kdyno_scenario::yaml::Scalar;
 
 /// Largest value that fetches are answered with: of a broker's largest batch.
 pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 20;
 
-/// Reads the `listeners` section.
-type ReadListeners<'r> = fn(&CaseReader<'r>, &ListenersFile) -> Result<Listeners, PlanError>;
-
-/// Whether the case's system is one.
-pub(crate) fn is_meant(reader: &CaseReader<'_>) -> Result<bool, PlanError> {
-    match &reader.scenario.typed().system.kafka {
-        KafkaFile::NullBroker(_) => Ok(true),
-        KafkaFile::Release(release) => Ok(reader.text(release)? == NULL_BROKER),
-        KafkaFile::Home(_) | KafkaFile::Source(_) => Ok(false),
-    }
-}
-
-/// The `system` section of one. What only brokers of Kafka have is refused, since it would do nothing.
-pub(crate) fn null_broker<'r>(
-    reader: &CaseReader<'r>,
-    listeners: ReadListeners<'r>,
+/// The `system` section of one, `fetched` being the size of values that fetches are answered with. What only brokers of Kafka
+/// have is refused, since it would do nothing.
+pub(crate) fn null_broker(
+    reader: &CaseReader<'_>,
+    fetched: Option<&Scalar>,
 ) -> Result<NullBrokerPlan, PlanError> {
     let system = &reader.scenario.typed().system;
     let refused = |typed: &Scalar, what: &str| {
@@ -79,9 +69,6 @@ pub(crate) fn null_broker<'r>(
         let hint = "it speaks PLAINTEXT or SSL, without client certificates";
         return Err(reader.wrong(&system.listeners.protocol, message).hint(hint));
     }
-    let fetch_value_bytes = match &system.kafka {
-        KafkaFile::NullBroker(size) => Some(reader.bytes(size, "null_broker", 0..=VALUE_BYTES_MAX)? as u32),
-        KafkaFile::Release(_) | KafkaFile::Home(_) | KafkaFile::Source(_) => None,
-    };
-    Ok(NullBrokerPlan { tls, fetch_value_bytes, is_second: false })
+    let bytes = fetched.map(|size| reader.bytes(size, "null_broker", 0..=VALUE_BYTES_MAX)).transpose()?;
+    Ok(NullBrokerPlan { tls, fetch_value_bytes: bytes.map(|bytes| bytes as u32), is_second: false })
 }

@@ -3,7 +3,9 @@
 use crate::cases::{Chosen, UnresolvedCase};
 use crate::choices::{CaseTarget, Choices, PlanError};
 use crate::reader::CaseReader;
-use crate::{command, component, internal_topics, load, phases, proxy, spans, sustained, system};
+use crate::{
+    command, component, internal_topics, load, phases, proxy, spans, sustained, system, system_kind,
+};
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -111,7 +113,7 @@ fn read_isolation(reader: &CaseReader<'_>) -> Result<Isolation, PlanError> {
 }
 
 fn case_plan(reader: &CaseReader<'_>, target: Option<&Target>) -> Result<CasePlan, PlanError> {
-    let system = system::system(reader, target)?;
+    let system = system_kind::system(reader, target)?;
     let topics = system::topics(reader, &system)?;
     let load = load::load(reader, &system, &topics)?;
     internal_topics::check(reader, &system, &load)?;

@@ -3,7 +3,6 @@
 use crate::choices::PlanError;
 use crate::driver;
 use crate::kafka::{Owner, settings};
-use crate::null_broker;
 use crate::reader::CaseReader;
 use crate::zones;
 use kdyno_model::plan::{
@@ -15,7 +14,6 @@ use kdyno_model::version::{NEWEST, Version, VersionCause, VersionError, check_no
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::keys::{BROKER_METRICS, LOGINS};
-use kdyno_scenario::target::Target;
 use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,17 +33,8 @@ pub(crate) const CPU_MAX: u32 = 4095;
 /// Most partitions of a topic, and replicas of a partition.
 pub(crate) const PARTITIONS_MAX: u32 = 10_000;
 
-/// The target, or else what the `system` section describes.
-pub(crate) fn system(reader: &CaseReader<'_>, target: Option<&Target>) -> Result<SystemPlan, PlanError> {
-    // The section is read with a target too: an error in it must not wait for another run to show.
-    let own = match null_broker::is_meant(reader)? {
-        true => SystemPlan::NullBroker(null_broker::null_broker(reader, listeners)?),
-        false => SystemPlan::Local(cluster(reader)?),
-    };
-    Ok(target.map_or(own, |target| SystemPlan::Attached(target.attached.clone())))
-}
-
-fn cluster(reader: &CaseReader<'_>) -> Result<ClusterPlan, PlanError> {
+/// The cluster that the `system` section describes.
+pub(crate) fn cluster(reader: &CaseReader<'_>) -> Result<ClusterPlan, PlanError> {
     let typed = &reader.scenario.typed().system;
     let (kafka, version) = kafka(reader, &typed.kafka)?;
     let mode = mode(reader, &typed.mode)?;
@@ -125,7 +114,7 @@ fn jvm_option(reader: &CaseReader<'_>, typed: &Scalar) -> Result<String, PlanErr
         .hint(format!("write `limits: {{heap: {heap}}}`: minimum and maximum are the same")))
 }
 
-fn listeners(reader: &CaseReader<'_>, typed: &ListenersFile) -> Result<Listeners, PlanError> {
+pub(crate) fn listeners(reader: &CaseReader<'_>, typed: &ListenersFile) -> Result<Listeners, PlanError> {
     let word = |value: &Scalar, key: &str, words: &[&str]| reader.word(value, key, words);
     let protocol: Protocol = word(&typed.protocol, "protocol", Protocol::NAMES)?.parse().unwrap_or_default();
     let internal = word(&typed.internal, "protocol", &Listeners::INTERNAL)?.parse().unwrap_or_default();
@@ -150,16 +139,13 @@ fn listeners(reader: &CaseReader<'_>, typed: &ListenersFile) -> Result<Listeners
 }
 
 fn kafka(reader: &CaseReader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<Version>), PlanError> {
-    let release = match typed {
-        KafkaFile::Home(dir) => {
-            return Ok((KafkaSource::Home(PathBuf::from(reader.filled(dir, "home")?)), None));
-        }
-        KafkaFile::Source(dir) => {
-            return Ok((KafkaSource::Source(PathBuf::from(reader.filled(dir, "source")?)), None));
-        }
-        KafkaFile::Release(release) | KafkaFile::NullBroker(release) => release,
-    };
-    let text = reader.filled(release, "kafka")?;
+    let KafkaFile { key, value: release } = typed;
+    let text = reader.filled(release, key)?;
+    match key.as_str() {
+        "home" => return Ok((KafkaSource::Home(PathBuf::from(text)), None)),
+        "source" => return Ok((KafkaSource::Source(PathBuf::from(text)), None)),
+        _ => {}
+    }
     let version = Version::parse(&text).map_err(|error| {
         let hint = format!("{}; or `{{home: DIR}}`, `{{source: DIR}}`", error.hint);
         reader.wrong(release, format!("`kafka`: {}", error.message)).hint(hint).of_value()

@@ -7,7 +7,6 @@ use crate::figures::FindingIndex;
 use crate::grid::TextOptions;
 use crate::headings::named;
 use crate::input::ReportInput;
-use crate::system::shown;
 use crate::table::{Cell, Table};
 use crate::terminal::answer_text;
 use crate::trials::brief_metrics;
@@ -176,7 +175,10 @@ fn facts(runs: &[CourseRun<'_>], are_cases_named: bool) -> Vec<Vec<Cell>> {
 
 /// What carried the load.
 fn system(input: &ReportInput<'_>) -> String {
-    let kind = |case: &CasePlan| shown(&case.system).kind();
+    let kind = |case: &CasePlan| match case.system.peculiarity() {
+        Some(peculiarity) => format!("{}: it {peculiarity}", case.system.kind()),
+        None => case.system.kind(),
+    };
     input.plan().every_case().map(kind).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
 }
 

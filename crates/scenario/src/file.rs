@@ -5,7 +5,6 @@ mod component;
 mod consume;
 mod driver;
 mod http_load;
-mod kafka;
 mod listeners;
 mod load;
 mod phases;
@@ -18,7 +17,6 @@ pub use component::{ComponentFile, ComponentKindFile, ProxyFile, ReadyFile, Stop
 pub use consume::{ConsumeFile, WorkFile};
 pub use driver::{ItemClientFile, JavaClientFile};
 pub use http_load::{HttpStepFile, HttpTargetFile, JobFile, UsersFile};
-pub use kafka::KafkaFile;
 pub use listeners::ListenersFile;
 pub use load::{LoadFile, ProduceFile, RateFile, RoleFile};
 pub use phases::{MeasureFile, PhasesFile};
@@ -33,7 +31,6 @@ use super::walk::{Fields, entries, list, list_of, opt, scalar, scalars, settings
 use crate::facts::facts;
 use crate::input::{InputError, TextPosition};
 use crate::yaml::{Scalar, YamlNode};
-use kafka::kafka;
 use listeners::listeners;
 use phases::phases;
 use std::collections::BTreeMap;
@@ -130,6 +127,15 @@ pub struct SystemFile {
     pub metrics: Scalar,
     pub zones: Option<ZonesFile>,
     pub proxy: ProxyFile,
+}
+
+/// Where Kafka comes from.
+#[derive(Debug, Clone)]
+pub struct KafkaFile {
+    /// The key that says it: `kafka` itself, or one of the section under it.
+    pub key: String,
+    /// What is under that key.
+    pub value: Scalar,
 }
 
 /// How metadata is kept.
@@ -315,6 +321,14 @@ fn pin(node: &YamlNode) -> Result<Vec<Scalar>, InputError> {
         return Err(InputError::at(node.place(), "`pin` has an empty list of CPUs"));
     }
     Ok(cpus)
+}
+
+fn kafka(fields: &Fields<'_>) -> Result<KafkaFile, InputError> {
+    let Some(node @ YamlNode::Map(..)) = fields.get("kafka") else {
+        return Ok(KafkaFile { key: "kafka".to_owned(), value: fields.required("kafka")? });
+    };
+    let (key, value) = Fields::of(node, &keys::KAFKA)?.single()?;
+    Ok(KafkaFile { key: key.to_owned(), value: scalar(value, key)? })
 }
 
 fn mode(fields: &Fields<'_>) -> Result<ModeFile, InputError> {

@@ -12,7 +12,7 @@ mod records;
 mod target;
 mod zones;
 
-pub use client::{ITEM_CLIENT, JAVA_CLIENT};
+pub use client::{DRIVERS, ITEM_CLIENT, JAVA_CLIENT};
 pub use command::{COLUMNS, COMMAND};
 pub use component::{COMPONENT, POSTGRES, READY, READY_WORDS, STOP};
 pub use http_load::{HTTP_STEP, JOB, USERS};

@@ -1,8 +1,8 @@
 //! Every value of a scenario under its key, and the params that these values insert.
 
 use crate::file::{
-    CasesFile, CompareFile, FindFile, KafkaFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile,
-    RoleFile, ScenarioFile, StorageFile, SystemFile, TransactionsFile,
+    CasesFile, CompareFile, FindFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile, RoleFile,
+    ScenarioFile, StorageFile, SystemFile, TransactionsFile,
 };
 use crate::values::references;
 use crate::yaml::{Scalar, YamlNode};
@@ -15,12 +15,7 @@ impl SystemFile {
     /// Every value of the section into which params may be inserted.
     pub fn values(&self) -> Vec<Keyed<'_>> {
         let mut found = vec![("brokers", &self.brokers), ("heap", &self.heap), ("metrics", &self.metrics)];
-        found.push(match &self.kafka {
-            KafkaFile::Release(typed) => ("kafka", typed),
-            KafkaFile::Home(typed) => ("home", typed),
-            KafkaFile::Source(typed) => ("source", typed),
-            KafkaFile::NullBroker(typed) => ("null_broker", typed),
-        });
+        found.push((self.kafka.key.as_str(), &self.kafka.value));
         found.push(match &self.mode {
             ModeFile::Word(typed) => ("mode", typed),
             ModeFile::Controllers(typed) => ("controllers", typed),

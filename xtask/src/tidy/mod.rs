@@ -10,6 +10,7 @@ mod kinds;
 mod links;
 mod literals;
 mod problem;
+pub mod proofs;
 mod published;
 mod rules;
 mod shape;
@@ -18,12 +19,11 @@ mod width;
 mod words;
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, bail};
 
 pub use self::contents::CONTENTS;
-use self::problem::SourceFile;
+use self::problem::tracked;
 
 /// Checks the tree below `root`; with `write`, refreshes what is generated first.
 pub fn run(root: &Path, write: bool) -> anyhow::Result<()> {
@@ -44,6 +44,7 @@ pub fn run(root: &Path, write: bool) -> anyhow::Result<()> {
     problems.extend(glossary::check(&files));
     problems.extend(guides::check(&files));
     problems.extend(kinds::check(&files));
+    problems.extend(proofs::check(root, &files)?);
     problems.extend(links::check(&files, |path| root.join(path).exists()));
     problems.extend(links::unused(&files, &pictures(root)?));
     problems.extend(contents::check(&files));
@@ -71,25 +72,4 @@ fn pictures(root: &Path) -> anyhow::Result<Vec<String>> {
         Ok(format!("{PICTURES}/{}", entry?.file_name().to_string_lossy()))
     };
     entries.map(path).collect()
-}
-
-/// Every text file that Git tracks or would track.
-fn tracked(root: &Path) -> anyhow::Result<Vec<SourceFile>> {
-    // A checkout may belong to another user (a container); reading its list of files is harmless.
-    let arguments =
-        ["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    let output =
-        Command::new("git").args(arguments).current_dir(root).output().context("cannot start git")?;
-    if !output.status.success() {
-        bail!("git ls-files: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let mut files = Vec::new();
-    for path in String::from_utf8(output.stdout)?.split('\0').filter(|path| !path.is_empty()) {
-        // A file deleted but not yet committed is listed and gone; a binary file has no lines.
-        let Ok(bytes) = std::fs::read(root.join(path)) else { continue };
-        if let Ok(text) = String::from_utf8(bytes) {
-            files.push(SourceFile { path: path.to_owned(), text });
-        }
-    }
-    Ok(files)
 }

@@ -27,7 +27,7 @@ pub(super) fn start(
 ) -> Result<Null, LabError> {
     (options.progress)(RunProgress::Step("starting a null broker …".to_owned()));
     let broker = NullBroker::start(&options.self_exe, 1, plan, hidden);
-    let broker = broker.map_err(|why| LabError::NullBroker { why })?;
+    let broker = broker.map_err(|why| LabError::System { why })?;
     let security = kdyno_credentials::security(broker.security(), &|_| None)?;
     Ok(Null { access: Access { bootstrap: vec![broker.address().to_owned()], security }, broker })
 }

@@ -28,7 +28,7 @@ impl Execution<'_> {
         let connection = connection(context, secrets, &self.components.bootstrap(context.system));
         for (worker, planned) in self.workers.iter_mut().zip(&context.trial.effective.workers) {
             let mut given = secrets.clone();
-            if has_java(&context.trial.effective.load, planned) {
+            if has_foreign(&context.trial.effective.load, planned) {
                 let bytes = connection.expose().len();
                 if bytes > SECRET_BYTES_MAX {
                     return Err(LabError::JavaConnection { bytes });
@@ -58,7 +58,7 @@ impl Execution<'_> {
     /// What is known of the system, of what the load generator can do, and of the clients that are not its own.
     pub(super) fn facts(&self) -> BTreeMap<String, String> {
         let context = self.context;
-        let clients = context.java_clients.facts(&context.trial.effective);
+        let clients = context.drivers.facts(&context.trial.effective);
         let declared =
             context.declared.iter().map(|(name, value)| (cluster_fact::declared(name), value.clone()));
         // What a target declares of itself is nearer to it than what a scenario does.
@@ -105,10 +105,10 @@ impl Execution<'_> {
     }
 }
 
-/// Whether a client that is carried by Java is on the worker.
-fn has_java(load: &BTreeMap<String, LoadPlan>, planned: &WorkerPlan) -> bool {
-    let is_java = |item: &str| load.get(item).is_some_and(|item| item.driver.as_java().is_some());
-    planned.shares.iter().any(|share| is_java(&share.item))
+/// Whether a client that another driver carries is on the worker.
+fn has_foreign(load: &BTreeMap<String, LoadPlan>, planned: &WorkerPlan) -> bool {
+    let is_foreign = |item: &str| load.get(item).is_some_and(|item| !item.driver.is_native());
+    planned.shares.iter().any(|share| is_foreign(&share.item))
 }
 
 /// How a Java client reaches the cluster, as the text of a properties file.
@@ -145,13 +145,13 @@ mod tests {
         let mut load = plan.cases[0].load.clone();
         let mut workers = plan.cases[0].workers.clone();
         workers[0].shares.retain(|share| share.item == "a");
-        assert!(!has_java(&load, &workers[0]));
+        assert!(!has_foreign(&load, &workers[0]));
         let (client, jvm) = (JavaClient::Version("4.1.1".to_owned()), Vec::new());
         let driver = JavaDriver { client, jvm, properties: BTreeMap::new() };
         load.get_mut("b").expect("an item").driver = Driver::Java(driver.clone());
-        assert!(!has_java(&load, &workers[0]), "its clients are on another one");
+        assert!(!has_foreign(&load, &workers[0]), "its clients are on another one");
         load.get_mut("a").expect("an item").driver = Driver::Java(driver);
-        assert!(has_java(&load, &workers[0]));
+        assert!(has_foreign(&load, &workers[0]));
     }
 
     #[test]

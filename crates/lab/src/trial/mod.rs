@@ -31,10 +31,10 @@ pub(crate) use conduct::run;
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::cluster_watch::ClusterWatch;
+use crate::drivers::ReadyDrivers;
 use crate::error::LabError;
 use crate::given::GivenContents;
 use crate::inbox::{Heard, Inbox, WorkerNews};
-use crate::java_clients::JavaClients;
 use crate::log_ends::LogEnds;
 use crate::metrics_watch::MetricsWatch;
 use crate::observer::{MayGoOn, Observer, SECOND_NS};
@@ -101,7 +101,7 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) private: &'a Private,
     pub(crate) secrets: &'a RunSecrets,
     pub(crate) given: &'a GivenContents,
-    pub(crate) java_clients: &'a JavaClients,
+    pub(crate) drivers: &'a ReadyDrivers,
     /// What stacks are sampled with, where the plan asks for it.
     pub(crate) stacks: Option<&'a StackSampling>,
     /// How many trials the run will have, where that is known.

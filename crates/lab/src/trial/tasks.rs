@@ -15,7 +15,7 @@ impl TrialContext<'_> {
         // As with topics: no other trial's group can be meant.
         let id = |name: &str| topic_name(self.system.prefix(), self.run_id, name, self.trial.id);
         let streams = task::in_groups(task::streams(self.trial, planned, self.topics), id);
-        let mut streams = self.java_clients.carry(case, streams);
+        let mut streams = self.drivers.carry(case, streams);
         for stream in &mut streams {
             let zone = case.load.get(&stream.name).and_then(|item| item.zone.as_deref());
             stream.bootstrap = zone.and_then(|zone| self.system.bootstrap_of(zone)).unwrap_or_default();

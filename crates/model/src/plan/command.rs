@@ -41,6 +41,11 @@ impl CommandPlan {
         self.parse.iter().flat_map(|parse| parse.labels.keys().map(String::as_str))
     }
 
+    /// Whose it is that is run, where kdyno sends nothing itself, one clause.
+    pub fn origin(&self) -> &'static str {
+        "it is a program of this host, run as you"
+    }
+
     /// The command line for people: arguments that a shell would take apart are quoted.
     pub fn line(&self) -> String {
         self.http.as_ref().map_or_else(|| line_of(&self.run), ToString::to_string)

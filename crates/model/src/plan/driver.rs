@@ -85,6 +85,22 @@ impl Driver {
         }
     }
 
+    /// Settings that the client's own process gets, by Kafka's names; `None`: it has no process of its own.
+    pub fn properties(&self) -> Option<&BTreeMap<String, String>> {
+        match self {
+            Self::Native => None,
+            Self::Java(java) => Some(&java.properties),
+        }
+    }
+
+    /// Whether one program serves both: they differ in no more than their settings.
+    pub fn shares_program(&self, other: &Self) -> bool {
+        match (self.as_java(), other.as_java()) {
+            (Some(a), Some(b)) => (&a.client, &a.jvm) == (&b.client, &b.jvm),
+            _ => self == other,
+        }
+    }
+
     /// Whether its requests and batches are seen. Where they are not, their counts are 0 and say nothing, and what the client
     /// itself delays is part of what the load generator does.
     pub fn shows_requests(&self) -> bool {

@@ -30,7 +30,7 @@ pub use component::{
     ProxyPlan, ReadyWhen, StopSignal,
 };
 pub use consume::{ConsumePlan, IsolationLevel, ReadDepth, StartOffset, WorkPlan};
-pub use driver::{Driver, JavaClient, JavaDriver, JavaTask, java_size};
+pub use driver::*;
 pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
 pub use listeners::{ClientListener, Listeners};
 pub use load::{
@@ -49,10 +49,7 @@ pub use records::{
 };
 pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
 pub use shares::FullestShare;
-pub use system::{
-    AbortIf, AttachedPlan, Beyond, BrokerMetrics, Caps, ClusterPlan, KafkaSource, MetricsFrom, MetricsLogin,
-    MetricsPlan, Mode, NullBrokerPlan, Price, Refusal, Storage, System, SystemPlan, TopicPlan, WatchedSign,
-};
+pub use system::*;
 pub use zones::{DELAY_NS_MAX, JitterLaw, LinkPlan, ZonesPlan};
 
 use schemars::JsonSchema;

@@ -4,6 +4,7 @@ use super::refusal::{KeyPath, Passed};
 use super::{load, system};
 use crate::load::workers;
 use crate::phases::PHASE_NS_MAX;
+use crate::system_kind;
 use kdyno_model::plan::{
     COMPONENT_WAIT_NS_MAX, CasePlan, CommandPlan, ComponentPlan, PhasesPlan, WarmupAuto,
 };
@@ -32,7 +33,7 @@ fn one(at: &KeyPath<'_>, case: &CasePlan) -> Passed {
     commands.iter().try_for_each(|(item, command)| no_command(&at.key("commands"), item, command))?;
     components.iter().try_for_each(|of| component(&at.key("components"), of))?;
     at.key("components").within(components.len(), 0..=1)?;
-    system::system(&at.key("system"), system)?;
+    system_kind::gate(&at.key("system"), system)?;
     topics.iter().try_for_each(|(name, topic)| system::topic(&at.key("topics"), name, topic))?;
     load.iter().try_for_each(|(name, item)| load::item(&at.key("load").key(name), name, item, case))?;
     // How clients are shared out among workers follows from the load.

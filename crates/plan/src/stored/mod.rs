@@ -7,9 +7,9 @@
 mod case;
 mod load;
 mod records;
-mod refusal;
+pub(crate) mod refusal;
 mod settings;
-mod system;
+pub(crate) mod system;
 
 use crate::cases::CASES_MAX;
 use crate::choices::PlanError;

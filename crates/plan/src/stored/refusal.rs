@@ -10,31 +10,31 @@ const HINT: &str =
     "run the scenario again; where you made the run file yourself and it is unchanged, add `--trust`";
 
 /// What the gate says of a part of the plan.
-pub(super) type Passed = Result<(), PlanError>;
+pub(crate) type Passed = Result<(), PlanError>;
 
 /// A key of a stored plan with those above it: `cases.0.system.brokers`.
-pub(super) struct KeyPath<'a> {
+pub(crate) struct KeyPath<'a> {
     up: Option<&'a KeyPath<'a>>,
     name: &'a str,
 }
 
 impl<'a> KeyPath<'a> {
-    pub(super) fn top(name: &'a str) -> Self {
+    pub(crate) fn top(name: &'a str) -> Self {
         Self { up: None, name }
     }
 
     /// A key below this one.
-    pub(super) fn key(&'a self, name: &'a str) -> Self {
+    pub(crate) fn key(&'a self, name: &'a str) -> Self {
         Self { up: Some(self), name }
     }
 
     /// The refusal of what is here; `what` goes on after "the stored plan".
-    pub(super) fn refused(&self, what: impl fmt::Display) -> PlanError {
+    pub(crate) fn refused(&self, what: impl fmt::Display) -> PlanError {
         InputError::whole(format!("the stored plan {what} (`{self}`)")).hint(HINT)
     }
 
     /// A number that scenarios may have, too.
-    pub(super) fn within<T: PartialOrd + fmt::Display>(&self, value: T, range: RangeInclusive<T>) -> Passed {
+    pub(crate) fn within<T: PartialOrd + fmt::Display>(&self, value: T, range: RangeInclusive<T>) -> Passed {
         if range.contains(&value) {
             return Ok(());
         }
@@ -43,7 +43,7 @@ impl<'a> KeyPath<'a> {
     }
 
     /// Looks at what may be left out.
-    pub(super) fn may_be_within<T: PartialOrd + fmt::Display>(
+    pub(crate) fn may_be_within<T: PartialOrd + fmt::Display>(
         &self,
         value: Option<T>,
         range: RangeInclusive<T>,
@@ -52,12 +52,12 @@ impl<'a> KeyPath<'a> {
     }
 
     /// A text that `fits` what it names.
-    pub(super) fn named(&self, text: &str, fits: bool, what: &str) -> Passed {
+    pub(crate) fn named(&self, text: &str, fits: bool, what: &str) -> Passed {
         if fits { Ok(()) } else { Err(self.refused(format!("has {}, which cannot be {what}", quoted(text)))) }
     }
 
     /// Something that has to be so.
-    pub(super) fn holds(&self, is_so: bool, otherwise: &str) -> Passed {
+    pub(crate) fn holds(&self, is_so: bool, otherwise: &str) -> Passed {
         if is_so { Ok(()) } else { Err(self.refused(otherwise)) }
     }
 }

@@ -1,36 +1,22 @@
-//! The system under test and its topics.
+//! A local cluster, and topics.
 
 use super::refusal::{KeyPath, Passed};
 use super::settings;
 use crate::kafka::Owner;
-use crate::null_broker::VALUE_BYTES_MAX;
 use crate::system::{
     BROKERS_MAX, CONTROLLERS_MAX, CPU_LIMITS, CPU_MAX, HEAP_BYTES_MAX, HEAP_BYTES_MIN, PARTITIONS_MAX,
 };
 use crate::zones::{self, BYTES_PER_S_MAX, BYTES_PER_S_MIN};
 use kdyno_model::plan::{
-    ClientListener, ClusterPlan, DELAY_NS_MAX, KafkaSource, LinkPlan, Listeners, Mode, NullBrokerPlan,
-    PHASE_NS_MAX, Storage, SystemPlan, TlsVersion, TopicPlan, ZonesPlan,
+    ClientListener, ClusterPlan, DELAY_NS_MAX, KafkaSource, LinkPlan, Listeners, Mode, Storage, TlsVersion,
+    TopicPlan, ZonesPlan,
 };
 use kdyno_model::version::Version;
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::is_topic_name;
 use std::path::Path;
 
-pub(super) fn system(at: &KeyPath<'_>, system: &SystemPlan) -> Passed {
-    match system {
-        SystemPlan::Local(of) => cluster(at, of),
-        SystemPlan::NullBroker(NullBrokerPlan { tls, fetch_value_bytes, is_second: _ }) => {
-            at.key("tls").within(tls.len(), 0..=TlsVersion::ALL.len())?;
-            let bytes = fetch_value_bytes.map(u64::from);
-            at.key("fetch_value_bytes").may_be_within(bytes, 0..=VALUE_BYTES_MAX)
-        }
-        // A file of the user's takes its place, or the run is not started; how long its windows are to be stays.
-        SystemPlan::Attached(of) => at.key("sustain_ns").may_be_within(of.sustain_ns, 1..=PHASE_NS_MAX),
-    }
-}
-
-fn cluster(at: &KeyPath<'_>, of: &ClusterPlan) -> Passed {
+pub(crate) fn cluster(at: &KeyPath<'_>, of: &ClusterPlan) -> Passed {
     let ClusterPlan {
         kafka,
         mode,

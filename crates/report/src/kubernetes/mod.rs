@@ -8,7 +8,7 @@ mod yaml;
 
 use crate::grid::{clean, wrap};
 use crate::input::{ReportInput, trial_name};
-use crate::system::shown;
+use kdyno_model::plan::{ClusterPlan, SystemPlan};
 use kdyno_model::run::TrialStart;
 use kdyno_model::trial::TrialId;
 
@@ -36,8 +36,7 @@ pub fn document(input: &ReportInput<'_>, trial: TrialId) -> Result<String, Untra
         message: format!("there is no trial {trial}: {} were started", input.trials.len()),
         hint: None,
     })?;
-    let cluster = shown(&start.trial.effective.system).translated();
-    let cluster = cluster
+    let cluster = translated(&start.trial.effective.system)
         .map_err(|(what, hint)| Untranslated { message: format!("trial {trial} ran on {what}"), hint })?;
     let carried = settings::of_brokers(start, cluster);
     let mut out = format!("{NOT_RUN}\n#\n");
@@ -48,6 +47,18 @@ pub fn document(input: &ReportInput<'_>, trial: TrialId) -> Result<String, Untra
     }
     let name = yaml::name_of(&input.plan().scenario);
     Ok(out + &resources::all(&name, start, cluster, &carried))
+}
+
+/// The cluster that kdyno started, or what a trial ran on instead, and what to do, where there is something.
+fn translated(system: &SystemPlan) -> Result<&ClusterPlan, (String, Option<&'static str>)> {
+    if let Some(cluster) = system.cluster() {
+        return Ok(cluster);
+    }
+    let hint = "a target does not say what it is made of; a cluster that kdyno starts can be translated";
+    Err(match system.is_kafka() {
+        true => (format!("an existing cluster, {}", system.name()), Some(hint)),
+        false => (format!("{}, which is no Kafka", system.name()), None),
+    })
 }
 
 /// What it is a translation of.

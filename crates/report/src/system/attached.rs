@@ -1,10 +1,10 @@
 //! An attached cluster in the words of reports.
 
-use super::words::SystemWords;
+use super::SystemWords;
 use crate::terminal::security_line;
 use crate::topology::{Frame, Tier, TopologyNode};
 use crate::units;
-use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan};
 use kdyno_model::run::TrialStart;
 
 /// Declared facts of a target that a topology has; the page lists them all elsewhere.
@@ -28,19 +28,10 @@ impl SystemWords for AttachedPlan {
         lines
     }
 
-    fn kind(&self) -> String {
-        format!("target {}", self.target)
-    }
-
     fn tier(&self, start: &TrialStart, link: String) -> Tier {
         let place = if start.is_attached_here() { "on this host" } else { "elsewhere" };
         let title = format!("Target {}, {place}", self.target);
         Tier { link: Some(link), frames: vec![Frame { title, nodes: vec![brokers(start, self)] }] }
-    }
-
-    fn translated(&self) -> Result<&ClusterPlan, (String, Option<&'static str>)> {
-        let hint = "a target does not say what it is made of; a cluster that kdyno starts can be translated";
-        Err((format!("an existing cluster, {}", self.target), Some(hint)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A local cluster in the words of reports.
 
-use super::words::SystemWords;
+use super::SystemWords;
 use crate::topology::{Tier, TopologyNode, frame, shown};
 use crate::units::{self, plural};
 use kdyno_model::event::Subject;
@@ -66,10 +66,6 @@ impl SystemWords for ClusterPlan {
         lines
     }
 
-    fn kind(&self) -> String {
-        "local cluster".to_owned()
-    }
-
     fn tier(&self, start: &TrialStart, mut link: String) -> Tier {
         let version = start.cluster.get("kafka").map_or_else(String::new, |version| format!(" {version}"));
         let kafka = format!("Apache Kafka{version}");
@@ -89,10 +85,6 @@ impl SystemWords for ClusterPlan {
             frame(format!("Zone {zone}: {kafka}"), shown(there))
         };
         Tier { link: Some(link), frames: zones.names().into_iter().filter_map(of_zone).collect() }
-    }
-
-    fn translated(&self) -> Result<&ClusterPlan, (String, Option<&'static str>)> {
-        Ok(self)
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn command_lines(name: &str, command: &CommandPlan) -> Vec<String> {
         Some(HttpLoad::Users(users)) => users_lines(name, users, &begins),
         Some(HttpLoad::Job(job)) => job_lines(name, job, &format!("{begins}, at most {timeout}")),
         None => vec![
-            format!("{name}: command, {begins}, at most {timeout}; it is a program of this host, run as you"),
+            format!("{name}: command, {begins}, at most {timeout}; {}", command.origin()),
             format!("  {}", command.line()),
         ],
     };

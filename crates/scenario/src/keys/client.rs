@@ -2,6 +2,9 @@
 
 use super::{Section, TEXT, ValueKind, key, or, section};
 
+/// The words of `driver`.
+pub const DRIVERS: &[&str] = &["native", "java"];
+
 /// The client of a load item.
 pub static ITEM_CLIENT: Section = Section {
     name: "client of a load item",
@@ -10,12 +13,7 @@ pub static ITEM_CLIENT: Section = Section {
               in a Java process of its own. It carries no `payload: pooled`, no `fill: in-flight`, no `work` \
               and no `read` but `decode`; a probe (`end_to_end`) has no `client`.",
     keys: &[
-        or(
-            "driver",
-            ValueKind::Choice(&["native", "java"]),
-            "native",
-            "kdyno's own client, or Kafka's Java client",
-        ),
+        or("driver", ValueKind::Choice(DRIVERS), "native", "kdyno's own client, or Kafka's Java client"),
         key(
             "version",
             ValueKind::Either(&[ValueKind::Scalar("release or `newest`"), ValueKind::Section(&JAVA_CLIENT)]),

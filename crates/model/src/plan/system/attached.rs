@@ -18,6 +18,10 @@ impl System for AttachedPlan {
         &self.target
     }
 
+    fn kind(&self) -> String {
+        format!("target {}", self.target)
+    }
+
     fn runs_here(&self) -> bool {
         false
     }

@@ -33,6 +33,19 @@ pub trait System {
     /// What it is called next to another one: a name, or `a ...`.
     fn name(&self) -> &str;
 
+    /// What kind it is, and which one, where there are several: what tables call it.
+    fn kind(&self) -> String;
+
+    /// What it does unlike a cluster of Kafka, in two words; `None`: nothing.
+    fn peculiarity(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What a plan says of it, each a line, unless reports have more to say.
+    fn lines(&self) -> Vec<String> {
+        vec![self.kind()]
+    }
+
     /// Whether it is Kafka, kdyno's own or another's.
     fn is_kafka(&self) -> bool {
         true

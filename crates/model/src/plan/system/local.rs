@@ -17,6 +17,10 @@ impl System for ClusterPlan {
         "a local cluster"
     }
 
+    fn kind(&self) -> String {
+        "local cluster".to_owned()
+    }
+
     fn runs_here(&self) -> bool {
         true
     }

@@ -2,6 +2,7 @@
 
 use super::kind::{Refusal, System};
 use crate::plan::{ClientListener, ComponentPlan, Mechanism, Protocol, Role, TlsVersion};
+use crate::units;
 use serde::{Deserialize, Serialize};
 
 /// A null broker: one process of this host, started and ended with the run.
@@ -21,6 +22,26 @@ pub struct NullBrokerPlan {
 impl System for NullBrokerPlan {
     fn name(&self) -> &str {
         "a null broker"
+    }
+
+    fn kind(&self) -> String {
+        "null broker".to_owned()
+    }
+
+    fn peculiarity(&self) -> Option<&'static str> {
+        Some("keeps nothing")
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let versions: Vec<String> = self.tls.iter().map(ToString::to_string).collect();
+        let protocol = if versions.is_empty() { "PLAINTEXT".to_owned() } else { versions.join(" ") };
+        let mut lines = vec![format!(
+            "null broker, {protocol}: no Kafka; it acknowledges everything and keeps nothing, so figures are of the client \
+             alone"
+        )];
+        let value = self.fetch_value_bytes.map(|bytes| units::size(u64::from(bytes)));
+        lines.extend(value.map(|value| format!("consumers read made-up values of {value} without end")));
+        lines
     }
 
     fn is_kafka(&self) -> bool {

@@ -1,21 +1,49 @@
-//! The Java clients that carry load items: made ready before anything starts, then part of workers' tasks.
+//! The clients, other than kdyno's own, that carry load items: made ready before anything starts, then part of workers' tasks.
+//! A worker starts a driver's program and speaks to it in the frames of docs/design/java-driver.md.
 
 use crate::error::LabError;
 use crate::options::RunProgress;
 use kdyno_java_driver::{Resolved, SOURCES, resolve};
-use kdyno_model::plan::{CasePlan, JavaDriver, JavaTask, Plan};
+use kdyno_model::plan::{CasePlan, Driver, JavaTask, Plan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::worker::StreamTask;
 use kdyno_testbed::Environment;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The Java clients of a plan, ready to be run. Settings are no part of what is made ready: each item brings its own.
-#[derive(Debug, Default)]
-pub(crate) struct JavaClients(Vec<(JavaDriver, Resolved)>);
+/// Makes a driver ready to be run; `None`: kdyno's own always is.
+fn ready(
+    environment: &Environment,
+    driver: &Driver,
+    progress: &dyn Fn(&str),
+) -> Result<Option<Resolved>, LabError> {
+    Ok(match driver {
+        Driver::Native => None,
+        Driver::Java(java) => Some(resolve(environment, java, SOURCES, progress)?),
+    })
+}
 
-impl JavaClients {
-    /// Makes each client of the plan ready once: jars, classes, Java.
+/// Looks whether the drivers of the plan can be made ready, without fetching or starting anything; returns what would be
+/// fetched first, each a sentence.
+///
+/// # Errors
+/// There is no such client, or no such options.
+pub(crate) fn check(plan: &Plan, environment: &Environment) -> Result<Vec<String>, LabError> {
+    let of_driver = |driver: &Driver| -> Result<Option<String>, LabError> {
+        Ok(match driver {
+            Driver::Native => None,
+            Driver::Java(java) => kdyno_java_driver::check(environment, java)?,
+        })
+    };
+    drivers(plan).into_iter().filter_map(|driver| of_driver(driver).transpose()).collect()
+}
+
+/// The drivers of a plan, ready to be run. Settings are no part of what is made ready: each item brings its own.
+#[derive(Debug, Default)]
+pub(crate) struct ReadyDrivers(Vec<(Driver, Resolved)>);
+
+impl ReadyDrivers {
+    /// Makes each driver of the plan ready once.
     ///
     /// # Errors
     /// There is no such client, or nothing to run it with.
@@ -26,28 +54,27 @@ impl JavaClients {
     ) -> Result<Self, LabError> {
         let progress = RefCell::new(progress);
         let tell = |step: &str| (progress.borrow_mut())(RunProgress::Step(step.to_owned()));
-        let mut ready = Vec::new();
+        let mut all = Vec::new();
         for driver in drivers(plan) {
-            let resolved = resolve(environment, driver, SOURCES, &tell)?;
+            let Some(resolved) = ready(environment, driver, &tell)? else { continue };
             if let Some(warning) = &resolved.warning {
                 (progress.borrow_mut())(RunProgress::Warning(warning.clone()));
             }
-            ready.push((driver.clone(), resolved));
+            all.push((driver.clone(), resolved));
         }
-        Ok(Self(ready))
+        Ok(Self(all))
     }
 
-    fn of(&self, driver: &JavaDriver) -> Option<&Resolved> {
-        self.0.iter().find(|(ready, _)| is_same(ready, driver)).map(|(_, resolved)| resolved)
+    fn of(&self, driver: &Driver) -> Option<&Resolved> {
+        self.0.iter().find(|(ready, _)| ready.shares_program(driver)).map(|(_, resolved)| resolved)
     }
 
     /// The streams with the clients that carry their items.
     pub(crate) fn carry(&self, case: &CasePlan, mut streams: Vec<StreamTask>) -> Vec<StreamTask> {
         for stream in &mut streams {
-            let driver = case.load.get(&stream.name).and_then(|item| item.driver.as_java());
-            stream.java = driver.and_then(|driver| {
-                let command = self.of(driver)?.task.command.clone();
-                Some(JavaTask { command, properties: driver.properties.clone() })
+            stream.java = case.load.get(&stream.name).and_then(|item| {
+                let command = self.of(&item.driver)?.task.command.clone();
+                Some(JavaTask { command, properties: item.driver.properties()?.clone() })
             });
         }
         streams
@@ -55,8 +82,7 @@ impl JavaClients {
 
     /// Which client carries which item of a case, as facts of a trial.
     pub(crate) fn facts(&self, case: &CasePlan) -> BTreeMap<String, String> {
-        let items = case.load.iter().filter_map(|(name, item)| Some((name, item.driver.as_java()?)));
-        let ready = items.filter_map(|(name, driver)| Some((name, self.of(driver)?)));
+        let ready = case.load.iter().filter_map(|(name, item)| Some((name, self.of(&item.driver)?)));
         let of_item = |(name, resolved): (&String, &Resolved)| {
             let facts = resolved.facts.clone().into_iter();
             let name = name.clone();
@@ -66,28 +92,22 @@ impl JavaClients {
     }
 }
 
-/// Each client of the plan once.
-pub(crate) fn drivers(plan: &Plan) -> Vec<&JavaDriver> {
-    let mut found: Vec<&JavaDriver> = Vec::new();
-    let items = plan.every_case().flat_map(|case| case.load.values());
-    for driver in items.filter_map(|item| item.driver.as_java()) {
-        if !found.iter().any(|known| is_same(known, driver)) {
-            found.push(driver);
+/// Each driver of the plan once.
+fn drivers(plan: &Plan) -> Vec<&Driver> {
+    let mut found: Vec<&Driver> = Vec::new();
+    for item in plan.every_case().flat_map(|case| case.load.values()) {
+        if !found.iter().any(|known| known.shares_program(&item.driver)) {
+            found.push(&item.driver);
         }
     }
     found
-}
-
-/// Whether two differ at most in their settings.
-fn is_same(a: &JavaDriver, b: &JavaDriver) -> bool {
-    (&a.client, &a.jvm) == (&b.client, &b.jvm)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::task;
-    use kdyno_model::plan::{Driver, JavaClient};
+    use kdyno_model::plan::{JavaClient, JavaDriver};
     use kdyno_plan::{Choices, Next};
     use kdyno_scenario::Scenario;
 
@@ -113,13 +133,13 @@ mod tests {
     fn items_that_differ_in_settings_share_a_client_and_keep_these() {
         let plan = plan();
         let found = drivers(&plan);
-        assert_eq!(found.len(), 1);
+        assert_eq!(found.len(), 2, "a Java client, and kdyno's own of the third item");
         let resolved = Resolved {
             task: JavaTask { command: vec!["java".to_owned()], properties: BTreeMap::new() },
             facts: BTreeMap::from([("version".to_owned(), "4.1.1".to_owned())]),
             warning: None,
         };
-        let clients = JavaClients(vec![(found[0].clone(), resolved)]);
+        let clients = ReadyDrivers(vec![(found[0].clone(), resolved)]);
         let Next::Trial(trial) = kdyno_plan::next(&plan, &[], 1) else { panic!("a list has trials") };
         let case = &trial.effective;
         let streams = clients.carry(case, task::streams(&trial, &case.workers[0], &BTreeMap::new()));
