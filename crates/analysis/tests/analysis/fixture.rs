@@ -400,6 +400,7 @@ pub fn case() -> CasePlan {
         metrics: Default::default(),
         listeners: Default::default(),
         zones: None,
+        ignored: BTreeMap::new(),
         is_second: false,
     };
     CasePlan {
