@@ -139,3 +139,27 @@ fn zones_line(zones: &ZonesPlan, brokers: u32) -> String {
     let between = if zones.between_brokers { ", between brokers too" } else { "" };
     format!("zones: {}; between them a relay: {}{between}", zones_text.join(" | "), link_words(&zones.link))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_settings_are_named_by_their_reason() {
+        use IgnoredSetting::{Removed, Secret, SetByKdyno};
+        let ignored = [
+            ("a.password", Secret),
+            ("listeners", SetByKdyno),
+            ("node.id", SetByKdyno),
+            ("x.y", Removed(4, 0)),
+        ];
+        let text = by_reason(&ignored.map(|(name, why)| (name.to_owned(), why)).into());
+        let secret = Secret.why("a.password");
+        assert_eq!(
+            text,
+            format!(
+                "x.y (Kafka 4.0 removed it); a.password ({secret}); listeners node.id (kdyno sets it itself)"
+            )
+        );
+    }
+}
