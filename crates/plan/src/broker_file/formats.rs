@@ -2,7 +2,7 @@
 //! images make properties.
 
 use kdyno_model::properties::Properties;
-use kdyno_scenario::input::{InputError, TextPosition, known_hint, listed};
+use kdyno_scenario::input::{InputError, TextPosition, known_hint, listed, quoted};
 use kdyno_scenario::yaml::{self, Scalar, YamlNode};
 use std::path::Path;
 
@@ -110,11 +110,13 @@ fn of_compose(text: &str, service: Option<&str>) -> Result<Vec<GivenSetting>, In
         (Some(service), several) => match several.iter().find(|(name, _)| name.text == service) {
             Some((_, found)) => Ok(variables(found)),
             None if without.iter().any(|(name, _)| name.text == service) => Err(InputError::whole(format!(
-                "has a service `{service}` without `KAFKA_…` variables in `environment`"
+                "has a service {} without `KAFKA_…` variables in `environment`",
+                quoted(service)
             ))),
             None => {
                 let names = services.iter().map(|(name, _)| name.text.as_str()).collect::<Vec<_>>();
-                Err(InputError::whole(format!("has no service `{service}`")).hint(known_hint(service, names)))
+                Err(InputError::whole(format!("has no service {}", quoted(service)))
+                    .hint(known_hint(service, names)))
             }
         },
     }
