@@ -49,8 +49,9 @@ pub use records::{
 pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
 pub use shares::FullestShare;
 pub use system::{
-    AbortIf, AttachedPlan, Beyond, BrokerMetrics, Caps, ClusterPlan, IgnoredSetting, KafkaSource, MetricsFrom,
-    MetricsLogin, MetricsPlan, Mode, NullBrokerPlan, Price, Refusal, Storage, System, SystemPlan, TopicPlan, WatchedSign,
+    AbortIf, AttachedPlan, Beyond, BrokerMetrics, Caps, ClusterPlan, IgnoredSetting, KafkaSource,
+    MetricsFrom, MetricsLogin, MetricsPlan, Mode, NullBrokerPlan, Price, Refusal, Storage, System,
+    SystemPlan, TopicPlan, WatchedSign,
 };
 pub use zones::{DELAY_NS_MAX, JitterLaw, LinkPlan, ZonesPlan};
 
