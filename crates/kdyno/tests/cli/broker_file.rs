@@ -36,7 +36,7 @@ fn place() -> TestFolder {
 fn a_dry_run_has_the_settings_and_a_note_for_each_that_is_ignored() {
     let place = place();
     let said = place.kdyno(&["run", "conf/small.yaml", "--dry-run"]);
-    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+    assert_eq!(said.code, Some(0), "{said:?}");
     for words in [
         "broker settings: num.io.threads=5",
         "`node.id` of the brokers' file is ignored: kdyno sets it itself",
@@ -63,9 +63,9 @@ fn a_file_that_is_wrong_or_missing_is_refused_with_its_lines() {
     let place = place();
     for (file, words) in [
         ("wrong.properties", &["line 2 sets `log.segment.bytes`", "line 3 sets `log.retention.ms`"][..]),
-        ("none.properties", &["the file `none.properties` could not be read"]),
-        ("..", &["the file `..` is no regular file"]),
-        ("../compose.yml", &["the file `../compose.yml` could not be read"]),
+        ("none.properties", &["the file `none.properties` could not be read"][..]),
+        ("..", &["the file `..` is no regular file"][..]),
+        ("../compose.yml", &["the file `../compose.yml` could not be read"][..]),
     ] {
         let said = place.kdyno(&["run", "conf/small.yaml", "--dry-run", "--set", &format!("file={file}")]);
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");

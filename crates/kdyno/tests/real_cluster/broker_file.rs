@@ -42,7 +42,7 @@ fn brokers_run_with_what_their_file_tunes_and_a_rerun_needs_no_file() {
     ran(&first);
     std::fs::remove_file(server).expect("removed");
     std::fs::remove_file(place.path().join("small.yaml")).expect("removed");
-    let again = place.start(place.command(&["rerun", "latest", "--share", "--yes"])).wait(RUN_DEADLINE);
+    let again = place.start(place.command(&["rerun", "latest", "--share"])).wait(RUN_DEADLINE);
     ran(&again);
 
     let said = place.kdyno(&["show", "latest", "--config", "--json"]);

@@ -3,6 +3,7 @@
 use crate::common::{asking, comparing, facts};
 use kdyno_model::plan::{ClusterPlan, IgnoredSetting};
 use kdyno_plan::{Choices, FileReader, FoundFile, check_stored};
+use std::collections::BTreeMap;
 
 /// What a company's broker has, with two settings that a release has removed.
 const SERVER: &str = "\
@@ -111,7 +112,7 @@ fn what_a_broker_is_tuned_by_is_taken_and_the_rest_is_named() {
         ("sasl.jaas.config", Secret),
         ("ssl.keystore.password", Secret),
     ];
-    assert_eq!(newest.ignored, ignored.map(|(name, why)| (name.to_owned(), why)).into());
+    assert_eq!(newest.ignored, BTreeMap::from(ignored.map(|(name, why)| (name.to_owned(), why))));
     let older = cluster("3.7.2", "file: $file");
     assert_eq!(older.config["inter.broker.protocol.version"], "3.7");
     assert_eq!(older.ignored["password.encoder.secret"], Secret);
@@ -172,12 +173,7 @@ fn all_mistakes_of_a_file_are_reported_with_their_lines_and_no_value() {
     assert!(refused("file: server.properties, listeners: x").contains("kdyno writes `listeners` itself"));
     let scalar = text("4.1.1", "x").replace("{x}", "server.properties");
     let scalar = crate::common::planned(&scalar, &choices()).unwrap_err();
-    assert!(
-        scalar.ends_with(
-            "`config` takes a map, not a single value | write `config: {file: server.properties}`"
-        ),
-        "{scalar}"
-    );
+    assert!(scalar.ends_with("`config` takes a map, not a single value"), "{scalar}");
 }
 
 #[test]
