@@ -95,13 +95,16 @@ const OF_CLIENTS: [&str; 6] = [
     "value.serializer",
 ];
 
+/// Settings of a file that brokers are given, with their values; and the others, with why they are not.
+pub(crate) type TakenAndIgnored = (BTreeMap<String, String>, BTreeMap<String, IgnoredSetting>);
+
 /// The settings of the file that a scenario names, without those that it gives itself, and what is ignored. `release` is the
 /// brokers', where it is known.
 pub(crate) fn settings(
     reader: &CaseReader<'_>,
     typed: &BrokerConfigFile,
     release: Option<&Version>,
-) -> Result<(BTreeMap<String, String>, BTreeMap<String, IgnoredSetting>), PlanError> {
+) -> Result<TakenAndIgnored, PlanError> {
     let Some(file) = &typed.file else {
         return match &typed.service {
             None => Ok(Default::default()),
