@@ -46,8 +46,8 @@ check: ## what needs no cluster: format, lints, the never-rules, freshness of ge
 
 bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick"), or beside a commit or another build (AGAINST=COMMIT|PROGRAM)
 	@scripts/setup.sh bench
-	cargo build --release --workspace --bin kdyno --bin xtask
-	target/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
+	cargo build --release --workspace --bin kdyno --bin kdyno-bench --bin xtask
+	$${CARGO_TARGET_DIR:-target}/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
 
 release: ## an archive that runs where no toolchain is, with its licences and sum, in target/release-archive
 	@scripts/setup.sh web
@@ -77,13 +77,13 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops (ONLY="probes relay" or ONLY=verdicts: these alone)
 	@scripts/setup.sh kafka accuracy
 	$(if $(ONLY),,KDYNO_ACCURACY=full cargo test --workspace --test streams -- accuracy:: accounting::)
-	cargo build --release --workspace --bin kdyno --bin xtask
-	target/release/xtask accuracy $(ONLY)
+	cargo build --release --workspace --bin kdyno --bin kdyno-bench --bin xtask
+	$${CARGO_TARGET_DIR:-target}/release/xtask accuracy $(ONLY)
 
 accuracy-cluster: ## known truths on real brokers: a system compared with itself, a planted difference, searches (ONLY="--part aa --design duet --pairs 16"); goes on where it was
 	@scripts/setup.sh kafka
 	cargo build --release --workspace --bin kdyno --bin xtask
-	target/release/xtask accuracy-cluster $(ONLY)
+	$${CARGO_TARGET_DIR:-target}/release/xtask accuracy-cluster $(ONLY)
 
 # What judges is tested by the plans that it leads, recorder and client by the crates around them: those run too.
 MUTANTS = target/tools/bin/cargo-mutants mutants --colors never --no-shuffle --timeout 300 $(if $(SHARD),--shard $(SHARD))

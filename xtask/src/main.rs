@@ -53,7 +53,7 @@ enum Chore {
     Accuracy {
         /// Tests to run [default: all]
         numbers: Vec<String>,
-        /// The program to measure [default: target/release/kdyno]
+        /// The program to measure, with the kdyno-bench next to it [default: release/kdyno in the target folder]
         #[arg(long, value_name = "PATH")]
         kdyno: Option<PathBuf>,
     },
@@ -138,7 +138,7 @@ struct BenchArgs {
     /// Rounds of every alternation [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: Option<u32>,
-    /// The program to measure [default: target/release/kdyno]
+    /// The program to measure, with the kdyno-bench next to it [default: release/kdyno in the target folder]
     #[arg(long, value_name = "PATH")]
     kdyno: Option<PathBuf>,
     /// Measure this commit, or a program that is built, next to the program, and fail where the program has lost

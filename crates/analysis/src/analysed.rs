@@ -64,6 +64,11 @@ impl<'a> AnalysedTrial<'a> {
         }
     }
 
+    /// Whether a latency is invalid for the load generator's own delay alone: it is an upper bound of what the system took.
+    pub(crate) fn is_at_most(&self, of: &Address) -> bool {
+        are_all(self.invalid_by(of), is_own_delay)
+    }
+
     /// Whether a figure must not be used for what the load generator did alone: that says nothing of the system, so to leave
     /// such a trial out is no choice among what the system did.
     pub(crate) fn is_generators_alone(&self, of: &Address) -> bool {
@@ -101,6 +106,11 @@ fn are_all<'a>(causes: impl Iterator<Item = &'a Caveat>, kind: fn(&Caveat) -> bo
 /// More was offered than was carried.
 pub(crate) fn is_queue(caveat: &Caveat) -> bool {
     matches!(caveat, Caveat::QueueGrowth { .. })
+}
+
+/// The load generator's own delay is most of a latency.
+fn is_own_delay(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::GeneratorLate { .. } | Caveat::LateEndToEnd { .. })
 }
 
 /// Nothing that was counted in the trial can be relied on.

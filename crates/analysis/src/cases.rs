@@ -14,6 +14,10 @@ pub(crate) struct CaseFigures<'a> {
     pub(crate) findings: Vec<Finding>,
     /// For each metric the figures that may be used, as far as they may, by repeat.
     repeats: BTreeMap<&'a Address, BTreeMap<u32, Value>>,
+    /// What a metric is at most of which no figure may be used, and of how many repeats that is the median.
+    at_most: BTreeMap<&'a Address, (f64, u32)>,
+    /// Metrics of which a repeat is left out for what the system did: what is left is a choice.
+    chosen: BTreeSet<&'a Address>,
     /// The smallest and the largest figure among the parts of a window, by metric and repeat.
     parts: BTreeMap<(&'a Address, u32), (f64, f64)>,
 }
@@ -26,6 +30,8 @@ struct MetricValues {
     marks: [BTreeSet<Mark>; 2],
     /// A trial's figure is invalid for what the system did: what is left is a choice among its trials.
     is_choice: bool,
+    /// Trials whose figure is an upper bound.
+    at_most: usize,
 }
 
 impl<'a> CaseFigures<'a> {
@@ -54,7 +60,7 @@ impl<'a> CaseFigures<'a> {
         let mut metrics: Vec<(&Address, Unit)> = Vec::new();
         let mut values: BTreeMap<&Address, MetricValues> = BTreeMap::new();
         let mut repeats: BTreeMap<&Address, BTreeMap<u32, Value>> = BTreeMap::new();
-        let mut parts = BTreeMap::new();
+        let (mut parts, mut chosen) = (BTreeMap::new(), BTreeSet::new());
         for trial in trials {
             let of_window = trial.conclusions.iter().filter_map(|one| match one {
                 Conclusion::WindowParts(found) => Some(&found.of),
@@ -73,19 +79,40 @@ impl<'a> CaseFigures<'a> {
                 let group = usize::from(usable.is_none());
                 values.known[group].push(usable.unwrap_or(finding.estimate));
                 values.marks[group].extend(&finding.marks);
-                values.is_choice |= trial.is_invalid(finding) && !trial.is_generators_alone(&finding.of);
-                if let Some(value) = usable {
-                    repeats.entry(&finding.of).or_default().insert(trial.trial.repeat, value);
+                let is_of_system = trial.is_invalid(finding) && !trial.is_generators_alone(&finding.of);
+                values.is_choice |= is_of_system;
+                values.at_most += usize::from(trial.is_at_most(&finding.of));
+                match usable {
+                    Some(value) => {
+                        repeats.entry(&finding.of).or_default().insert(trial.trial.repeat, value);
+                    }
+                    None if is_of_system => {
+                        chosen.insert(&finding.of);
+                    }
+                    None => {}
                 }
             }
         }
+        let at_most = values.iter().filter_map(|(of, values)| Some((*of, values.at_most()?))).collect();
         let findings = metrics.into_iter().map(|(of, unit)| values[of].stated(scope, of, unit)).collect();
-        Some(Self { session, findings, repeats, parts })
+        Some(Self { session, findings, repeats, at_most, chosen, parts })
     }
 
     /// Its figures of a metric that may be used, as far as they may, by repeat.
     pub(crate) fn repeats(&self, of: &Address) -> impl Iterator<Item = (u32, Value)> {
         self.repeats.get(of).into_iter().flatten().map(|(repeat, value)| (*repeat, *value))
+    }
+
+    /// What a metric is at most of which no figure may be used, and of how many repeats; `None` where that is not known.
+    pub(crate) fn at_most(&self, of: &Address) -> Option<(f64, u32)> {
+        self.at_most.get(of).copied()
+    }
+
+    /// Whether a metric is invalid, and what it is at least is known of each of its repeats.
+    pub(crate) fn is_bounded(&self, of: &Address) -> bool {
+        !self.chosen.contains(of)
+            && self.repeats.contains_key(of)
+            && self.finding(of).is_some_and(Finding::is_invalid)
     }
 
     /// Between which figures the parts of a repeat's window lie; `None` where that is not known.
@@ -105,6 +132,13 @@ impl<'a> CaseFigures<'a> {
 }
 
 impl MetricValues {
+    /// What it is at most where each trial's figure is an upper bound.
+    fn at_most(&self) -> Option<(f64, u32)> {
+        let [valid, invalid] = &self.known;
+        let Median { estimate: Value::Is(most), n, .. } = Median::of(invalid) else { return None };
+        (valid.is_empty() && self.at_most == invalid.len()).then_some((most, n))
+    }
+
     fn stated(&self, scope: Scope, of: &Address, unit: Unit) -> Finding {
         // Figures that must not be used count only where there are no others.
         let [valid, invalid] = &self.known;

@@ -17,6 +17,7 @@ type CasesByNumber<'a> = BTreeMap<u32, CaseFigures<'a>>;
 const MISSED_TIMES_MIN: f64 = 2.0;
 
 const ONLY_A_BOUND: &str = "of a figure only a lower bound is known";
+const OWN_DELAY: &str = "the load generator's own delay is in that, so the cluster took less";
 const FAR_OFF: &str = "it is missed by more than the spread within the window can explain";
 
 /// Each claim, and each metric of each contrast, in the order of the plan.
@@ -126,10 +127,14 @@ fn judged(index: u32, claim: &Claim, cases: &CasesByNumber<'_>) -> JudgedClaim {
         compared: None,
         n: 0,
         reason: Some(reason),
+        by_bound: false,
     };
     let by_repeat = match sides(claim, cases) {
         Ok(sides) => sides,
-        Err(reason) => return unjudged(reason),
+        Err(reason) => {
+            let unjudged = unjudged(reason);
+            return by_upper_bound(claim, cases, &unjudged).unwrap_or(unjudged);
+        }
     };
     let sides: Vec<[Value; 2]> = by_repeat.values().copied().collect();
     let median = |at: usize| Median::of(&sides.iter().map(|sides| sides[at]).collect::<Vec<_>>()).estimate;
@@ -150,18 +155,65 @@ fn judged(index: u32, claim: &Claim, cases: &CasesByNumber<'_>) -> JudgedClaim {
     };
     let marks = [&claim.left, &claim.right].map(|side| marks(side, cases));
     let compared = compared.ok().map(|of| of.stated());
-    JudgedClaim { claim: index, says, left, right, marks, compared, n, reason }
+    let by_bound = claim.is_threshold && says != ClaimSays::CannotTell && is_bounded(claim, cases);
+    JudgedClaim { claim: index, says, left, right, marks, compared, n, reason, by_bound }
 }
 
-/// A threshold of this run, by its figures as they are.
-fn threshold(left: Value, right: Value, op: ClaimOp) -> (ClaimSays, Option<String>) {
-    let holds = |left: f64, right: f64| match op {
+/// Whether figures of a claim are invalid, and what each of these is at least is known.
+fn is_bounded(claim: &Claim, cases: &CasesByNumber<'_>) -> bool {
+    let figures = claim.left.metrics().chain(claim.right.metrics());
+    let is_invalid = |(of, case): &(&Address, u32)| {
+        cases.get(case).and_then(|case| case.finding(of)).is_some_and(Finding::is_invalid)
+    };
+    let mut invalid = figures.filter(is_invalid).peekable();
+    invalid.peek().is_some()
+        && invalid.all(|(of, case)| cases.get(&case).is_some_and(|case| case.is_bounded(of)))
+}
+
+/// A threshold of a figure that is invalid for the load generator's own delay alone, where what the figure is at most decides.
+fn by_upper_bound(claim: &Claim, cases: &CasesByNumber<'_>, open: &JudgedClaim) -> Option<JudgedClaim> {
+    let ((of, case), limit, is_left) = match (&claim.left, &claim.right) {
+        (ClaimExpr::Metric { of, case }, ClaimExpr::Number(limit)) => ((of, case), *limit, true),
+        (ClaimExpr::Number(limit), ClaimExpr::Metric { of, case }) => ((of, case), *limit, false),
+        _ => return None,
+    };
+    let (most, n) = cases.get(case)?.at_most(of).filter(|_| claim.is_threshold)?;
+    let (left, right) = if is_left { (most, limit) } else { (limit, most) };
+    // What is smaller still only strengthens one of the two answers.
+    let holds = holds(left, right, claim.op);
+    if holds != (is_upper(claim.op) == is_left) {
+        return None;
+    }
+    Some(JudgedClaim {
+        says: if holds { ClaimSays::Holds } else { ClaimSays::DoesNot },
+        left: Value::Is(left),
+        right: Value::Is(right),
+        marks: [&claim.left, &claim.right].map(|side| marks(side, cases)),
+        n,
+        reason: Some(OWN_DELAY.to_owned()),
+        by_bound: true,
+        ..open.clone()
+    })
+}
+
+fn holds(left: f64, right: f64, op: ClaimOp) -> bool {
+    match op {
         ClaimOp::Less => left < right,
         ClaimOp::AtMost => left <= right,
         ClaimOp::Greater => left > right,
         ClaimOp::AtLeast => left >= right,
-    };
-    let is_upper = matches!(op, ClaimOp::Less | ClaimOp::AtMost);
+    }
+}
+
+/// Whether the left side must stay below.
+fn is_upper(op: ClaimOp) -> bool {
+    matches!(op, ClaimOp::Less | ClaimOp::AtMost)
+}
+
+/// A threshold of this run, by its figures as they are.
+fn threshold(left: Value, right: Value, op: ClaimOp) -> (ClaimSays, Option<String>) {
+    let is_upper = is_upper(op);
+    let holds = |left, right| holds(left, right, op);
     let holds = match (left, right) {
         (Value::Is(left), Value::Is(right)) => Some(holds(left, right)),
         // What is larger still only strengthens one of the two answers.

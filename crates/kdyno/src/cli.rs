@@ -16,10 +16,7 @@ mod values;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use execution::{ExecutionArgs, Gate, OutputForm};
-pub(crate) use hidden::{
-    BenchEvidenceArgs, BenchFlameArgs, BenchLoadArgs, BenchProbesArgs, BenchReplayArgs, BenchTallyArgs,
-    FakeBrokerArgs, GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs,
-};
+pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs};
 pub(crate) use import::ImportArgs;
 pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
@@ -30,6 +27,7 @@ use std::path::PathBuf;
 pub(crate) use stored::{
     ExportArgs, ExportFormat, FolderArgs, PublishArgs, ReportArgs, RunChoice, RunsArgs, ServeArgs, ShowArgs,
 };
+pub(crate) use values::ChosenDriver;
 use values::{duration, flame_kind, mode, name_and_value, number, number_up_to, rate, size};
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
@@ -115,27 +113,6 @@ pub(crate) enum Command {
     /// Be a worker: speak the lab's messages over the socket that is standard input
     #[command(hide = true)]
     Worker,
-    /// Drive one worker against a broker, without a scenario: for `make bench` and `make accuracy`
-    #[command(hide = true)]
-    BenchLoad(BenchLoadArgs),
-    /// Write a long run file, its rows made up: for `make bench`
-    #[command(hide = true)]
-    BenchEvidence(BenchEvidenceArgs),
-    /// Send produce requests built beforehand, again and again: for `make bench`
-    #[command(hide = true)]
-    BenchReplay(BenchReplayArgs),
-    /// Draw a flame graph of collapsed stacks: for `make bench`
-    #[command(hide = true)]
-    BenchFlame(BenchFlameArgs),
-    /// Read the probes of a process and of this host: for `make accuracy`
-    #[command(hide = true)]
-    BenchProbes(BenchProbesArgs),
-    /// Read how late a relay was by its own account: for `make accuracy`
-    #[command(hide = true)]
-    BenchTally(BenchTallyArgs),
-    /// Be a cluster that answers late or wrongly: for `make accuracy`
-    #[command(hide = true)]
-    FakeBroker(FakeBrokerArgs),
     /// Be the guard of the brokers of one cluster
     #[command(hide = true)]
     Guard,
@@ -210,6 +187,9 @@ pub(crate) struct QuickArgs {
     /// a graph [default: not sampled]
     #[arg(long, value_name = "KIND", value_parser = flame_kind())]
     pub(crate) flame: Option<FlameKind>,
+    /// Print what would be done and end; the cluster is not contacted
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) fail_if: FailIfArgs,
     #[command(flatten)]
@@ -220,9 +200,13 @@ pub(crate) struct QuickArgs {
 pub(crate) struct RerunArgs {
     #[command(flatten)]
     pub(crate) run: RunChoice,
-    /// Target file of an existing cluster that the run used; once for each
+    /// Target file of an existing cluster that the run used; once for each. Of a run on one cluster it may be that of another
+    /// one, such as yours for a colleague's run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) target: Vec<PathBuf>,
+    /// Print what would be done and end
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// You made the run file yourself, and it is unchanged: start whatever its plan names. Without this a run file has no
     /// command, component, file, secret or unusual option of a JVM followed, since it may come from anybody
     #[arg(long)]

@@ -22,6 +22,7 @@ use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A run that sends an existing cluster more than this asks first: more than a first look needs.
 const CONFIRM_BYTES: u64 = 1 << 30;
@@ -73,6 +74,7 @@ pub(crate) fn execute(mut planned: PlannedExecution, args: &ExecutionArgs) -> Co
         out: args.out.as_deref(),
         named,
         share: args.share,
+        wait: Duration::from_nanos(args.wait.unwrap_or_default()),
         command_line: command_line(std::env::args_os()),
         variables: &|name| std::env::var_os(name),
         progress: &mut |progress| {
@@ -102,6 +104,8 @@ pub(crate) struct Way<'a> {
     pub(crate) named: NamedProcesses,
     /// Run although another run measures on this host.
     pub(crate) share: bool,
+    /// How long to wait for one that does.
+    pub(crate) wait: Duration,
     /// The command line that the run file keeps.
     pub(crate) command_line: Vec<String>,
     /// Values of secrets that the plan takes from environment variables.
@@ -137,6 +141,7 @@ pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutc
         environment: environment.testbed.clone(),
         named: way.named,
         share: way.share,
+        wait: way.wait,
         stop,
         variables: way.variables,
         files: &given_files::read,

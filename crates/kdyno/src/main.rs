@@ -5,6 +5,7 @@
 
 mod cli;
 mod commands;
+mod completion;
 mod environment;
 mod evidence;
 mod execution;
@@ -27,6 +28,7 @@ use clap::FromArgMatches;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    completion::answer();
     if std::env::args_os().len() <= 1 {
         out::note(cli::help::FIRST.trim_end());
         return ExitCode::from(failure::Exit::Usage as u8);

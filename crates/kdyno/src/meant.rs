@@ -28,6 +28,9 @@ const COMMANDS: &[Meant] = &[
     ),
 ];
 
+/// Where nothing looks alike.
+const ALL: &str = "`kdyno --help` lists the commands, `kdyno scenarios` what `kdyno run` takes";
+
 /// Options that set params of these names.
 const OF_PARAMS: &[&str] = &["--rate", "--duration", "--size"];
 
@@ -55,7 +58,9 @@ pub(crate) fn with_what_was_meant(mut usage: Error, first: &str) -> Error {
     let tip = match usage.kind() {
         // `kdyno cluster ls` means something else.
         ErrorKind::InvalidSubcommand => {
-            word(ContextKind::InvalidSubcommand).filter(|word| *word == first).and_then(command)
+            let typed = word(ContextKind::InvalidSubcommand).filter(|word| *word == first);
+            let is_alike = usage.get(ContextKind::SuggestedSubcommand).is_some();
+            typed.and_then(|typed| command(typed).or_else(|| (!is_alike).then(|| ALL.to_owned())))
         }
         ErrorKind::UnknownArgument => word(ContextKind::InvalidArg).and_then(|typed| {
             let is_alike = word(ContextKind::SuggestedArg).is_some();
@@ -90,7 +95,8 @@ fn command(typed: &str) -> Option<String> {
     if is_file || scenario_source::bundled(typed).is_ok() {
         return Some(format!("`kdyno run {typed}` runs a scenario"));
     }
-    of(COMMANDS, typed)
+    let of_file = || Some(format!("`kdyno run ./{}` runs a scenario", scenario_source::file_meant(typed)?));
+    of(COMMANDS, typed).or_else(of_file)
 }
 
 /// What does the same as one of [`OF_PARAMS`] where a command does not take it.
@@ -145,6 +151,7 @@ mod tests {
         };
         let text = |words: &[&str]| with_what_was_meant(usage(words), words[0]).to_string();
         assert_eq!(text(&["fnd"]), usage(&["fnd"]).to_string());
+        assert!(text(&["xyzzy"]).contains(ALL), "{}", text(&["xyzzy"]));
         let rerun = text(&["rerun", "latest", "--rate", "5"]);
         assert!(rerun.contains("a stored plan runs as it is") && !rerun.contains("--gate"), "{rerun}");
         let run = text(&["run", "first-light", "--profil", "ci"]);

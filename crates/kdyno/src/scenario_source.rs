@@ -7,7 +7,7 @@ use kdyno_model::units::size;
 use kdyno_scenario::input::{listed, nearest};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A scenario file that is part of the program.
 #[derive(Debug, Clone, Copy)]
@@ -79,10 +79,22 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
         return Ok(ScenarioSource { bytes, name: named.to_owned() });
     }
     let failure = unknown(named);
-    Err(match Path::new(named).is_file() {
-        true => failure.hint(format!("the file of that name is ./{named}")),
-        false => failure,
+    Err(match file_meant(named) {
+        Some(file) => failure.hint(format!("the file of that name is ./{file}")),
+        None => failure,
     })
+}
+
+/// The file in this folder that a name without `./` means, or one without its ending.
+pub(crate) fn file_meant(named: &str) -> Option<String> {
+    let is_file = |name: &String| Path::new(name).is_file();
+    Some(named.to_owned()).filter(is_file).or_else(|| with_ending(named, &[".yaml", ".yml"]))
+}
+
+/// The file whose name goes on with one of these endings.
+fn with_ending(path: &str, endings: &[&str]) -> Option<String> {
+    let mut names = endings.iter().map(|ending| format!("{path}{ending}"));
+    names.find(|name| Path::new(name).is_file())
 }
 
 /// Whether it is a file that was named where a scenario may be.
@@ -158,7 +170,14 @@ fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> Failure {
         return Failure::usage(format!("could not read the {what} {}: {error}", path.display()));
     }
     let sought = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let meant = || Some(path.with_file_name(neighbour(&sought)?));
+    let endings: &[&str] = match what {
+        "target" => &[".yaml", ".yml", "-target.yaml"],
+        _ => &[".yaml", ".yml"],
+    };
+    let meant = || {
+        let named = with_ending(&path.to_string_lossy(), endings).map(PathBuf::from);
+        named.or_else(|| Some(path.with_file_name(neighbour(&sought)?)))
+    };
     let written = || (what == "scenario").then(|| format!("`kdyno init {}` writes one", path.display()));
     let hint = match sought.parent().filter(|folder| !folder.is_dir()) {
         Some(folder) => Some(format!("there is no folder {}", folder.display())),
@@ -207,6 +226,26 @@ mod tests {
     fn a_file_without_end_is_not_read_to_its_end() {
         let failure = read_bytes(Path::new("/dev/zero"), "target").expect_err("too much");
         assert_eq!(failure.message, "the target /dev/zero has more than the 1 MiB that are read");
+    }
+
+    #[test]
+    fn a_file_that_was_named_without_its_ending_is_proposed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["dev.yaml", "orders-target.yaml", "prod.yml"] {
+            std::fs::write(folder.path().join(name), "x").expect("written");
+        }
+        let hint = |name: &str, what: &str| {
+            let failure = read_bytes(&folder.path().join(name), what).expect_err("no such file");
+            failure.hint.unwrap_or_default()
+        };
+        let meant = |name: &str| format!("did you mean `{}`?", folder.path().join(name).display());
+        assert_eq!(hint("dev", "target"), meant("dev.yaml"));
+        assert_eq!(hint("orders", "target"), meant("orders-target.yaml"));
+        assert_eq!(hint("prod", "patch"), meant("prod.yml"));
+        assert!(hint("orders", "scenario").starts_with("`kdyno init "), "a target is none");
+        let named = folder.path().join("dev").to_string_lossy().into_owned();
+        assert_eq!(file_meant(&named), Some(format!("{named}.yaml")));
+        assert_eq!(file_meant("no-such-file-here"), None);
     }
 
     #[test]

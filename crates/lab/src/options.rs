@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// What to execute, and what the run file is to say of where it came from.
 #[derive(Debug, Clone)]
@@ -51,6 +52,8 @@ pub struct RunOptions<'a> {
     pub named: NamedProcesses,
     /// Run although another run measures on this host.
     pub share: bool,
+    /// How long to wait until no other run measures on this host.
+    pub wait: Duration,
     /// Set from outside to end the run early.
     pub stop: Arc<AtomicBool>,
     /// Gives the value of an environment variable: where secrets are that the plan takes from one.

@@ -11,6 +11,7 @@ use kdyno_model::plan::{
     ProxyPlan, Strategy, TopicPlan,
 };
 use kdyno_model::trial::Trial;
+use kdyno_model::units;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::capacity::Capacity;
 use kdyno_testbed::command::find;
@@ -20,6 +21,34 @@ use kdyno_testbed::{
 };
 use std::cell::RefCell;
 use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether the host is free.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Takes the host, once no other run has it, or until the wait for it is over.
+fn take_host(plan: &Plan, options: &mut RunOptions<'_>) -> Result<HostLock, LabError> {
+    let begun = Instant::now();
+    let mut is_reported = false;
+    let RunOptions { environment, share, wait, stop, progress, .. } = options;
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    let taken = HostLock::acquire_patiently(environment, &plan.scenario, *share, |message| {
+        if begun.elapsed() >= *wait || is_stopped() {
+            return false;
+        }
+        if !std::mem::replace(&mut is_reported, true) {
+            let most = units::duration(wait.as_nanos().try_into().unwrap_or(u64::MAX));
+            progress(RunProgress::Warning(format!("{message}; waiting for it, {most} at most")));
+        }
+        std::thread::sleep(LOOK_EVERY);
+        true
+    });
+    match taken {
+        Err(_) if is_stopped() => Err(LabError::Interrupted),
+        taken => Ok(taken?),
+    }
+}
 
 /// Takes the host for this run and makes sure that the plan's systems can be made. The lock holds until it
 /// is dropped.
@@ -29,7 +58,7 @@ pub(crate) fn check(
     options: &mut RunOptions<'_>,
 ) -> Result<HostLock, LabError> {
     preflight::check_writable(options.run_file.parent().unwrap_or(Path::new(".")))?;
-    let lock = HostLock::acquire(&options.environment, &plan.scenario, options.share)?;
+    let lock = take_host(plan, options)?;
     if let Some(parent) = options.work_dir.parent() {
         leftovers::sweep(parent);
     }

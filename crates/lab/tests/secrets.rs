@@ -199,6 +199,7 @@ fn options<'a>(here: &Path, progress: &'a mut dyn FnMut(RunProgress)) -> RunOpti
         self_exe: std::env::current_exe().expect("a path of its own"),
         environment: kdyno_testbed::Environment::in_folder(here),
         share: true,
+        wait: Default::default(),
         stop: Arc::default(),
         variables: &|name| std::env::var_os(name),
         files: &|_| Err("is not read here".to_owned()),

@@ -421,6 +421,9 @@ pub struct JudgedClaim {
     pub n: u32,
     /// Why it is inconclusive, or how it can be determined without an interval, one lowercase sentence.
     pub reason: Option<String>,
+    /// Of a threshold: a figure of it is invalid, and a bound of that figure decides it all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_bound: bool,
 }
 
 /// The answer to a claim.

@@ -2,11 +2,12 @@
 
 use crate::cases::{Chosen, param_value};
 use crate::choices::{Choices, PlanError, PlanQuestion};
-use crate::conditions::opposite;
+use crate::comparison::direction;
+use crate::conditions::{opposite, turned};
 use crate::set_overrides::NOWHERE;
 use crate::show;
 use kdyno_analysis::REPEATS_MIN;
-use kdyno_model::plan::{CasePlan, Claim, ClaimExpr, Contrast, Plan, Strategy};
+use kdyno_model::plan::{Better, CasePlan, Claim, ClaimExpr, ClaimOp, Contrast, Plan, Strategy};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -21,8 +22,10 @@ pub(crate) struct PlannedClaims {
     pub contrasts: Vec<Contrast>,
     /// What is not tested, and why, a sentence each.
     pub untested: Vec<String>,
-    /// Plans the thresholds.
+    /// Which thresholds are not judged, and why.
     pub not_judged: Vec<String>,
+    /// Thresholds that say what must hold, as it seems.
+    pub turned_round: Vec<String>,
 }
 
 /// Why no case is selected.
@@ -101,6 +104,26 @@ pub(crate) fn judged(
     Ok(found)
 }
 
+/// That a threshold is true of good figures: other tools' thresholds say what must hold.
+fn turned_round(that: &str, left: &Expr, op: ClaimOp, right: &Expr) -> Option<String> {
+    let (metric, op) = match (left, right) {
+        (Expr::Metric(metric), Expr::Number(_)) => (metric, op),
+        (Expr::Number(_), Expr::Metric(metric)) => (metric, turned(op)),
+        _ => return None,
+    };
+    let is_of_less = matches!(op, ClaimOp::Less | ClaimOp::AtMost);
+    let better = direction(&metric.of.metric, metric.unit)?;
+    (is_of_less == (better == Better::Lower)).then(|| {
+        format!(
+            "fail_if {} fails the run when `{}` is at {} that much: did you mean `{}`? What must hold is a claim (`expect`)",
+            quoted(that),
+            metric.of,
+            if is_of_less { "most" } else { "least" },
+            if is_of_less { ">" } else { "<" },
+        )
+    })
+}
+
 fn option(fail_if: &str) -> String {
     quoted(&format!("--fail-if {fail_if}"))
 }
@@ -157,6 +180,7 @@ impl ClaimCases<'_> {
     fn thresholds(self, typed: &Scalar, found: &mut PlannedClaims) -> Result<(), PlanError> {
         let Comparison { left, op, right } = comparison(typed, self.file)?;
         let that = typed.text.trim().to_owned();
+        found.turned_round.extend(turned_round(&that, &left, op, &right));
         let in_each = self.cases.len() > 1 && !(left.selects_all() && right.selects_all());
         let cases = if in_each { self.cases } else { &self.cases[..1] };
         for (index, case) in (0..).zip(cases) {

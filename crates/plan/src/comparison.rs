@@ -323,7 +323,7 @@ pub(crate) fn share(typed: &Scalar, key: &str) -> Result<f64, PlanError> {
 }
 
 /// Which direction of a metric is better, where that goes without saying.
-fn direction(metric: &str, unit: Unit) -> Option<Better> {
+pub(crate) fn direction(metric: &str, unit: Unit) -> Option<Better> {
     match (metric, unit) {
         (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore) => Some(Better::Lower),
         (_, Unit::CostPerGb | Unit::CostPerMillion) => Some(Better::Lower),

@@ -72,7 +72,7 @@ pub(crate) fn opposite(op: ClaimOp) -> ClaimOp {
     }
 }
 
-fn turned(op: ClaimOp) -> ClaimOp {
+pub(crate) fn turned(op: ClaimOp) -> ClaimOp {
     match op {
         ClaimOp::Less => ClaimOp::Greater,
         ClaimOp::AtMost => ClaimOp::AtLeast,

@@ -96,6 +96,22 @@ pub fn check_question(plan: &Plan) -> Result<(), PlanError> {
     strategy::check(plan)
 }
 
+/// Makes a stored plan that used one existing cluster one of another, before it is given its addresses: the cluster id
+/// that it had. `None`: it used this one, none or several, and stays as it is.
+pub fn move_to(plan: &mut Plan, target: &Target) -> Option<String> {
+    let there = &target.attached.cluster_id;
+    let mut used: Vec<String> = plan.targets().into_iter().map(|target| target.cluster_id.clone()).collect();
+    used.dedup();
+    let [before] = used.as_slice() else { return None };
+    if before == there {
+        return None;
+    }
+    for attached in plan.every_case_mut().filter_map(|case| case.system.target_mut()) {
+        attached.cluster_id.clone_from(there);
+    }
+    used.pop()
+}
+
 /// Puts a stored plan, whose addresses were redacted, on the targets that it was made for; its cluster's id says which
 /// of them a case is of.
 ///
@@ -106,7 +122,9 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
     let used: Vec<String> = plan.targets().into_iter().map(|target| target.cluster_id.clone()).collect();
     if used.is_empty() {
         let message = "the run used a cluster of its own, not a target";
-        return Err(InputError::whole(message).hint("leave the target out"));
+        return Err(InputError::whole(message).hint(
+            "leave the target out; or `kdyno export RUN --format scenario > FILE`, and `kdyno run FILE --target` on it",
+        ));
     }
     let id_of = |target: &Target| target.attached.cluster_id.clone();
     if let Some(other) = targets.iter().find(|target| !used.contains(&id_of(target))) {
@@ -171,7 +189,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         strategy
     } else {
         judged = claims::judged(scenario, choices, &chosen, &planned.cases)?;
-        repeats::list(&planned, seed, budget)?
+        repeats::list(&mut planned, seed, budget)?
     };
     if !matches!(strategy, Strategy::List(_)) {
         claims::refuse_thresholds(scenario, choices)?;

@@ -10,7 +10,7 @@ use crate::{
     topic_settings,
 };
 use kdyno_model::plan::{CasePlan, Depth, JavaClient, ListedTrial, LoadPlan, Plan, Strategy};
-use kdyno_model::units::count;
+use kdyno_model::units::{count, duration};
 use kdyno_model::version;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::ScenarioFile;
@@ -120,7 +120,7 @@ fn of_the_answer(
         Strategy::List(_) => {
             let judged = claims::judged(scenario, choices, chosen, &plan.cases)?;
             found.extend(judged.untested.into_iter().map(Remark::Fact));
-            found.extend(judged.not_judged.into_iter().map(Remark::Warning));
+            found.extend(judged.not_judged.into_iter().chain(judged.turned_round).map(Remark::Warning));
             if file.compare.is_some() && file.find.is_some() {
                 let fact = "the scenario compares and searches: here its cases are run; `kdyno compare` and `kdyno find` \
                             ask for the rest";
@@ -158,9 +158,17 @@ fn of_the_answer(
 fn cut(plan: &Plan, unbounded: &Plan) -> Option<String> {
     let listed = |looks: &[u32]| looks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     match (&plan.strategy, &unbounded.strategy) {
-        (Strategy::List(own), Strategy::List(all)) if own.len() < all.len() => {
+        (Strategy::List(own), Strategy::List(all)) => {
             let repeats = |list: &[ListedTrial]| list.iter().map(|trial| trial.repeat).max().unwrap_or(0);
-            Some(format!("the budget allows {} of {} repeats", repeats(own), repeats(all)))
+            let window =
+                |plan: &Plan| plan.cases.iter().map(|case| case.phases.measure_ns).max().unwrap_or(0);
+            let fewer =
+                (own.len() < all.len()).then(|| format!("{} of {} repeats", repeats(own), repeats(all)));
+            let [short, whole] = [plan, unbounded].map(window);
+            let shorter = (short < whole)
+                .then(|| format!("windows of {} instead of {}", duration(short), duration(whole)));
+            let cut: Vec<String> = fewer.into_iter().chain(shorter).collect();
+            (!cut.is_empty()).then(|| format!("the budget allows {}", cut.join(", with ")))
         }
         (Strategy::Compare(own), Strategy::Compare(all)) if own.looks != all.looks => {
             let (own, all) = (listed(&own.looks), listed(&all.looks));

@@ -327,6 +327,7 @@ fn attributed(error: PlanError, scenario_file: &str, option: &str) -> PlanError 
         message: error.message + &used.unwrap_or_default(),
         hint: error.hint,
         mistake: error.mistake,
+        next: error.next,
     }
 }
 

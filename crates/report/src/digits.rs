@@ -125,9 +125,29 @@ pub fn decimals_apart_from(values: &[f64], number: f64, half_width: Option<f64>,
     if !is_other(&text) {
         return text;
     }
-    let printed = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    let mut longer = (printed + 1..=DECIMALS_MAX as usize).map(|decimals| format!("{number:.decimals$}"));
+    let mut longer =
+        (decimals_in(&text) + 1..=DECIMALS_MAX as usize).map(|decimals| format!("{number:.decimals$}"));
     longer.find(|text| !is_other(text)).unwrap_or(text)
+}
+
+/// Both ends of an interval as [`decimals_apart_from`] prints each, with the decimals of the one that needs more.
+pub fn ends_apart_from(
+    values: &[f64],
+    ends: [f64; 2],
+    half_width: Option<f64>,
+    of_limit: usize,
+) -> [String; 2] {
+    let with = |least| ends.map(|end| decimals_apart_from(values, end, half_width, least));
+    let texts = with(of_limit);
+    match texts.each_ref().map(|text| decimals_in(text)) {
+        [low, high] if low == high => texts,
+        [low, high] => with(low.max(high)),
+    }
+}
+
+/// Decimals of a number as printed.
+fn decimals_in(text: &str) -> usize {
+    text.split_once('.').map_or(0, |(_, decimals)| decimals.len())
 }
 
 /// A number that somebody named, as exact as it was named: `10`, `2.75`.
@@ -139,7 +159,7 @@ pub fn named(number: f64) -> String {
 
 /// Decimals of a number that somebody named.
 pub fn decimals_of(number: f64) -> usize {
-    named(number).split_once('.').map_or(0, |(_, decimals)| decimals.len())
+    decimals_in(&named(number))
 }
 
 /// A ratio of two figures with its interval, where it has one with a width: `×1.04 (0.97–1.11)`. An end that excludes 1 is not
@@ -150,7 +170,7 @@ pub fn ratio(finding: &Finding) -> String {
         Interval::Bounds { low, high, .. } if high > low => {
             let width = Some((high - low) / 2.0);
             let least = ratio_decimals(number, low);
-            let [low, high] = [low, high].map(|end| decimals_apart_from(&[1.0], end, width, least));
+            let [low, high] = ends_apart_from(&[1.0], [low, high], width, least);
             format!("×{} ({low}–{high})", decimals_with(number, width, least))
         }
         _ => format!("×{}", units::significant(number)),
@@ -208,7 +228,7 @@ pub fn with_spread(finding: &Finding) -> String {
     };
     // Rounded it may be printed in the next unit.
     let divisor = units::divisor(rounded(estimate, digits), finding.unit);
-    let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let decimals = decimals_in(number);
     // What the last digit of the estimate counts; in a whole number zeros may follow it.
     let place = match decimals {
         0 => place_of(estimate / divisor, digits).max(1.0),
@@ -361,7 +381,7 @@ mod tests {
         assert_eq!(reported(1.0, 0.982, 1.02), "×1.00 (0.98–1.02)");
         assert_eq!(reported(1.1, 0.32, 3.8), "×1.10 (0.32–3.80)");
         assert_eq!(reported(44.1, 30.2, 60.0), "×44.1 (30.2–60.0)");
-        assert_eq!(reported(1.34, 1.004, 1.61), "×1.34 (1.004–1.61)", "it excludes 1");
+        assert_eq!(reported(1.34, 1.004, 1.61), "×1.34 (1.004–1.610)", "it excludes 1");
         assert_eq!(reported(1.0, 1.0, 1.0), "×1.00");
         assert_eq!(reported(0.002, 0.000_5, 0.03), "×0.00200 (0.00050–0.03000)");
     }

@@ -55,9 +55,11 @@ pub enum RunAnswer {
 
 /// What the run as a whole comes to.
 pub fn judged(input: &ReportInput<'_>) -> RunAnswer {
+    // A threshold that is true says what figures next to it, which are invalid, could not change.
+    let shown = if is_passed(input) { RunAnswer::Fine } else { shown(input) };
     let all = [
         lost(input),
-        shown(input),
+        shown,
         unreported(input),
         nothing_acknowledged(input),
         comparison(input),
@@ -137,15 +139,20 @@ fn failed_commands<'a>(input: &'a ReportInput<'_>) -> impl Iterator<Item = (u32,
     })
 }
 
-/// Figures in the shown columns of a table of cases that must not be used.
+/// Figures in the shown columns of a table of cases that must not be used, but for those whose bound decides a threshold.
 pub(crate) fn invalid_shown<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a Finding> + use<'a> {
+    let by_bound = claims::judged(input).filter(|one| one.by_bound);
+    let bounded: Vec<(&Address, u32)> = by_bound.flat_map(|one| figures(one, input)).collect();
+    let is_bounded = move |one: &Finding| {
+        bounded.iter().any(|(of, case)| one.scope == Scope::Case(*case) && one.of == **of)
+    };
     let plan = input.plan();
     let is_list = matches!(plan.strategy, Strategy::List(_));
     let is_shown = |of: &Address| plan.show.columns.is_empty() || plan.show.columns.contains(of);
     let is_answer = move |one: &&Finding| {
         is_list && one.quantity == Quantity::Value && matches!(one.scope, Scope::Case(_)) && is_shown(&one.of)
     };
-    input.findings.iter().filter(is_answer).filter(|one| one.is_invalid())
+    input.findings.iter().filter(is_answer).filter(move |one| one.is_invalid() && !is_bounded(one))
 }
 
 fn comparison(input: &ReportInput<'_>) -> RunAnswer {
@@ -197,12 +204,29 @@ pub(crate) fn of_search(of: &SearchResult) -> RunAnswer {
 
 /// What its claims and thresholds alone come to.
 pub fn claimed(input: &ReportInput<'_>) -> RunAnswer {
+    if is_passed(input) {
+        return RunAnswer::NotMet;
+    }
     claims::judged(input).map(|one| of_claim(one, input)).min().unwrap_or(RunAnswer::Fine)
 }
 
-/// One claim: invalid with any of its figures.
+/// Whether a threshold is true, by figures that may be used as far as that.
+fn is_passed(input: &ReportInput<'_>) -> bool {
+    let is_threshold = |one: &JudgedClaim| claims::claim(one, input).is_some_and(|claim| claim.is_threshold);
+    claims::judged(input).any(|one| is_threshold(one) && of_claim(one, input) == RunAnswer::NotMet)
+}
+
+/// The metrics of a claim, each with its case.
+fn figures<'a>(
+    one: &JudgedClaim,
+    input: &ReportInput<'a>,
+) -> impl Iterator<Item = (&'a Address, u32)> + use<'a> {
+    let claim = claims::claim(one, input);
+    claim.into_iter().flat_map(|claim| claim.left.metrics().chain(claim.right.metrics()))
+}
+
+/// One claim: invalid with any of its figures, unless a bound decides it.
 pub(crate) fn of_claim(one: &JudgedClaim, input: &ReportInput<'_>) -> RunAnswer {
-    let rests = claims::claim(one, input).map(|claim| claim.left.metrics().chain(claim.right.metrics()));
     let invalid = |(of, case): (&Address, u32)| {
         let is_it = |one: &Finding| {
             one.scope == Scope::Case(case) && one.of == *of && one.quantity == Quantity::Value
@@ -210,7 +234,7 @@ pub(crate) fn of_claim(one: &JudgedClaim, input: &ReportInput<'_>) -> RunAnswer 
         input.findings.iter().any(|one| is_it(one) && one.is_invalid())
     };
     match one.says {
-        _ if rests.is_some_and(|mut rests| rests.any(invalid)) => RunAnswer::Invalid,
+        _ if !one.by_bound && figures(one, input).any(invalid) => RunAnswer::Invalid,
         ClaimSays::Holds => RunAnswer::Fine,
         ClaimSays::DoesNot => RunAnswer::NotMet,
         ClaimSays::CannotTell => RunAnswer::Undecided,

@@ -228,7 +228,7 @@ pub fn unknown_topic(typed: &Scalar, file: &ScenarioFile) -> InputError {
     let names: Vec<&str> = file.topics.iter().map(|(name, _)| name.text.as_str()).collect();
     let other = meant(&typed.text, names.iter().copied()).or(names.first().copied());
     InputError::at(typed.place, format!("{} is not a topic of this scenario", quoted(&typed.text)))
-        .about(Mistake::Value(other.map(str::to_owned)))
+        .about(Mistake::Value(other.map(Into::into)))
         .hint(known_hint(&typed.text, names))
 }
 

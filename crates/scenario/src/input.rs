@@ -19,11 +19,11 @@ pub enum Mistake {
     #[default]
     Together,
     /// There is no such key; where one is near, the one that was meant.
-    Key(Option<String>),
+    Key(Option<Box<str>>),
     /// A map lacks this key.
     Lacks(&'static str),
     /// A value is wrong whatever else the text says; where it is known, one that would do.
-    Value(Option<String>),
+    Value(Option<Box<str>>),
 }
 
 /// The one error of scenarios, targets and `--set`: what failed, where, and what is allowed.
@@ -41,19 +41,43 @@ pub struct InputError {
     pub hint: Option<String>,
     /// What it is about.
     pub mistake: Mistake,
+    /// The next mistake of the same text, where all are looked for at once.
+    pub next: Option<Box<Self>>,
 }
+
+/// Most mistakes of one text that are reported.
+pub const MISTAKES_MAX: usize = 30;
 
 impl InputError {
     /// An error at a place of a text that is named later.
     pub fn at(place: TextPosition, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { file: String::new(), place: Some(place), message, hint: None, mistake: Mistake::Together }
+        Self { place: Some(place), ..Self::whole(message) }
     }
 
     /// An error about a text as a whole.
     pub fn whole(message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { file: String::new(), place: None, message, hint: None, mistake: Mistake::Together }
+        let mistake = Mistake::Together;
+        Self { file: String::new(), place: None, message, hint: None, mistake, next: None }
+    }
+
+    /// Mistakes of one text as one error, in their order; `None`: there is none. Of several at one place only the first is kept.
+    pub fn of_all(mistakes: Vec<Self>) -> Option<Self> {
+        let mut kept: Vec<Self> = Vec::new();
+        for one in mistakes {
+            if !kept.iter().any(|known| known.place.is_some() && known.place == one.place) {
+                kept.push(one);
+            }
+        }
+        kept.truncate(MISTAKES_MAX);
+        kept.into_iter().rev().fold(None, |next, one| Some(Self { next: next.map(Box::new), ..one }))
+    }
+
+    /// Changes each of its mistakes.
+    #[must_use]
+    pub fn each(mut self, change: &dyn Fn(Self) -> Self) -> Self {
+        let next = self.next.take().map(|next| Box::new(next.each(change)));
+        Self { next, ..change(self) }
     }
 
     /// Adds what to do instead.
@@ -86,11 +110,13 @@ impl InputError {
 
     /// Names the text, unless it has a name.
     #[must_use]
-    pub fn in_file(mut self, file: &str) -> Self {
-        if self.file.is_empty() {
-            self.file = file.to_owned();
-        }
-        self
+    pub fn in_file(self, file: &str) -> Self {
+        self.each(&|mut one| {
+            if one.file.is_empty() {
+                one.file = file.to_owned();
+            }
+            one
+        })
     }
 
     /// A known word that this version does not act on yet.

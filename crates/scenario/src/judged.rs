@@ -344,6 +344,10 @@ mod tests {
         let cases = [
             ("w.response.p98 <= 1ms", "7:10: `response.p98` is not a metric of `w`"),
             ("1ms >= x.response.p99", "7:17: `x` is neither a load item"),
+            ("p99 > 50ms", "7:10: `p99` is not a metric address | did you mean `w.response.p99`?"),
+            ("p99.9 > 50ms", "a part of the system | did you mean `w.response.p99.9`?"),
+            ("end_to_end.mean > 50ms", "a part of the system | did you mean `my-r.end_to_end.mean`?"),
+            ("cpu_percent > 80%", "is not a metric address | did you mean `brokers.cpu_percent`?"),
             ("imported-rds.CPU < 80%", "7:10: `imported-rds` is imported into a run when it is over"),
             (
                 "w.response.p99 <= 20",

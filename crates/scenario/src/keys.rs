@@ -179,7 +179,7 @@ pub static SCENARIO: Section = Section {
         key(
             "budget",
             DURATION,
-            "time the whole run may take: it shortens `repeat`, the looks of a comparison or the depth of a search, never a trial",
+            "time the whole run may take: it shortens `repeat`, the looks of a comparison or the depth of a search; where not even one trial of each case fits, their windows, to 10 s at the least",
         ),
         key(
             "flame",

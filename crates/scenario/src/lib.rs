@@ -32,7 +32,7 @@ pub mod yaml;
 
 pub use check::{CheckedPublished, CheckedRow, is_id, is_item_name, is_topic_name, unknown_topic};
 pub use file::ScenarioFile;
-pub use names::metric_of;
+pub use names::{metric_names, metric_of};
 pub use reference::{json_schema, reference, target_json_schema};
 
 use crate::input::InputError;

@@ -2,13 +2,10 @@
 //! one mended: reading is pure and quick. What a mend may have brought about is never reported.
 
 use crate::Scenario;
-use crate::input::{InputError, Mistake, TextPosition};
+use crate::input::{InputError, MISTAKES_MAX, Mistake, TextPosition};
 use crate::keys::{self, Key, ValueKind};
 use crate::patch::{Below, below, of_item};
 use crate::yaml::{self, Scalar, YamlNode};
-
-/// Most mistakes that are looked for in one text.
-const MISTAKES_MAX: usize = 30;
 
 /// Where params get their values. One that is mended there would be wrong where it is used.
 const OF_PARAMS: &[&str] = &["params", "profiles", "cases", "vary", "contrasts"];

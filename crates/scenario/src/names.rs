@@ -26,8 +26,10 @@ pub(crate) fn known_param(name: &Scalar, file: &ScenarioFile) -> Result<(), Inpu
 /// What is not a metric of this scenario.
 pub fn metric_of(typed: &Scalar, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
     let address = Address::parse(&typed.text).ok_or_else(|| {
+        let hint = without_subject(&typed.text, file)
+            .unwrap_or_else(|| "a metric address is SUBJECT.METRIC, e.g. `writers.acked_per_s`".to_owned());
         InputError::at(typed.place, format!("{} is not a metric address", quoted(&typed.text)))
-            .hint("a metric address is SUBJECT.METRIC, e.g. `writers.acked_per_s`")
+            .hint(hint)
             .of_value()
     })?;
     if imported::is_of(&address) {
@@ -45,7 +47,7 @@ pub fn metric_of(typed: &Scalar, file: &ScenarioFile) -> Result<(Address, Unit),
             "{} is neither a load item, nor a component, nor a part of the system",
             quoted(&address.subject)
         );
-        let hint = known_hint(&address.subject, names);
+        let hint = without_subject(&typed.text, file).unwrap_or_else(|| known_hint(&address.subject, names));
         return Err(InputError::at(typed.place, message).hint(hint).of_value());
     };
     if let Some(found) = metric::find(kind, &address.metric) {
@@ -59,6 +61,34 @@ pub fn metric_of(typed: &Scalar, file: &ScenarioFile) -> Result<(Address, Unit),
     };
     let message = format!("{} is not a metric of `{}`", quoted(&address.metric), address.subject);
     Err(InputError::at(typed.place, message).hint(hint).of_value())
+}
+
+/// The metric that was meant where its subject was left out: `p99` and `response.p99` are of the first load item that has it.
+fn without_subject(typed: &str, file: &ScenarioFile) -> Option<String> {
+    let mut subjects = file.item_names().chain(["brokers"]);
+    subjects.find_map(|name| {
+        let names = metric::names(subject(name, file)?);
+        let found =
+            names.iter().find(|known| *known == typed).cloned().or_else(|| headline(typed, &names))?;
+        Some(format!("did you mean `{name}.{found}`?"))
+    })
+}
+
+/// The latency that is meant by a statistic alone.
+fn headline(typed: &str, names: &[String]) -> Option<String> {
+    let mut quantiles = metric::QUANTILES.iter().map(|(name, _)| *name);
+    let is_one = quantiles.any(|name| name == typed) || matches!(typed, "mean" | "max");
+    let timings = ["response", "end_to_end"].map(|timing| format!("{timing}.{typed}"));
+    timings.into_iter().find(|name| is_one && names.contains(name))
+}
+
+/// The metrics of load items, brokers, workers and host, by their addresses.
+pub fn metric_names(file: &ScenarioFile) -> impl Iterator<Item = String> {
+    let subjects = file.item_names().chain(["brokers", "system", "workers", "host"]);
+    let known = subjects.filter_map(|name| Some((name, subject(name, file)?)));
+    known.flat_map(|(name, kind)| {
+        metric::names(kind).into_iter().map(move |metric| format!("{name}.{metric}"))
+    })
 }
 
 /// What a metric's subject is.
@@ -105,11 +135,7 @@ fn meant_metric(typed: &str, names: &[String]) -> Option<String> {
         |timing: &&str| names.iter().any(|name| name.split_once('.').is_some_and(|(own, _)| own == *timing));
     let timings = Timing::ALL.iter().map(|timing| timing.into()).filter(has);
     let timed = synonyms::meant(timing, timings).map(|timing| format!("{timing}.{quantile}"));
-    let quantiles = metric::QUANTILES.iter().map(|(name, _)| *name);
-    let bare = quantiles.chain(["mean", "max"]).find(|name| *name == typed);
-    let headline = |timing: &str| bare.map(|name| format!("{timing}.{name}"));
     let is_known = |name: &String| names.contains(name);
-    let bare = [headline("response"), headline("end_to_end")].into_iter().flatten().find(is_known);
     let alike = || meant(typed, known()).map(str::to_owned);
-    timed.filter(is_known).or(bare).or_else(alike)
+    timed.filter(is_known).or_else(|| headline(typed, names)).or_else(alike)
 }

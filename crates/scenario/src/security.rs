@@ -85,7 +85,7 @@ impl ClientProperties {
 /// Reads a properties file. `given` are secrets that it may refer to as `${NAME}`.
 ///
 /// # Errors
-/// What Kafka's clients refuse, and what they take and kdyno does not; with the file and line, without any value that
+/// All that Kafka's clients refuse, and what they take and kdyno does not; with the file and line, without any value that
 /// may be secret.
 pub fn client_properties(
     file: PropertiesFile<'_>,
@@ -103,7 +103,9 @@ pub fn client_properties(
     })?;
     let mut reader =
         PropertiesReader { file, properties: &properties, given, found: ClientProperties::default() };
-    reader.read().map_err(|error| error.in_file(&name))?;
+    if let Some(error) = InputError::of_all(reader.read()) {
+        return Err(error.in_file(&name));
+    }
     let mut found = reader.found;
     let notes = properties.notes.iter().map(|note| format!("{name}:{}: {}", note.line, note.text));
     found.notes.splice(0..0, notes);
@@ -119,37 +121,64 @@ struct PropertiesReader<'a> {
 }
 
 impl<'a> PropertiesReader<'a> {
-    fn read(&mut self) -> Result<(), InputError> {
+    /// Reads all of it: what is wrong. What a mistake would bring about is not looked for.
+    fn read(&mut self) -> Vec<InputError> {
         let properties = self.properties;
-        let protocol = self.protocol()?;
+        let mut wrong = Vec::new();
+        let protocol = self.protocol().map_err(|error| wrong.push(error)).ok();
         // Before what belongs to it: with another mechanism the rest of what it needs is out of the question.
-        if protocol.has_sasl() {
-            self.no_foreign_mechanism()?;
-        }
+        let foreign = protocol.filter(|protocol| protocol.has_sasl()).and(self.no_foreign_mechanism().err());
+        let is_foreign = foreign.is_some();
+        wrong.extend(foreign);
+        let mut misspelt: Vec<&str> = Vec::new();
         for property in &properties.properties {
-            self.classify(property)?;
+            if let Err(error) = self.classify(property) {
+                wrong.push(error);
+                misspelt.push(&property.name);
+            }
         }
+        let Some(protocol) = protocol else { return wrong };
+        let is_whole = |family: &str| !misspelt.iter().any(|name| name.starts_with(family));
         let typed = self.text(BOOTSTRAP_SERVERS).unwrap_or_default();
         let addresses = typed.split(',').map(trim).filter(|address| !address.is_empty());
         self.found.bootstrap = addresses.map(str::to_owned).collect();
-        self.no_reference_is_left(protocol)?;
+        self.no_reference_is_left(protocol, &mut wrong);
+        let tls = (protocol.has_tls() && is_whole("ssl.")).then(|| self.tls());
+        let sasl = (protocol.has_sasl() && is_whole("sasl.") && !is_foreign).then(|| self.sasl());
         self.found.security = Security {
             protocol,
-            tls: if protocol.has_tls() { Some(self.tls()?) } else { None },
-            sasl: if protocol.has_sasl() { Some(self.sasl()?) } else { None },
+            tls: tls.and_then(|tls| tls.map_err(|error| wrong.push(error)).ok()),
+            sasl: sasl.and_then(|sasl| sasl.map_err(|error| wrong.push(error)).ok()),
         };
         for (has, family) in [(protocol.has_tls(), "ssl."), (protocol.has_sasl(), "sasl.")] {
             let names = properties.properties.iter().map(|property| property.name.as_str());
             let idle: Vec<&str> = names.filter(|name| !has && name.starts_with(family)).collect();
             if !idle.is_empty() {
                 let message = format!(
-                    "with `{PROTOCOL}` {protocol} these have no effect: {}",
-                    listed(idle.iter().copied())
+                    "with `{PROTOCOL}` {protocol} these have no effect: {}{}",
+                    listed(idle.iter().copied()),
+                    self.protocol_meant()
                 );
                 self.found.notes.push(message);
             }
         }
-        Ok(())
+        wrong
+    }
+
+    /// The protocol that the other settings suggest where none is said.
+    fn protocol_meant(&self) -> String {
+        let has = |family: &str| {
+            self.properties.properties.iter().any(|property| property.name.starts_with(family))
+        };
+        let meant = match (has("ssl."), has("sasl.")) {
+            (true, true) => "`SASL_SSL`",
+            (true, false) => "`SSL`",
+            (false, _) => "`SASL_SSL` or `SASL_PLAINTEXT`",
+        };
+        match self.text(PROTOCOL) {
+            Some(_) => String::new(),
+            None => format!("; `{PROTOCOL}` is missing, did you mean {meant}?"),
+        }
     }
 
     /// Puts a property where it belongs: how the cluster is reached, or how clients behave.
@@ -182,17 +211,16 @@ impl<'a> PropertiesReader<'a> {
     }
 
     /// References are whole values of secrets. What is left of them elsewhere would be sent unchanged.
-    fn no_reference_is_left(&self, protocol: Protocol) -> Result<(), InputError> {
+    fn no_reference_is_left(&self, protocol: Protocol, wrong: &mut Vec<InputError>) {
         for property in &self.properties.properties {
             let name = property.name.as_str();
             let is_read = reach_setting(name).is_some_and(|row| matches!(row.rule, SettingEffect::Used));
             let is_idle = name.starts_with("ssl.") && !protocol.has_tls()
                 || name.starts_with("sasl.") && !protocol.has_sasl();
             if is_read && !is_idle && !has_secret(name) {
-                self.no_reference(name, None, &property.value)?;
+                wrong.extend(self.no_reference(name, None, &property.value).err());
             }
         }
-        Ok(())
     }
 
     /// Refuses a value that has a reference in it; the value may be a part of a secret, and is not printed.
@@ -293,5 +321,60 @@ impl<'a> PropertiesReader<'a> {
         };
         let message = format!("`{property}` refers to {what}, which is no secret of the target");
         Err(self.wrong(property, message).hint(hint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<ClientProperties, InputError> {
+        let head = |_: &Path| Err("could not be read: no such file".to_owned());
+        let file = PropertiesFile { path: Path::new("p"), bytes: text.as_bytes(), head: &head };
+        client_properties(file, &BTreeMap::new())
+    }
+
+    /// The mistakes of a text, each with its file and line.
+    fn mistakes(text: &str) -> Vec<String> {
+        let mut next = read(text).err().map(Box::new);
+        let mut found = Vec::new();
+        while let Some(mut one) = next {
+            next = one.next.take();
+            found.push(one.to_string());
+        }
+        found
+    }
+
+    #[test]
+    fn all_mistakes_of_a_file_are_reported_and_no_consequence_of_one() {
+        let found = mistakes(
+            "security.protocol=SASL_SSL\nssl.truststore.locaton=x\nsasl.mechanism=PLAIN\nsasl.mechanisms=x\n\
+             ssl.protocl=x\nssl.truststore.password=hunter2\n",
+        );
+        let lines = ["p:2:1: ", "p:4:1: ", "p:5:1: "];
+        assert!(found.iter().map(|one| &one[..7]).eq(lines), "{found:?}");
+        let found = mistakes(
+            "security.protocol=SASL_SSL\nssl.endpoint.identification.algorithm=x\nsasl.mechanism=PLAIN\n",
+        );
+        assert_eq!(found.len(), 2, "TLS and the login: {found:?}");
+        assert!(found[1].contains("`sasl.jaas.config` is missing"), "{found:?}");
+        assert_eq!(mistakes("security.protocol=SSLL\nsasl.mechanism=x\n").len(), 1);
+        let many: String = (0..50).map(|n| format!("ssl.x{n}=1\n")).collect();
+        assert_eq!(mistakes(&many).len(), crate::input::MISTAKES_MAX);
+    }
+
+    #[test]
+    fn a_protocol_that_is_missing_is_named_by_what_suggests_it() {
+        let notes = |text: &str| read(text).expect("a file").notes.join("\n");
+        for (text, meant) in [
+            ("ssl.truststore.location=x\n", "did you mean `SSL`?"),
+            ("sasl.mechanism=PLAIN\n", "did you mean `SASL_SSL` or `SASL_PLAINTEXT`?"),
+            ("sasl.mechanism=PLAIN\nssl.truststore.location=x\n", "did you mean `SASL_SSL`?"),
+        ] {
+            let notes = notes(text);
+            assert!(notes.contains("`security.protocol` is missing") && notes.contains(meant), "{notes}");
+        }
+        assert!(!notes("security.protocol=PLAINTEXT\nssl.truststore.location=x\n").contains("is missing"));
+        assert_eq!(notes("bootstrap.servers=h:1\n"), "");
     }
 }

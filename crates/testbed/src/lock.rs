@@ -35,6 +35,24 @@ struct LockHolder {
 }
 
 impl HostLock {
+    /// The same, once no other run holds it: `wait` is called with who does, and says whether to try again.
+    ///
+    /// # Errors
+    /// Those of [`HostLock::acquire`].
+    pub fn acquire_patiently(
+        environment: &Environment,
+        what: &str,
+        share: bool,
+        mut wait: impl FnMut(&str) -> bool,
+    ) -> Result<Self, TestbedError> {
+        loop {
+            match Self::acquire(environment, what, share) {
+                Err(TestbedError::Busy { message, .. }) if wait(&message) => {}
+                taken => return taken,
+            }
+        }
+    }
+
     /// Takes the host for one measured run, `what` in a few words (the scenario). With `share` a held host is no
     /// error.
     ///
@@ -97,7 +115,7 @@ fn write_note(file: &mut File, what: &str) -> std::io::Result<()> {
 fn busy(file: &mut File) -> TestbedError {
     TestbedError::Busy {
         message: format!("this host is taken by another measured run: {}", holder(file)),
-        hint: "wait for it, or accept that each disturbs the other: --share".to_string(),
+        hint: "wait for it, e.g. --wait 30m, or accept that each disturbs the other: --share".to_string(),
     }
 }
 
@@ -132,6 +150,22 @@ mod tests {
         assert!(shared.shared_with_other.is_some_and(|other| other.contains("(first-light)")));
         drop(first);
         HostLock::acquire(&environment, "third", false).expect("free again");
+    }
+
+    #[test]
+    fn a_run_that_waits_takes_the_host_once_it_is_free() {
+        let temp = tempfile::tempdir().expect("temp");
+        let environment = Environment::in_folder(temp.path());
+        let mut first = Some(HostLock::acquire(&environment, "first-light", false).expect("free"));
+        let refused = HostLock::acquire_patiently(&environment, "other", false, |_| false);
+        assert!(matches!(refused, Err(TestbedError::Busy { .. })), "{refused:?}");
+        let mut asked = Vec::new();
+        let taken = HostLock::acquire_patiently(&environment, "other", false, |message| {
+            asked.push(message.to_owned());
+            drop(first.take());
+            asked.len() < 9
+        });
+        assert!(taken.is_ok() && asked.len() == 1 && asked[0].contains("first-light"), "{asked:?}");
     }
 
     #[test]

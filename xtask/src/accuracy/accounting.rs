@@ -1,8 +1,6 @@
 //! Test 10: brokers behind real sockets drop, refuse, fall silent and hang up; every record that was due
 //! ends as exactly one of acknowledged, failed, unresolved.
 
-use std::process::Command;
-
 use super::row::AccuracyRow;
 use crate::bench::load::BenchLoad;
 use crate::bench::process::{Background, words};
@@ -26,8 +24,8 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
             ..BenchLoad::at_max(bootstrap, "bench", SECONDS)
         }
     };
-    let mut faulty = Command::new(&bench.kdyno);
-    faulty.args(["fake-broker", "--faulty", "--brokers", "3", "--partitions", "6"]);
+    let mut faulty = bench.helper("fake-broker");
+    faulty.args(["--faulty", "--brokers", "3", "--partitions", "6"]);
     println!("  {} &", words(&faulty));
     println!("  {}", words(&load("127.0.0.1:PORT").command(bench)));
     let cluster = Background::start(&mut faulty)?;

@@ -65,8 +65,8 @@ fn load(bootstrap: &str) -> BenchLoad {
 }
 
 fn fake(bench: &Setup, delay_us: u64) -> Command {
-    let mut command = Command::new(&bench.kdyno);
-    command.args(["fake-broker", "--delay-us", &delay_us.to_string()]);
+    let mut command = bench.helper("fake-broker");
+    command.args(["--delay-us", &delay_us.to_string()]);
     command
 }
 

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 
 use super::row::{AccuracyRow, OFF, percent};
+use crate::bench::process::Owned;
 use crate::bench::setup::Setup;
 
 /// Length of the window.
@@ -30,7 +31,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
     let folder = tempfile::tempdir().context("cannot make a folder")?;
     let mut busy = Command::new(&bench.xtask);
     busy.arg("accuracy-busy").arg("--file").arg(folder.path().join("written"));
-    let busy = ProbedProcess(busy.stdin(Stdio::null()).spawn().context("cannot start the busy process")?);
+    let busy = Owned(busy.stdin(Stdio::null()).spawn().context("cannot start the busy process")?);
     std::thread::sleep(BEGUN);
     let pid = busy.0.id().to_string();
     let seconds = SECONDS.to_string();
@@ -39,8 +40,9 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
         start("sar", &["-u", "-n", "TCP", &seconds, "1"])?,
         start("iostat", &["-d", "-k", "-y", "-o", "JSON", &seconds, "1"])?,
     ];
-    let kdyno = Command::new(&bench.kdyno)
-        .args(["bench-probes", "--pid", &pid, "--seconds", &seconds])
+    let kdyno = bench
+        .helper("bench-probes")
+        .args(["--pid", &pid, "--seconds", &seconds])
         .output()
         .context("cannot start kdyno")?;
     let tools = tools.map(|tool| tool.wait_with_output().context("a tool was lost"));
@@ -83,15 +85,6 @@ fn start(tool: &str, args: &[&str]) -> anyhow::Result<Child> {
 }
 
 /// Ends a process when it goes.
-struct ProbedProcess(Child);
-
-impl Drop for ProbedProcess {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 const USER: &str = "process: user CPU, % of a core";
 const SYSTEM: &str = "process: system CPU, % of a core";
 const READ: &str = "process: disk read, KiB/s";

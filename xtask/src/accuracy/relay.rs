@@ -3,16 +3,15 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use procfs::process::Process;
 use serde_json::{Value, json};
 
 use super::row::{AccuracyRow, times};
-use crate::bench::process::words;
+use crate::bench::process::{Owned, cpu_so_far_s, words};
 use crate::bench::setup::Setup;
 use crate::bench::sleeper::{now_ns, sleep_until};
 
@@ -41,17 +40,17 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
         let direct = measured(stream, None)?;
         let relay = RelayProcess::start(bench, delay_ns)?;
         println!("  {} & {} messages/s of {bytes} B", words(&relay.command), rate_per_s);
-        let cpu_before_s = relay.cpu_s()?;
+        let cpu_before_s = cpu_so_far_s(relay.child.0.id())?;
         let mut sleep = Command::new(&bench.xtask);
         sleep.args(["bench-sleep", "--tick-us", &TICK_US.to_string()]);
         sleep.args(["--rate", &(1_000_000 / TICK_US).to_string(), "--seconds", &SECONDS.to_string()]);
         println!("  beside: {}", words(&sleep));
         let sleep = sleep.stdout(Stdio::piped()).spawn().context("cannot start the bare sleep loop")?;
         let over = measured(stream, Some(&relay))?;
-        let cpu_s = relay.cpu_s()? - cpu_before_s;
+        let cpu_s = cpu_so_far_s(relay.child.0.id())? - cpu_before_s;
         let slept = sleep.wait_with_output().context("the bare sleep loop was lost")?;
         let slept: Value = serde_json::from_slice(&slept.stdout).context("it printed no JSON")?;
-        let own = relay.errors_ns()?;
+        let own = relay.errors_ns(bench)?;
         let test = format!("relay, delay {} ms, {name}", delay_ns as f64 / 1e6);
         let us = |ns: f64| format!("{:.0}", ns / 1e3);
         for (place, quantile) in ["p50", "p99"].into_iter().enumerate() {
@@ -75,15 +74,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
             ));
         }
         if bytes == CHUNK_BYTES {
-            let rate = |per_s: f64| format!("{:.0}", per_s / 1e6);
-            let carried = times(over.bytes_per_s, direct.bytes_per_s);
-            rows.push(AccuracyRow::new(
-                &test,
-                "MB/s carried",
-                rate(direct.bytes_per_s),
-                rate(over.bytes_per_s),
-                carried,
-            ));
+            rows.push(carried(&test, &direct, &over));
             let gb = over.bytes / 1e9;
             let cost = format!("{:.2} CPU-s/GB", cpu_s / gb);
             rows.push(AccuracyRow::new(
@@ -105,15 +96,12 @@ fn fastest(bench: &Setup) -> anyhow::Result<AccuracyRow> {
     let direct = measured(stream, None)?;
     let relay = RelayProcess::start(bench, DELAY_NS)?;
     let over = measured(stream, Some(&relay))?;
-    let rate = |per_s: f64| format!("{:.0}", per_s / 1e6);
-    let carried = times(over.bytes_per_s, direct.bytes_per_s);
-    Ok(AccuracyRow::new(
-        "relay, as fast as it goes",
-        "MB/s carried",
-        rate(direct.bytes_per_s),
-        rate(over.bytes_per_s),
-        carried,
-    ))
+    Ok(carried("relay, as fast as it goes", &direct, &over))
+}
+
+fn carried(test: &str, direct: &RelayResult, over: &RelayResult) -> AccuracyRow {
+    let [without, with] = [direct, over].map(|result| format!("{:.0}", result.bytes_per_s / 1e6));
+    AccuracyRow::new(test, "MB/s carried", without, with, times(over.bytes_per_s, direct.bytes_per_s))
 }
 
 /// So many messages per second of so many bytes.
@@ -187,7 +175,7 @@ fn receive(bytes: usize, mut back: TcpStream) -> anyhow::Result<RelayResult> {
 
 /// A relay of kdyno's, ended with this value.
 struct RelayProcess {
-    child: Child,
+    child: Owned,
     command: Command,
     port: u16,
     server: TcpListener,
@@ -207,7 +195,7 @@ impl RelayProcess {
         std::fs::write(&file, spec.to_string())?;
         let mut command = Command::new(&bench.kdyno);
         command.arg("relay").arg(&file).stdin(Stdio::null());
-        let child = command.spawn().context("cannot start kdyno")?;
+        let child = Owned(command.spawn().context("cannot start kdyno")?);
         let relay = RelayProcess { child, command, port, server, tally, _folder: folder };
         relay.wait_until_it_listens()?;
         Ok(relay)
@@ -224,28 +212,12 @@ impl RelayProcess {
         Ok(())
     }
 
-    fn cpu_s(&self) -> anyhow::Result<f64> {
-        let stat = Process::new(i32::try_from(self.child.id())?)?.stat()?;
-        Ok((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
-    }
-
     /// How late it was by its own account, p50 and p99, as kdyno reads what it wrote.
-    fn errors_ns(&self) -> anyhow::Result<[f64; 2]> {
-        errors_ns(&self.tally, &self.command)
-    }
-}
-
-fn errors_ns(tally: &Path, relay: &Command) -> anyhow::Result<[f64; 2]> {
-    let reported = Command::new(relay.get_program()).arg("bench-tally").arg(tally).output()?;
-    let reported: Value = serde_json::from_slice(&reported.stdout).context("kdyno printed no JSON")?;
-    let of = |quantile: &str| reported["late_ns"][quantile].as_f64().context("no quantile of the relay");
-    Ok([of("p50")?, of("p99")?])
-}
-
-impl Drop for RelayProcess {
-    fn drop(&mut self) {
-        // Both fail only when it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    fn errors_ns(&self, bench: &Setup) -> anyhow::Result<[f64; 2]> {
+        let reported = bench.helper("bench-tally").arg(&self.tally).output()?;
+        let reported: Value =
+            serde_json::from_slice(&reported.stdout).context("kdyno-bench printed no JSON")?;
+        let of = |quantile: &str| reported["late_ns"][quantile].as_f64().context("no quantile of the relay");
+        Ok([of("p50")?, of("p99")?])
     }
 }

@@ -6,7 +6,7 @@
 //! waits longer than w: the q quantile is S − (1 − q) T (1 − λ/μ).
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::row::{AccuracyRow, percent};
 use crate::bench::broker::StandingCluster;
 use crate::bench::load::{BenchLoad, LoadResult};
-use crate::bench::process::{tail, words};
+use crate::bench::process::{Owned, tail, words};
 use crate::bench::setup::Setup;
 use crate::bench::sleeper::{now_ns, sleep_until};
 use crate::bench::stats::thousands;
@@ -186,7 +186,7 @@ impl Drop for Stopped {
 
 /// A load that runs while something is done to its broker; it is ended with this value.
 struct RunningLoad {
-    child: Child,
+    child: Owned,
     stderr: BufReader<std::process::ChildStderr>,
 }
 
@@ -194,8 +194,8 @@ impl RunningLoad {
     fn start(bench: &Setup, load: &BenchLoad) -> anyhow::Result<RunningLoad> {
         let mut command = load.command(bench);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", words(&command)))?;
-        let stderr = child.stderr.take().context("no standard error")?;
+        let mut child = Owned(command.spawn().with_context(|| format!("cannot start {}", words(&command)))?);
+        let stderr = child.0.stderr.take().context("no standard error")?;
         Ok(RunningLoad { child, stderr: BufReader::new(stderr) })
     }
 
@@ -213,22 +213,14 @@ impl RunningLoad {
 
     fn finish(mut self) -> anyhow::Result<LoadResult> {
         let mut printed = String::new();
-        self.child.stdout.take().context("no standard output")?.read_to_string(&mut printed)?;
-        let status = self.child.wait()?;
+        self.child.0.stdout.take().context("no standard output")?.read_to_string(&mut printed)?;
+        let status = self.child.0.wait()?;
         if status.success() {
             return LoadResult::parse(&printed);
         }
         let mut said = String::new();
         self.stderr.read_to_string(&mut said)?;
         bail!("the load failed: {status}\n{}", tail(&said))
-    }
-}
-
-impl Drop for RunningLoad {
-    fn drop(&mut self) {
-        // Both fail only when it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -12,7 +12,7 @@ use anyhow::{Context, bail, ensure};
 use super::interrupted;
 use super::measurement::Measurement;
 use super::process::measured;
-use super::setup::{Setup, machine};
+use super::setup::{HELPER, Setup, machine};
 use super::stats::{Series, TextTable};
 use super::{constant, peers, sender};
 
@@ -56,7 +56,7 @@ pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Re
     interrupted::watch()?;
     println!("{}\nbase: {base}; new: {}", machine(), new.kdyno.display());
     let base = match Path::new(base) {
-        program if program.is_file() => Setup { kdyno: program.to_owned(), ..new.clone() },
+        program if program.is_file() => new.measuring(program.to_owned()),
         _ => build(root, new, base)?,
     };
     let mut figures = Vec::new();
@@ -149,20 +149,17 @@ fn build(root: &Path, new: &Setup, commit: &str) -> anyhow::Result<Setup> {
     )?;
     println!("building kdyno as of {commit}");
     let target = new.folder.join("base-target");
+    let kdyno = target.join("release/kdyno");
+    // One that an earlier comparison built would drive the worker of a commit that has its own.
+    let _ = std::fs::remove_file(kdyno.with_file_name(HELPER));
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut build = Command::new(cargo);
-    build.args([
-        "build",
-        "--quiet",
-        "--release",
-        "--locked",
-        "--workspace",
-        "--bin",
-        "kdyno",
-        "--target-dir",
-    ]);
-    measured(build.arg(&target).current_dir(&sources.folder))?;
-    Ok(Setup { kdyno: target.join("release/kdyno"), ..new.clone() })
+    build.args(["build", "--quiet", "--release", "--locked", "--workspace", "--bin", "kdyno"]);
+    if sources.folder.join("crates/bench").is_dir() {
+        build.args(["--bin", HELPER]);
+    }
+    measured(build.arg("--target-dir").arg(&target).current_dir(&sources.folder))?;
+    Ok(new.measuring(kdyno))
 }
 
 /// A checkout that ends with this value.
@@ -199,6 +196,7 @@ mod tests {
         Setup {
             xtask: PathBuf::new(),
             kdyno: PathBuf::from(name),
+            helper: None,
             folder: PathBuf::new(),
             options: BenchOptions { quick: true, rounds },
         }

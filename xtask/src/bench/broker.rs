@@ -73,10 +73,7 @@ impl StandingCluster {
     /// Address and process from `kdyno cluster list`; jars and data folder from the broker's own
     /// command line and settings, which cannot be out of date.
     fn look_up(&mut self) -> anyhow::Result<()> {
-        let list = measured(Command::new(&self.kdyno).args(["cluster", "list", "--json"]))?;
-        let list: Value = serde_json::from_str(&list.stdout).context("kdyno cluster list printed no JSON")?;
-        let clusters =
-            list.as_array().or_else(|| list["clusters"].as_array()).context("no list of clusters")?;
+        let clusters = standing(&self.kdyno)?;
         let entry = clusters.iter().find(|cluster| cluster["name"].as_str() == Some(&self.name));
         let entry = entry.context("the cluster is not in kdyno's list")?;
         self.bootstrap = match &entry["bootstrap"] {
@@ -176,8 +173,7 @@ impl StandingCluster {
     }
 
     /// Records per batch as they are in the topic's log: one method for every client. Without those that begin in the
-    /// first
-    /// `share` of each partition's records.
+    /// first `share` of each partition's records.
     pub fn records_per_batch_behind(&self, share: f64, topic: &str) -> anyhow::Result<f64> {
         super::log::records_per_batch_behind(share, &self.log_folder, topic)
     }

@@ -149,10 +149,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
 
 /// Share of a core; the sleep loop's own is measured only where it runs alone.
 fn share(series: &Series) -> String {
-    match series.median() {
-        median if median.is_nan() => "–".to_owned(),
-        median => format!("{}{}", series.show(3), if median <= CPU_SHARE_MAX { "" } else { " ✗" }),
-    }
+    format!("{}{}", series.show(3), if series.median() > CPU_SHARE_MAX { " ✗" } else { "" })
 }
 
 /// Prints the commands of both sides.

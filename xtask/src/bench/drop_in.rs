@@ -5,13 +5,13 @@
 
 use std::process::Command;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use super::broker::StandingCluster;
-use super::load::LoadResult;
+use super::load::{BenchLoad, LoadResult};
 use super::process::{measured, words};
 use super::setup::Setup;
-use super::stats::{Series, TextTable};
+use super::stats::{Series, SeriesOf, TextTable};
 
 const PARTITIONS: u32 = 6;
 
@@ -21,7 +21,7 @@ struct DropInTerms {
     records: u64,
     /// So many of these are left out of the figures, which are those of the line `steady state`.
     warmup_records: u64,
-    record_bytes: &'static str,
+    record_bytes: u32,
     throughput: &'static str,
     properties: &'static [&'static str],
     /// Where no rate is given.
@@ -40,7 +40,7 @@ struct Unthrottled {
     /// How many times the tool's records/s kdyno's must be at least.
     least: f64,
     /// `batch.size` and `acks` of the replay: those that are in force for the tools.
-    batch_bytes: &'static str,
+    batch_bytes: u32,
     acks: &'static str,
 }
 
@@ -50,26 +50,26 @@ const TERMS: [DropInTerms; 3] = [
         records: 8_000_000,
         // Starting Java, connecting and the first metadata are in the tool's time, and not in ours.
         warmup_records: 2_000_000,
-        record_bytes: "128",
+        record_bytes: 128,
         throughput: "-1",
         properties: &["acks=1", "batch.size=112000", "linger.ms=5"],
-        unthrottled: Some(Unthrottled { least: 2.2, batch_bytes: "112000", acks: "1" }),
+        unthrottled: Some(Unthrottled { least: 2.2, batch_bytes: 112_000, acks: "1" }),
     },
     DropInTerms {
         name: "128 B, defaults, steady",
         records: 4_000_000,
         warmup_records: 1_000_000,
-        record_bytes: "128",
+        record_bytes: 128,
         throughput: "-1",
         properties: &[],
-        unthrottled: Some(Unthrottled { least: 3.0, batch_bytes: "16384", acks: "-1" }),
+        unthrottled: Some(Unthrottled { least: 3.0, batch_bytes: 16_384, acks: "-1" }),
     },
     DropInTerms {
         name: "1 KiB at 20 000/s, steady",
         records: 400_000,
         // Ten seconds: a Java process that has just started answers late.
         warmup_records: 200_000,
-        record_bytes: "1024",
+        record_bytes: 1024,
         throughput: "20000",
         properties: &["acks=1"],
         unthrottled: None,
@@ -80,16 +80,17 @@ const TERMS: [DropInTerms; 3] = [
 const APART_MS_MAX: f64 = 1.0;
 
 /// The figures of a tool's last line.
-struct Total {
-    records: u64,
-    per_s: f64,
+pub struct Total {
+    /// Records per second.
+    pub per_s: f64,
     average_ms: f64,
     p50_ms: f64,
     p95_ms: f64,
 }
 
 impl Total {
-    fn parse(stdout: &str) -> anyhow::Result<Total> {
+    /// From what Kafka's tool or kdyno's drop-in for it printed; fails where the line is of another number of records.
+    pub fn parse(stdout: &str, wanted: u64) -> anyhow::Result<Total> {
         let line = stdout.lines().rfind(|line| line.contains(" 99.9th")).context("no total line")?;
         let before = |unit: &str| {
             let text = line.split(unit).next().unwrap_or_default();
@@ -97,8 +98,8 @@ impl Total {
             number.parse::<f64>().with_context(|| format!("nothing before `{unit}` in: {line}"))
         };
         let records = line.split(' ').next().unwrap_or_default();
+        ensure!(records == wanted.to_string(), "{records} of {wanted} records were sent");
         Ok(Total {
-            records: records.parse().with_context(|| format!("no number of records in: {line}"))?,
             per_s: before(" records/sec")?,
             average_ms: before(" ms avg")?,
             p50_ms: before(" ms 50th")?,
@@ -107,18 +108,9 @@ impl Total {
     }
 }
 
-/// The figures of one tool over the rounds.
-#[derive(Default)]
-struct DropInSeries {
-    per_s: Series,
-    average_ms: Series,
-    p50_ms: Series,
-    p95_ms: Series,
-    cpu_us: Series,
-    broker_cpu_us: Series,
-    /// Share of all processors that the tool and the broker had together.
-    busy: Series,
-}
+/// The figures of one tool over the rounds: records/s, ms on average, p50, p95, µs of CPU per record of the tool and of the
+/// broker, share of all processors that both had together.
+type DropInSeries = SeriesOf<7>;
 
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
@@ -155,19 +147,14 @@ fn contest(bench: &Setup, broker: &StandingCluster, terms: &DropInTerms) -> anyh
             let finished = measured(&mut command)?;
             let broker_cpu_s = broker.cpu_s()? - broker_cpu_s;
             broker.delete_topic(&topic)?;
-            let total = Total::parse(&finished.stdout)?;
-            anyhow::ensure!(total.records == steady, "{} of {steady} records were sent", total.records);
-            if round == 0 {
-                continue;
+            let Total { per_s, average_ms, p50_ms, p95_ms } = Total::parse(&finished.stdout, steady)?;
+            let us = |cpu_s: f64| cpu_s * 1e6 / records as f64;
+            let busy = (finished.cpu_s + broker_cpu_s) / finished.wall_s / processors;
+            if round > 0 {
+                let figures = if is_own { &mut kdyno } else { &mut kafka };
+                let cpu_us = (us(finished.cpu_s), us(broker_cpu_s));
+                figures.push([per_s, average_ms, p50_ms, p95_ms, cpu_us.0, cpu_us.1, busy]);
             }
-            let figures = if is_own { &mut kdyno } else { &mut kafka };
-            figures.per_s.push(total.per_s);
-            figures.average_ms.push(total.average_ms);
-            figures.p50_ms.push(total.p50_ms);
-            figures.p95_ms.push(total.p95_ms);
-            figures.cpu_us.push(finished.cpu_s * 1e6 / records as f64);
-            figures.broker_cpu_us.push(broker_cpu_s * 1e6 / records as f64);
-            figures.busy.push((finished.cpu_s + broker_cpu_s) / finished.wall_s / processors);
         }
         if let Some(unthrottled) = &terms.unthrottled {
             let per_s = replay(bench, broker, terms, unthrottled, round)?;
@@ -195,7 +182,7 @@ fn flags(
 ) -> (u64, u64) {
     let (records, warmup) = terms.records(bench);
     command.args(["--topic", topic, "--num-records", &records.to_string()]);
-    command.args(["--record-size", terms.record_bytes, "--throughput", terms.throughput]);
+    command.args(["--record-size", &terms.record_bytes.to_string(), "--throughput", terms.throughput]);
     command.args(["--bootstrap-server", broker.bootstrap()]);
     command.args(["--warmup-records", &warmup.to_string()]);
     if !terms.properties.is_empty() {
@@ -214,19 +201,14 @@ fn replay(
 ) -> anyhow::Result<f64> {
     let topic =
         broker.topic(&format!("drop-in-replay-{}-{round}", unthrottled.batch_bytes), PARTITIONS, 1)?;
-    let mut command = Command::new(&bench.kdyno);
-    command.args(["bench-replay", "--bootstrap", broker.bootstrap(), "--topic", &topic]);
-    command.args([
-        "--value",
-        terms.record_bytes,
-        "--batch",
-        unthrottled.batch_bytes,
-        "--acks",
-        unthrottled.acks,
-    ]);
-    command.args(["--in-flight", "5", "--batches-per-request", &PARTITIONS.to_string()]);
-    command.args(["--records", &terms.records(bench).0.to_string()]);
-    let finished = measured(&mut command)?;
+    let load = BenchLoad {
+        value_bytes: terms.record_bytes,
+        batch_bytes: unthrottled.batch_bytes,
+        records: Some(terms.records(bench).0),
+        acks: unthrottled.acks,
+        ..BenchLoad::at_max(broker.bootstrap(), &topic, 0)
+    };
+    let finished = measured(&mut load.replay(bench, PARTITIONS))?;
     broker.delete_topic(&topic)?;
     LoadResult::parse(&finished.stdout)?.number("acked_per_s")
 }
@@ -243,16 +225,7 @@ fn table(kdyno: &DropInSeries, kafka: &DropInSeries, replayed: &Series) -> TextT
         "share of processors, whole run",
     ]);
     for (name, figures) in [("kdyno producer-perf-test", kdyno), ("kafka-producer-perf-test", kafka)] {
-        table.row(vec![
-            name.to_owned(),
-            figures.per_s.show(0),
-            figures.average_ms.show(2),
-            figures.p50_ms.show(0),
-            figures.p95_ms.show(0),
-            figures.cpu_us.show(2),
-            figures.broker_cpu_us.show(2),
-            figures.busy.show(2),
-        ]);
+        table.row(std::iter::once(name.to_owned()).chain(figures.show([0, 2, 0, 0, 2, 2, 2])).collect());
     }
     if !replayed.is_empty() {
         let mut row = vec![String::new(); 8];
@@ -263,18 +236,20 @@ fn table(kdyno: &DropInSeries, kafka: &DropInSeries, replayed: &Series) -> TextT
 }
 
 fn judge(terms: &DropInTerms, kdyno: &DropInSeries, kafka: &DropInSeries, replayed: &Series) {
+    let [own_per_s, own_average, own_p50, own_p95, ..] = &kdyno.0;
+    let [their_per_s, their_average, their_p50, their_p95, ..] = &kafka.0;
     if let Some(Unthrottled { least, .. }) = terms.unthrottled {
-        let ratio = kdyno.per_s.over(&kafka.per_s);
+        let ratio = own_per_s.over(their_per_s);
         let mark = if ratio.median() < least { " ✗" } else { "" };
         println!("  records/s of kdyno ÷ Kafka's: {}{mark}, at least {least}", ratio.show(2));
-        println!("  records/s of kdyno ÷ bare replay's: {}", kdyno.per_s.over(replayed).show(2));
-        println!("  records/s of the bare replay ÷ Kafka's: {}", replayed.over(&kafka.per_s).show(2));
+        println!("  records/s of kdyno ÷ bare replay's: {}", own_per_s.over(replayed).show(2));
+        println!("  records/s of the bare replay ÷ Kafka's: {}", replayed.over(their_per_s).show(2));
         return;
     }
     for (name, own, theirs, rounding_ms) in [
-        ("average", &kdyno.average_ms, &kafka.average_ms, 0.0),
-        ("p50", &kdyno.p50_ms, &kafka.p50_ms, 1.0),
-        ("p95", &kdyno.p95_ms, &kafka.p95_ms, 1.0),
+        ("average", own_average, their_average, 0.0),
+        ("p50", own_p50, their_p50, 1.0),
+        ("p95", own_p95, their_p95, 1.0),
     ] {
         let apart_ms = (own.median() - theirs.median()).abs();
         let mark = if apart_ms > APART_MS_MAX + rounding_ms { " ✗" } else { "" };
@@ -290,8 +265,10 @@ mod tests {
     fn the_last_line_of_either_tool_is_read() {
         let total = "1000 records sent, 512.500000 records/sec (0.06 MB/sec), 1.25 ms avg latency, 2.00 ms max \
                      latency, 1 ms 50th, 3 ms 95th, 4 ms 99th, 5 ms 99.9th.\n";
-        let read = Total::parse(&format!("10 records sent, 1.0 records/sec\n{total}")).expect("figures");
+        let read =
+            Total::parse(&format!("10 records sent, 1.0 records/sec\n{total}"), 1000).expect("figures");
         assert_eq!((read.per_s, read.average_ms, read.p50_ms, read.p95_ms), (512.5, 1.25, 1.0, 3.0));
-        assert!(Total::parse("10 records sent, 1.0 records/sec (1.0 MB/sec)\n").is_err());
+        assert!(Total::parse(total, 2000).is_err_and(|error| error.to_string().contains("1000 of 2000")));
+        assert!(Total::parse("10 records sent, 1.0 records/sec (1.0 MB/sec)\n", 10).is_err());
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::broker::StandingCluster;
 use super::process::{measured, words};
 use super::setup::Setup;
-use super::stats::{Series, TextTable};
+use super::stats::{SeriesOf, TextTable};
 
 const TOOL: &str = "org.apache.kafka.tools.EndToEndLatency";
 const VALUE_BYTES: u32 = 128;
@@ -21,16 +21,9 @@ const LIGHT_PER_S: f64 = 200.0;
 const CPU_PERCENT_MAX: f64 = 2.5;
 const NAMES: [&str; 3] = ["kafka-e2e-latency", "kdyno's probe, as many/s", "kdyno's probe, 200/s"];
 
-/// What one of them reported in one round.
-struct RoundResult {
-    per_s: f64,
-    mean_ms: f64,
-    p50_ms: f64,
-    p99_ms: f64,
-    /// Median time until a record was acknowledged; the tool does not report it.
-    acked_p50_ms: Option<f64>,
-    cpu_percent: f64,
-}
+/// What one of them reported in one round: records/s, ms on average, p50, p99, median ms until a record was
+/// acknowledged, percent of a core.
+type RoundResult = [f64; 6];
 
 /// The document of a `kdyno run … --json`. Figures that are invalid on a small machine are figures all the same (exit code 6).
 fn document(command: &mut Command) -> anyhow::Result<Value> {
@@ -81,7 +74,8 @@ impl EndToEndContest<'_> {
         self.broker.delete_topic(&topic)?;
         let (mean_ms, p50_ms, p99_ms) = parse(&finished.stdout)?;
         let cpu_percent = 100.0 * finished.cpu_s / finished.wall_s;
-        Ok(RoundResult { per_s: 1e3 / mean_ms, mean_ms, p50_ms, p99_ms, acked_p50_ms: None, cpu_percent })
+        // It does not report when records were acknowledged.
+        Ok([1e3 / mean_ms, mean_ms, p50_ms, p99_ms, f64::NAN, cpu_percent])
     }
 
     fn probe_command(&self, per_s: f64) -> anyhow::Result<Command> {
@@ -104,38 +98,14 @@ impl EndToEndContest<'_> {
         let document = document(&mut self.probe_command(per_s)?)?;
         let ms = |address: &str| figure(&document, address).map(|ns| ns / 1e6);
         let per_s = figure(&document, "probe.acked_per_s")?;
-        Ok(RoundResult {
+        Ok([
             per_s,
-            mean_ms: ms("probe.end_to_end.mean")?,
-            p50_ms: ms("probe.end_to_end.p50")?,
-            p99_ms: ms("probe.end_to_end.p99")?,
-            acked_p50_ms: Some(ms("probe.response.p50")?),
-            cpu_percent: figure(&document, "workers.cpu_us_per_record")? * per_s / 1e4,
-        })
-    }
-}
-
-/// Figures of one of them over the rounds.
-#[derive(Default)]
-struct EndToEndSeries {
-    per_s: Series,
-    mean_ms: Series,
-    p50_ms: Series,
-    p99_ms: Series,
-    acked_p50_ms: Series,
-    cpu_percent: Series,
-}
-
-impl EndToEndSeries {
-    fn push(&mut self, reported: &RoundResult) {
-        self.per_s.push(reported.per_s);
-        self.mean_ms.push(reported.mean_ms);
-        self.p50_ms.push(reported.p50_ms);
-        self.p99_ms.push(reported.p99_ms);
-        if let Some(ms) = reported.acked_p50_ms {
-            self.acked_p50_ms.push(ms);
-        }
-        self.cpu_percent.push(reported.cpu_percent);
+            ms("probe.end_to_end.mean")?,
+            ms("probe.end_to_end.p50")?,
+            ms("probe.end_to_end.p99")?,
+            ms("probe.response.p50")?,
+            figure(&document, "workers.cpu_us_per_record")? * per_s / 1e4,
+        ])
     }
 }
 
@@ -147,7 +117,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let contest = EndToEndContest { bench, broker: &broker, folder: folder.path() };
     println!("  each: {}", broker.as_typed(&contest.tool_command("TOPIC")));
     println!("  beside: {}", words(&contest.probe_command(LIGHT_PER_S)?));
-    let mut figures: [EndToEndSeries; NAMES.len()] = Default::default();
+    let mut figures: [SeriesOf<6>; NAMES.len()] = Default::default();
     let mut tool_per_s = LIGHT_PER_S;
     // A broker that has just started answers late: the first round, which the tool begins, gives its rate alone.
     for round in 0..=bench.options.rounds {
@@ -159,25 +129,26 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
                 _ => contest.probe(LIGHT_PER_S)?,
             };
             if side == 0 {
-                tool_per_s = reported.per_s;
+                tool_per_s = reported[0];
             }
             if round > 0 {
-                figures[side].push(&reported);
+                figures[side].push(reported);
             }
         }
     }
     print!("{}", table(&figures));
-    let [tool, alike, light] = &figures;
-    println!("  mean of the probe ÷ the tool's: {}", alike.mean_ms.over(&tool.mean_ms).show(2));
-    let mark = if light.cpu_percent.median() > CPU_PERCENT_MAX { " ✗" } else { "" };
+    let [[_, tool_mean_ms, ..], [_, mean_ms, ..], [.., light_cpu_percent]] =
+        figures.each_ref().map(|all| &all.0);
+    println!("  mean of the probe ÷ the tool's: {}", mean_ms.over(tool_mean_ms).show(2));
+    let mark = if light_cpu_percent.median() > CPU_PERCENT_MAX { " ✗" } else { "" };
     println!(
         "  at 200/s the probe takes {} % of a core{mark}, at most {CPU_PERCENT_MAX}",
-        light.cpu_percent.show(2)
+        light_cpu_percent.show(2)
     );
     Ok(())
 }
 
-fn table(figures: &[EndToEndSeries; NAMES.len()]) -> TextTable {
+fn table(figures: &[SeriesOf<6>; NAMES.len()]) -> TextTable {
     let mut table = TextTable::new(&[
         "end to end",
         "records/s",
@@ -188,15 +159,7 @@ fn table(figures: &[EndToEndSeries; NAMES.len()]) -> TextTable {
         "% of a core",
     ]);
     for (name, own) in NAMES.iter().zip(figures) {
-        table.row(vec![
-            (*name).to_owned(),
-            own.per_s.show(0),
-            own.mean_ms.show(3),
-            own.p50_ms.show(3),
-            own.p99_ms.show(3),
-            own.acked_p50_ms.show(3),
-            own.cpu_percent.show(2),
-        ]);
+        table.row(std::iter::once((*name).to_owned()).chain(own.show([0, 3, 3, 3, 3, 2])).collect());
     }
     table
 }

@@ -16,8 +16,8 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let mut table = TextTable::new(&["what", "seconds", "at most"]);
     for (name, further, seconds_max) in FILES {
         let path = folder.path().join(format!("{}.kdyno", name.replace(' ', "-")));
-        let mut make = Command::new(&bench.kdyno);
-        make.args(["bench-evidence", "--out"]).arg(&path).args(further);
+        let mut make = bench.helper("bench-evidence");
+        make.arg("--out").arg(&path).args(further);
         if bench.options.quick {
             make.args(["--seconds", "360"]);
         }

@@ -43,8 +43,8 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     std::fs::create_dir_all(&bench.folder)?;
     let [text, picture] = ["collapsed", "svg"].map(|ending| bench.folder.join(format!("send-path.{ending}")));
     std::fs::write(&text, written(&stacks)).with_context(|| text.display().to_string())?;
-    let mut draw = Command::new(&bench.kdyno);
-    draw.args(["bench-flame", "--title", "kdyno's send path, maximum rate, null broker: CPU time", "--out"]);
+    let mut draw = bench.helper("bench-flame");
+    draw.args(["--title", "kdyno's send path, maximum rate, null broker: CPU time", "--out"]);
     measured(draw.arg(&picture).arg(&text))?;
     let in_kernel =
         stacks.iter().filter(|(stack, _)| stack.ends_with(KERNEL)).map(|(_, count)| count).sum::<u64>();

@@ -73,20 +73,14 @@ fn source(bench: &Setup) -> anyhow::Result<PathBuf> {
     Ok(Path::new(manifest).parent().context("a manifest lies in a folder")?.join("librdkafka"))
 }
 
-/// What the program's last summary line reports.
-pub struct Reported {
-    /// From its start of the clock to the last delivery.
-    pub seconds: f64,
-}
-
-/// Reads the last summary line; failed records void it.
-pub fn reported(stdout: &str) -> anyhow::Result<Reported> {
+/// Seconds from the program's start of the clock to the last delivery, by its last summary line; failed records void it.
+pub fn reported_s(stdout: &str) -> anyhow::Result<f64> {
     let line = stdout.lines().rfind(|line| line.contains(" delivered ")).context("no summary line")?;
     let before = line.split("ms: ").next().unwrap_or_default();
     let time = before.rsplit(' ').next().unwrap_or_default();
     ensure!(line.contains(", 0 failed)"), "records failed: {line}");
     let ms: f64 = time.parse().with_context(|| format!("no time in: {line}"))?;
-    Ok(Reported { seconds: ms / 1e3 })
+    Ok(ms / 1e3)
 }
 
 #[cfg(test)]
@@ -101,9 +95,9 @@ mod tests {
                  2000 msgs/s and 1.00 MB/s, 0 produce failures, 0 in queue, no compression\n"
             )
         };
-        let found = reported(&format!("{}{}", line(1, 0), line(2500, 0))).expect("a time");
-        assert!((found.seconds - 2.5).abs() < 1e-9);
-        assert!(reported(&line(5, 1)).is_err(), "failed records void the figure");
-        assert!(reported("").is_err());
+        let found_s = reported_s(&format!("{}{}", line(1, 0), line(2500, 0))).expect("a time");
+        assert!((found_s - 2.5).abs() < 1e-9);
+        assert!(reported_s(&line(5, 1)).is_err(), "failed records void the figure");
+        assert!(reported_s("").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Calls of `kdyno bench-load`: one worker process, spawned as the lab spawns it, without a scenario.
+//! Calls of `kdyno-bench bench-load`: one worker process, spawned as the lab spawns it, without a scenario.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use super::setup::Setup;
 /// Longer than any load; bounds what is made of a printed second.
 const SECONDS_MAX: usize = 10_000;
 
-/// One load: what `kdyno bench-load` is asked to do.
+/// One load: what `bench-load` is asked to do.
 #[derive(Debug, Clone)]
 pub struct BenchLoad {
     /// Broker to ask first.
@@ -34,7 +34,7 @@ pub struct BenchLoad {
     pub linger_ms: u32,
     /// `acks`: `1` or `-1`.
     pub acks: &'static str,
-    /// Arguments of `kdyno bench-load` that only some loads have.
+    /// Arguments that only some loads have.
     pub further: Vec<String>,
 }
 
@@ -58,8 +58,11 @@ impl BenchLoad {
 
     /// The command line.
     pub fn command(&self, bench: &Setup) -> Command {
-        let mut command = Command::new(&bench.kdyno);
-        command.args(["bench-load", "--bootstrap", &self.bootstrap, "--topic", &self.topic]);
+        let mut command = bench.helper("bench-load");
+        if bench.helper.is_some() {
+            command.arg("--kdyno").arg(&bench.kdyno);
+        }
+        command.args(["--bootstrap", &self.bootstrap, "--topic", &self.topic]);
         command.args(["--rate", &self.rate]);
         command.args(["--value", &self.value_bytes.to_string()]);
         command.args(["--payload", if self.unique { "unique" } else { "pooled" }]);
@@ -73,6 +76,17 @@ impl BenchLoad {
         command
     }
 
+    /// A bare replay of as many records, in requests built beforehand of so many batches, five of them in flight.
+    pub fn replay(&self, bench: &Setup, batches_per_request: u32) -> Command {
+        let mut command = bench.helper("bench-replay");
+        command.args(["--bootstrap", &self.bootstrap, "--topic", &self.topic]);
+        command.args(["--value", &self.value_bytes.to_string(), "--batch", &self.batch_bytes.to_string()]);
+        command.args(["--acks", self.acks, "--in-flight", "5"]);
+        command.args(["--batches-per-request", &batches_per_request.to_string()]);
+        command.args(["--records", &self.records.unwrap_or_default().to_string()]);
+        command
+    }
+
     /// Runs it to its end.
     pub fn run(&self, bench: &Setup) -> anyhow::Result<LoadResult> {
         let mut command = self.command(bench);
@@ -82,7 +96,7 @@ impl BenchLoad {
     }
 }
 
-/// What the worker did, as `kdyno bench-load` prints it.
+/// What the worker did, as `bench-load` prints it.
 #[derive(Debug, Clone)]
 pub struct LoadResult {
     printed: Value,
@@ -136,6 +150,11 @@ impl LoadResult {
             seconds[second] = row[name].as_u64().with_context(|| format!("a second without {name}"))?;
         }
         Ok(seconds)
+    }
+
+    /// CPU per GB (10⁹ bytes) of requests, in TLS counted before they are sealed.
+    pub fn cpu_s_per_gb(&self) -> anyhow::Result<f64> {
+        Ok(self.cpu_s / (self.number("request_bytes")? / 1e9))
     }
 
     /// CPU per acknowledged record.

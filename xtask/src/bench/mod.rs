@@ -34,6 +34,7 @@ use std::time::Instant;
 
 use anyhow::bail;
 
+use self::questions::ask;
 use self::setup::{Setup, machine};
 
 type BenchFn = fn(&Setup) -> anyhow::Result<()>;
@@ -43,9 +44,15 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
     ("flame", "where that CPU goes: a flame graph of the send path, by perf", flame::run),
-    ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", questions::producers),
-    ("consumers", "CPU per record fetched, by how far it is read, null broker", questions::consumers),
-    ("clients", "memory, schedule delay and connecting of 10 000 clients, null broker", questions::clients),
+    ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", |bench| {
+        ask(bench, "compare", &["keys", "idempotence"])
+    }),
+    ("consumers", "CPU per record fetched, by how far it is read, null broker", |bench| {
+        ask(bench, "run", &["consumers"])
+    }),
+    ("clients", "memory, schedule delay and connecting of 10 000 clients, null broker", |bench| {
+        ask(bench, "run", &["clients", "storm", "many-clients"])
+    }),
     ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
     (
         "java-driver",
@@ -56,9 +63,11 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
     ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
     ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", end_to_end::run),
-    ("inside", "what the JMX agent costs a local broker", questions::inside),
+    ("inside", "what the JMX agent costs a local broker", |bench| ask(bench, "compare", &["inside"])),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
-    ("memory", "resident memory of the worker at the maximum rate, ten minutes", questions::memory),
+    ("memory", "resident memory of the worker at the maximum rate, ten minutes", |bench| {
+        ask(bench, "run", &["memory"])
+    }),
     ("evidence", "how soon a stored hour with 60 streams is shown", evidence::run),
     ("startup", "kdyno --help, and how soon brokers are ready", startup::run),
 ];

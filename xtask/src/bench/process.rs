@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
-use procfs::process::Process;
+use procfs::process::{Process, Stat};
 
 use super::interrupted::{self, Interruptible};
 
@@ -70,9 +70,20 @@ pub fn words(command: &Command) -> String {
     text
 }
 
+/// A child process that ends with this value.
+pub struct Owned(pub Child);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A server that runs next to the measured process and ends with this value.
 pub struct Background {
-    child: Child,
+    _child: Owned,
     /// The first line it printed: its address.
     pub first_line: String,
     /// All lines that were waited for.
@@ -88,14 +99,10 @@ impl Background {
     /// Starts it and waits for the first line that is the last one wanted.
     pub fn start_until(command: &mut Command, is_last: fn(&str) -> bool) -> anyhow::Result<Background> {
         let name = words(command);
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("cannot start {name}"))?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = Owned(command.spawn().with_context(|| format!("cannot start {name}"))?);
         let mut said = String::new();
-        if let Some(stdout) = child.stdout.as_mut() {
+        if let Some(stdout) = child.0.stdout.as_mut() {
             // What comes after these lines is not read.
             let mut lines = BufReader::new(stdout.by_ref());
             loop {
@@ -106,19 +113,11 @@ impl Background {
             }
         }
         let first_line = said.lines().next().unwrap_or_default().trim().to_owned();
-        let server = Background { child, first_line, said };
+        let server = Background { _child: child, first_line, said };
         if server.first_line.is_empty() {
             bail!("{name} ended without saying its address");
         }
         Ok(server)
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        // Both fail only when it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -146,9 +145,13 @@ pub fn alongside<T>(
 
 /// User plus system of a running process so far, in seconds (the kernel counts in ticks of 10 ms).
 pub fn cpu_so_far_s(pid: u32) -> anyhow::Result<f64> {
-    let stat =
-        running(pid).and_then(|process| process.stat().ok()).with_context(|| format!("process {pid}"))?;
-    Ok((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
+    let stat = running(pid).and_then(|process| process.stat().ok());
+    Ok(cpu_s(&stat.with_context(|| format!("process {pid}"))?))
+}
+
+/// User plus system in what the kernel counts of a process or a thread.
+pub fn cpu_s(stat: &Stat) -> f64 {
+    (stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64
 }
 
 /// The direct children of a process.

@@ -16,33 +16,8 @@ const OPEN: i32 = 5;
 /// A figure of the answer is invalid, or records were lost: it takes precedence over a bound that is not kept.
 const INVALID: i32 = 6;
 
-/// `producers`: what keys and idempotence cost for each record.
-pub fn producers(bench: &Setup) -> anyhow::Result<()> {
-    ask(bench, "compare", &["keys", "idempotence"])
-}
-
-/// `consumers`: what a fetched record costs, by how far it is read.
-pub fn consumers(bench: &Setup) -> anyhow::Result<()> {
-    ask(bench, "run", &["consumers"])
-}
-
-/// `clients`: what thousands of clients take, and how fast they connect.
-pub fn clients(bench: &Setup) -> anyhow::Result<()> {
-    ask(bench, "run", &["clients", "storm", "many-clients"])
-}
-
-/// `memory`: resident memory at the maximum rate.
-pub fn memory(bench: &Setup) -> anyhow::Result<()> {
-    ask(bench, "run", &["memory"])
-}
-
-/// `inside`: what the JMX agent costs a broker.
-pub fn inside(bench: &Setup) -> anyhow::Result<()> {
-    ask(bench, "compare", &["inside"])
-}
-
 /// Runs the scenarios one after the other. All of them are run, also when a bound of one is not kept.
-fn ask(bench: &Setup, command: &str, names: &[&str]) -> anyhow::Result<()> {
+pub fn ask(bench: &Setup, command: &str, names: &[&str]) -> anyhow::Result<()> {
     let mut failed = Vec::new();
     for name in names {
         let mut kdyno = question(bench, command, name);

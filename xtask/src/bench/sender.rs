@@ -9,7 +9,7 @@ use super::load::BenchLoad;
 use super::measurement::{BenchFigure, Measurement};
 use super::process::{Background, words};
 use super::setup::Setup;
-use super::stats::{Series, TextTable, thousands};
+use super::stats::{SeriesOf, TextTable, thousands};
 
 /// One row: what is sent, and the ratio to the floor that it must not exceed.
 struct Config {
@@ -21,42 +21,22 @@ struct Config {
 }
 
 static CONFIGS: [Config; 5] = [
-    Config {
-        name: "128 B pooled, 112 000 B",
-        value_bytes: 128,
-        unique: false,
-        batch_bytes: 112_000,
-        ratio_max: 1.5,
-    },
-    Config {
-        name: "128 B pooled, 16 KiB",
-        value_bytes: 128,
-        unique: false,
-        batch_bytes: 16_384,
-        ratio_max: 2.5,
-    },
-    Config {
-        name: "128 B unique, 112 000 B",
-        value_bytes: 128,
-        unique: true,
-        batch_bytes: 112_000,
-        ratio_max: 3.0,
-    },
-    Config {
-        name: "128 B unique, 16 KiB",
-        value_bytes: 128,
-        unique: true,
-        batch_bytes: 16_384,
-        ratio_max: 3.0,
-    },
-    Config {
-        name: "1 KiB pooled, 112 000 B",
-        value_bytes: 1024,
-        unique: false,
-        batch_bytes: 112_000,
-        ratio_max: 1.3,
-    },
+    config("128 B pooled, 112 000 B", 128, false, 112_000, 1.5),
+    config("128 B pooled, 16 KiB", 128, false, 16_384, 2.5),
+    config("128 B unique, 112 000 B", 128, true, 112_000, 3.0),
+    config("128 B unique, 16 KiB", 128, true, 16_384, 3.0),
+    config("1 KiB pooled, 112 000 B", 1024, false, 112_000, 1.3),
 ];
+
+const fn config(
+    name: &'static str,
+    value_bytes: u32,
+    unique: bool,
+    batch_bytes: u32,
+    ratio_max: f64,
+) -> Config {
+    Config { name, value_bytes, unique, batch_bytes, ratio_max }
+}
 
 /// The null broker as a process of its own.
 pub fn null_broker(bench: &Setup, partitions: u32) -> anyhow::Result<Background> {
@@ -90,21 +70,12 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
     Ok(CONFIGS.iter().map(measurement).collect())
 }
 
-/// Figures of one configuration over the rounds.
-#[derive(Default)]
-struct SenderSeries {
-    rate: Series,
-    cpu_us: Series,
-    ratio: Series,
-    batch: Series,
-    request: Series,
-}
-
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     println!("  each: {}", words(&load(bench, &CONFIGS[0], "127.0.0.1:PORT").command(bench)));
     let mut floor = Floor::default();
-    let mut figures: [SenderSeries; CONFIGS.len()] = Default::default();
+    // Rate, µs of CPU per record, records per batch, bytes per request, ratio to the floor.
+    let mut figures: [SeriesOf<5>; CONFIGS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
         floor.round(bench)?;
         for (config, figures) in CONFIGS.iter().zip(&mut figures) {
@@ -113,12 +84,13 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
             let outcome = load(bench, config, &broker.first_line).run(bench)?;
             drop(broker);
             let neighbours = (before + floor.again(bench)?) / 2.0;
-            figures.rate.push(outcome.number("acked_per_s")?);
-            figures.cpu_us.push(outcome.cpu_us_per_record());
-            let bytes = outcome.number("request_bytes")?;
-            figures.ratio.push(outcome.cpu_s / (bytes / 1e9) / neighbours);
-            figures.batch.push(outcome.number_or_nan("records_per_batch"));
-            figures.request.push(outcome.number_or_nan("bytes_per_request"));
+            figures.push([
+                outcome.number("acked_per_s")?,
+                outcome.cpu_us_per_record(),
+                outcome.number_or_nan("records_per_batch"),
+                outcome.number_or_nan("bytes_per_request"),
+                outcome.cpu_s_per_gb()? / neighbours,
+            ]);
         }
     }
     let mut table = TextTable::new(&[
@@ -131,14 +103,15 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
         "at most",
     ]);
     for (config, figures) in CONFIGS.iter().zip(&figures) {
-        let verdict = if figures.ratio.median() <= config.ratio_max { "" } else { " ✗" };
+        let [rate, cpu_us, batch, request, ratio] = &figures.0;
+        let verdict = if ratio.median() <= config.ratio_max { "" } else { " ✗" };
         table.row(vec![
             config.name.to_owned(),
-            thousands(figures.rate.median()),
-            figures.cpu_us.show(4),
-            thousands(figures.batch.median()),
-            thousands(figures.request.median()),
-            figures.ratio.show(2),
+            thousands(rate.median()),
+            cpu_us.show(4),
+            thousands(batch.median()),
+            thousands(request.median()),
+            ratio.show(2),
             format!("{}{verdict}", config.ratio_max),
         ]);
     }

@@ -49,14 +49,36 @@ impl Series {
         self.0.iter().map(|value| format!("{value:.decimals$}")).collect::<Vec<_>>().join(" ")
     }
 
-    /// `median (lowest–highest)` with so many decimals.
+    /// `median (lowest–highest)` with so many decimals; nothing where there is no number.
     pub fn show(&self, decimals: usize) -> String {
         let (lowest, highest) = self.range();
         match self.0.len() {
-            0 => "–".to_owned(),
+            _ if self.median().is_nan() => "–".to_owned(),
             1 => format!("{:.decimals$}", self.0[0]),
             _ => format!("{:.decimals$} ({lowest:.decimals$}–{highest:.decimals$})", self.median()),
         }
+    }
+}
+
+/// Series of several quantities, all measured in every round.
+#[derive(Debug, Clone)]
+pub struct SeriesOf<const N: usize>(pub [Series; N]);
+
+impl<const N: usize> SeriesOf<N> {
+    /// Adds the figures of one round.
+    pub fn push(&mut self, figures: [f64; N]) {
+        self.0.iter_mut().zip(figures).for_each(|(series, figure)| series.push(figure));
+    }
+
+    /// Each as [`Series::show`] does, with so many decimals.
+    pub fn show(&self, decimals: [usize; N]) -> impl Iterator<Item = String> {
+        self.0.iter().zip(decimals).map(|(series, decimals)| series.show(decimals))
+    }
+}
+
+impl<const N: usize> Default for SeriesOf<N> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Series::default()))
     }
 }
 
@@ -131,7 +153,10 @@ mod tests {
         assert_eq!(odd.show(1), "2.0 (1.0–3.0)");
         let even: Series = [4.0, 1.0, 2.0, 3.0].into_iter().collect();
         assert!((even.median() - 2.5).abs() < 1e-12);
-        assert!(Series::default().median().is_nan());
+        assert_eq!(Series::default().show(1), "–");
+        let mut several = SeriesOf::<2>::default();
+        several.push([1.0, f64::NAN]);
+        assert_eq!(several.show([1, 1]).collect::<Vec<_>>(), ["1.0", "–"]);
     }
 
     #[test]

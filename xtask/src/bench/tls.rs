@@ -8,12 +8,12 @@ use anyhow::Context;
 use tempfile::NamedTempFile;
 
 use super::floor::POOL_BYTES;
-use super::load::{BenchLoad, LoadResult};
+use super::load::BenchLoad;
 use super::process::{Background, measured, words};
 use super::seal::SUITES;
 use super::sender::null_broker;
 use super::setup::Setup;
-use super::stats::{Series, TextTable, thousands};
+use super::stats::{SeriesOf, TextTable, thousands};
 
 /// What is sent: unique payloads, and `batch.size`.
 const LOADS: [(&str, bool, u32); 2] =
@@ -26,11 +26,6 @@ fn load(bench: &Setup, at: usize, bootstrap: &str) -> BenchLoad {
     let (_, unique, batch_bytes) = LOADS[at];
     let seconds = if bench.options.quick { 3 } else { 20 };
     BenchLoad { unique, batch_bytes, ..BenchLoad::at_max(bootstrap, "bench", seconds) }
-}
-
-/// CPU per GB (10⁹ bytes) of requests, in the open as in a session counted before they are sealed.
-fn cpu_s_per_gb(outcome: &LoadResult) -> anyhow::Result<f64> {
-    Ok(outcome.cpu_s / (outcome.number("request_bytes")? / 1e9))
 }
 
 /// A null broker that speaks TLS 1.3 with one suite, and the file with its certificate.
@@ -59,16 +54,9 @@ fn sealer(bench: &Setup, suite: &str, pool_bytes: usize) -> Command {
     command
 }
 
-/// Figures of one load with one suite over the rounds.
-#[derive(Default)]
-struct TlsSeries {
-    rate: Series,
-    open: Series,
-    sealing: Series,
-    copied: Series,
-    session: Series,
-    ratio: Series,
-}
+/// Figures of one load with one suite over the rounds: rate; CPU s per GB in the open, sealing alone, copied and sealed, in
+/// TLS; ratio.
+type TlsSeries = SeriesOf<6>;
 
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
@@ -78,21 +66,17 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     for _ in 0..bench.options.rounds {
         for (at, figures) in figures.iter_mut().enumerate() {
             let broker = null_broker(bench, 6)?;
-            let open = cpu_s_per_gb(&load(bench, at, &broker.first_line).run(bench)?)?;
+            let open = load(bench, at, &broker.first_line).run(bench)?.cpu_s_per_gb()?;
             drop(broker);
             for ((suite, _), figures) in SUITES.iter().zip(figures) {
                 let alone = sealing(bench, suite, 0)?;
-                figures.copied.push(sealing(bench, suite, POOL_BYTES)?);
+                let copied = sealing(bench, suite, POOL_BYTES)?;
                 let (broker, trusted) = secured(bench, suite)?;
                 let mut load = load(bench, at, &broker.first_line);
                 load.further = vec!["--trust".to_owned(), trusted.path().display().to_string()];
                 let outcome = load.run(bench)?;
-                let session = cpu_s_per_gb(&outcome)?;
-                figures.rate.push(outcome.number("acked_per_s")?);
-                figures.open.push(open);
-                figures.sealing.push(alone);
-                figures.session.push(session);
-                figures.ratio.push(session / (open + alone));
+                let (rate, session) = (outcome.number("acked_per_s")?, outcome.cpu_s_per_gb()?);
+                figures.push([rate, open, alone, copied, session, session / (open + alone)]);
             }
         }
     }
@@ -115,17 +99,12 @@ fn table(figures: &[[TlsSeries; SUITES.len()]; LOADS.len()]) -> TextTable {
     let mut table = TextTable::new(&heading);
     for ((name, ..), figures) in LOADS.iter().zip(figures) {
         for ((suite, _), figures) in SUITES.iter().zip(figures) {
-            let verdict = if figures.ratio.median() <= RATIO_MAX { "" } else { " ✗" };
-            table.row(vec![
-                (*name).to_owned(),
-                (*suite).to_owned(),
-                thousands(figures.rate.median()),
-                figures.open.show(3),
-                figures.sealing.show(3),
-                figures.copied.show(3),
-                figures.session.show(3),
-                format!("{}{verdict}", figures.ratio.show(2)),
-            ]);
+            let [rate, costs @ .., ratio] = &figures.0;
+            let verdict = if ratio.median() <= RATIO_MAX { "" } else { " ✗" };
+            let mut row = vec![(*name).to_owned(), (*suite).to_owned(), thousands(rate.median())];
+            row.extend(costs.iter().map(|cost| cost.show(3)));
+            row.push(format!("{}{verdict}", ratio.show(2)));
+            table.row(row);
         }
     }
     table

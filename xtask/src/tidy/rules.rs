@@ -189,6 +189,25 @@ pub const CRATES: &[CrateRule] = &[
         program: true,
         never: "hold logic that another crate could hold",
     },
+    CrateRule {
+        place: "bench",
+        may_use: &[
+            "model",
+            "scenario",
+            "kafka",
+            "kafka-server",
+            "plan",
+            "testbed",
+            "store",
+            "analysis",
+            "report",
+            "lab",
+        ],
+        pure: false,
+        no_tokio: false,
+        program: true,
+        never: "be in a release; work as a worker: that is the measured program's",
+    },
 ];
 
 /// External crates that reach the world outside: forbidden to the pure crates, however deep.
@@ -348,17 +367,18 @@ pub const IMPURE_TYPES: &[Forbidden] = &[
 
 /// The table as Markdown, exactly as it is between the markers in docs/ARCHITECTURE.md.
 pub fn markdown() -> String {
+    let libraries = CRATES.iter().filter(|rule| !rule.program).count();
     let mut text = String::from("| crate | may use | must never |\n|---|---|---|\n");
     for rule in CRATES {
         let may_use = match rule.may_use {
             [] => "nothing of ours".to_owned(),
-            names if names.len() == CRATES.len() - 1 => "all".to_owned(),
+            names if names.len() == libraries => "all libraries".to_owned(),
             names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         };
         text.push_str(&format!("| `{}` | {may_use} | {} |\n", rule.place, rule.never));
     }
     text.push_str(
-        "\nOnly `kdyno` prints, parses arguments, reads the environment, handles signals or exits.\n\
+        "\nOnly `kdyno` and `bench` print, parse arguments, read the environment, handle signals or exit.\n\
          A published figure is in a scenario file and nowhere else.\n",
     );
     text

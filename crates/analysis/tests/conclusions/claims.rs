@@ -1,9 +1,10 @@
 //! Claims and contrasts.
 
-use crate::fixture::{P99, RATE, RunFixture, address, invalid, plan};
+use crate::fixture::{P99, RATE, RunFixture, address, invalid, late, plan, queued};
 use kdyno_model::caveat::Concern;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, PartsOf, WindowParts};
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, Quantity, Scope, Value};
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
 use std::collections::BTreeSet;
 
@@ -187,6 +188,44 @@ fn a_threshold_is_about_this_run_alone() {
     invalid(&mut none.outcomes[0], Concern::Everything);
     let open = judged(&none, ClaimOp::AtMost, 20.2);
     assert_eq!((open.says, open.n), (ClaimSays::CannotTell, 0));
+}
+
+/// Of one trial of these reasons, at 30: whether it stays at most so much, at least so much, and whether a bound says so.
+fn by_bound(reasons: &[fn(&mut TrialOutcome)], op: ClaimOp, limit: f64) -> (ClaimSays, bool) {
+    let mut run = one_trial(30.0, None);
+    reasons.iter().for_each(|reason| reason(&mut run.outcomes[0]));
+    let mut plan = claiming(metric(P99, 0), op, number(limit));
+    plan.claims[0].is_threshold = true;
+    let found = judged(&run, &plan);
+    (found.says, found.by_bound)
+}
+
+#[test]
+fn a_bound_decides_a_threshold_of_an_invalid_figure() {
+    use ClaimOp::{AtLeast, AtMost};
+    use ClaimSays::{CannotTell, DoesNot, Holds};
+    let at_least = |op, limit| by_bound(&[queued], op, limit);
+    assert_eq!([at_least(AtMost, 20.0), at_least(AtMost, 40.0)], [(DoesNot, true), (CannotTell, false)]);
+    assert_eq!([at_least(AtLeast, 20.0), at_least(AtLeast, 40.0)], [(Holds, true), (CannotTell, false)]);
+    let at_most = |op, limit| by_bound(&[late], op, limit);
+    assert_eq!([at_most(AtMost, 40.0), at_most(AtMost, 20.0)], [(Holds, true), (CannotTell, false)]);
+    assert_eq!([at_most(AtLeast, 40.0), at_most(AtLeast, 20.0)], [(DoesNot, true), (CannotTell, false)]);
+    // What is invalid for both has no bound, and a valid figure needs none.
+    for limit in [20.0, 40.0] {
+        assert_eq!(by_bound(&[queued, late], AtMost, limit), (CannotTell, false));
+    }
+    assert_eq!(by_bound(&[], AtMost, 40.0), (Holds, false));
+    // A claim about the cluster is not judged by one.
+    let mut run = one_trial(30.0, None);
+    late(&mut run.outcomes[0]);
+    assert_eq!(says(&run, metric(P99, 0), AtMost, number(40.0)), CannotTell);
+    // A choice among repeats is none either.
+    let mut run = RunFixture::default();
+    run.repeats(P99, &[&[30.0, 31.0, 32.0]]);
+    invalid(&mut run.outcomes[1], Concern::Everything);
+    let mut plan = claiming(metric(P99, 0), AtMost, number(20.0));
+    plan.claims[0].is_threshold = true;
+    assert!(!judged(&run, &plan).by_bound);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How a run is carried out: what every command takes that runs trials.
 
-use super::values::listen_address;
+use super::values::{listen_address, time};
 use clap::{Args, ValueEnum, ValueHint};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -65,6 +65,9 @@ pub(crate) struct ExecutionArgs {
     /// Run although another run measures on this host
     #[arg(long)]
     pub(crate) share: bool,
+    /// How long to wait while another run measures on this host, e.g. 30m [default: not at all]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "share")]
+    pub(crate) wait: Option<u64>,
     /// Do not ask before existing clusters are sent more than 1 GiB of values, or `rate: max`; needed where there is no
     /// terminal to ask on, as in CI [env: KDYNO_YES, 1 or true]
     #[arg(long, short = 'y')]

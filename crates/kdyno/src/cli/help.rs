@@ -103,6 +103,7 @@ const ADVANCED: &[&str] = &[
     "flame",
     "probe",
     "share",
+    "wait",
     "metrics_listen",
     "metrics_host",
     "junit",

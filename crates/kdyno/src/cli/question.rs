@@ -1,7 +1,9 @@
 //! The commands that ask a question of a scenario, or of runs that are stored.
 
 use super::ExecutionArgs;
-use super::values::{duration, flame_kind, name_and_value, number_up_to, rate, size, time};
+use super::values::{
+    ChosenDriver, driver, duration, flame_kind, name_and_value, number_up_to, rate, size, time,
+};
 use clap::{Args, ValueEnum, ValueHint};
 use kdyno_model::plan::PairDesign;
 use kdyno_model::stacks::FlameKind;
@@ -44,14 +46,17 @@ pub(crate) struct ChoiceArgs {
     pub(crate) set: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) params: ParamArgs,
+    /// Whose client carries all that is produced and consumed: java, Kafka's own, of the newest release or of VERSION; or native
+    #[arg(long, value_name = "java[:VERSION]", value_parser = driver)]
+    pub(crate) driver: Option<ChosenDriver>,
     /// Target file of an existing cluster to measure; PARAM=VALUE:FILE for the cases with that value, may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) target: Vec<String>,
     /// Seed of schedules and of the order of trials [default: chosen at random, and printed]
     #[arg(long, value_parser = number_up_to(0, u64::MAX, u64::MAX))]
     pub(crate) seed: Option<u64>,
-    /// Time that all of it may take, e.g. 25m: fewer repeats, never another method; with --resume the new total, of all
-    /// sessions
+    /// Time that all of it may take, e.g. 25m: fewer repeats, of a table of cases then shorter windows, never another method;
+    /// with --resume the new total, of all sessions
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) budget: Option<u64>,
     /// Least length of the measured windows on targets, e.g. 1h: past what burst credits and memory carry
@@ -65,7 +70,7 @@ pub(crate) struct ChoiceArgs {
     /// Go on with a run that was interrupted or ran out of time: what it has is not measured again, and the time that it
     /// took counts
     #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["profile", "set", "rate", "duration", "size", "seed", "sustain", "flame"])]
+        conflicts_with_all = ["profile", "set", "rate", "duration", "size", "driver", "seed", "sustain", "flame"])]
     pub(crate) resume: Option<String>,
     /// With --resume: you made the run file yourself, and it is unchanged; start whatever its plan names
     #[arg(long, requires = "resume")]

@@ -102,6 +102,8 @@ pub(crate) enum ExportFormat {
     Jfr,
     /// Cluster and topics of one trial as resources of Strimzi, which were not run
     Kubernetes,
+    /// The scenario as it was read, before --profile, --set and --target
+    Scenario,
 }
 
 const EXPORT_FORMATS: &str = "\

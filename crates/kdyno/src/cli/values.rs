@@ -67,6 +67,26 @@ pub(super) fn size(typed: &str) -> Result<String, Infallible> {
     Ok(units::with_unit(typed, Dimension::Bytes))
 }
 
+/// A client, and which release of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChosenDriver {
+    /// `java` or `native`.
+    pub(crate) driver: &'static str,
+    pub(crate) version: Option<String>,
+}
+
+/// `java`, `java:4.1.0`, `native`.
+pub(super) fn driver(typed: &str) -> Result<ChosenDriver, String> {
+    match typed.split_once(':') {
+        None if typed == "native" => Ok(ChosenDriver { driver: "native", version: None }),
+        None if typed == "java" => Ok(ChosenDriver { driver: "java", version: None }),
+        Some(("java", version)) if !version.is_empty() => {
+            Ok(ChosenDriver { driver: "java", version: Some(version.to_owned()) })
+        }
+        _ => Err("expected java, java:VERSION or native".to_owned()),
+    }
+}
+
 /// The name of a target, as target files take it.
 pub(super) fn target_name(typed: &str) -> Result<String, String> {
     let fits = (1..=100).contains(&typed.len())
@@ -98,6 +118,17 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
     use clap::Parser;
+
+    #[test]
+    fn a_driver_may_have_a_version() {
+        let version = |typed| driver(typed).map(|chosen| (chosen.driver, chosen.version));
+        assert_eq!(version("java"), Ok(("java", None)));
+        assert_eq!(version("java:4.1.0"), Ok(("java", Some("4.1.0".to_owned()))));
+        assert_eq!(version("native"), Ok(("native", None)));
+        for wrong in ["", "java:", "native:4.1.0", "rust"] {
+            assert!(driver(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_value_may_hold_an_equals_sign() {

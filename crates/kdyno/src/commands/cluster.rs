@@ -102,7 +102,12 @@ pub(crate) fn down(args: &ClusterDownArgs) -> CommandResult {
     Ok(Exit::Done)
 }
 
-/// A target file for a running cluster. It is the user's own, so nothing is capped and `rate: max` is allowed.
+/// What may be done to a local cluster. A search has to know when to stop: only where nothing could be written any more, since
+/// there is nobody else to protect.
+const GUARD: &str =
+    "guard: {prefix: kdyno-, allow: [rate-max, find], abort_if: [offline_partitions > 0 for 1m]}";
+
+/// A target file for a running cluster. It is the user's own, so nothing is capped, and `rate: max` and a search are allowed.
 fn target_text(running: &RunningCluster) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let client = match &running.client_properties {
@@ -113,7 +118,7 @@ fn target_text(running: &RunningCluster) -> String {
         }
     };
     format!(
-        "kdyno: 1\ntarget: {}\ncluster_id: {}\nclient: {{{client}}}\nguard: {{prefix: kdyno-, allow: [rate-max]}}\n",
+        "kdyno: 1\ntarget: {}\ncluster_id: {}\nclient: {{{client}}}\n{GUARD}\n",
         quoted(&running.name),
         quoted(running.facts.get("cluster_id").map_or("?", String::as_str)),
     )
@@ -203,7 +208,7 @@ mod tests {
         let target = file.resolve(None).expect("a target").attached;
         assert_eq!((target.target.as_str(), target.cluster_id.as_str()), ("007", "-Bx_1"));
         assert_eq!(target.bootstrap, running.bootstrap);
-        assert_eq!(target.allow, ["rate-max"]);
+        assert_eq!((target.allow.join(" "), target.abort_if.len()), ("rate-max find".to_owned(), 1));
         let path = PathBuf::from("/state/clusters/007/client.properties");
         let secured = RunningCluster { client_properties: Some(path), ..running };
         let file = TargetFile::parse(&target_text(&secured), "printed").expect("a target file");

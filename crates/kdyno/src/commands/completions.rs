@@ -1,14 +1,21 @@
 //! `kdyno completions`: a shell's completion script.
 
-use crate::cli::{Cli, CompletionsArgs};
-use crate::failure::{CommandResult, Exit};
+use crate::cli::CompletionsArgs;
+use crate::completion::VARIABLE;
+use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
-use clap::CommandFactory;
+use clap_complete::env::Shells;
+
+/// The program, as shells call it.
+const NAME: &str = "kdyno";
 
 /// Prints the script.
 pub(crate) fn completions(args: &CompletionsArgs) -> CommandResult {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "kdyno", &mut script);
+    let (shells, shell) = (Shells::builtins(), args.shell.to_string());
+    let completer = shells.completer(&shell);
+    let completer = completer.ok_or_else(|| Failure::tool(format!("there is no script for {shell}")))?;
+    completer.write_registration(VARIABLE, NAME, NAME, NAME, &mut script).map_err(Failure::tool)?;
     out::data(&script)?;
     Ok(Exit::Done)
 }

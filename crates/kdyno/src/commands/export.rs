@@ -21,6 +21,7 @@ pub(crate) fn export(args: &ExportArgs) -> CommandResult {
         ExportFormat::Flame | ExportFormat::Collapsed | ExportFormat::Jfr => {
             export_stacks::export(&path, trial(&path, args)?, args)?
         }
+        ExportFormat::Scenario => RunFile::open(&path)?.header()?.scenario_text.into_bytes(),
         ExportFormat::Kubernetes => kubernetes(&RunEvidence::read(&path)?, trial(&path, args)?)?.into_bytes(),
         format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {
             of_evidence(&RunEvidence::read_judged(&path)?, format)?
@@ -48,6 +49,7 @@ pub(crate) fn of_evidence(evidence: &RunEvidence, format: ExportFormat) -> Resul
         | ExportFormat::Flame
         | ExportFormat::Collapsed
         | ExportFormat::Jfr
+        | ExportFormat::Scenario
         | ExportFormat::Kubernetes => kdyno_report::json::text(&kdyno_report::json::run(&input)),
     };
     Ok(text.into_bytes())

@@ -1,11 +1,5 @@
 //! The commands, one file each. Every one returns how the program ends.
 
-mod bench_evidence;
-mod bench_flame;
-mod bench_load;
-mod bench_probes;
-mod bench_replay;
-mod bench_tally;
 mod clean;
 mod cluster;
 mod compare;
@@ -19,7 +13,6 @@ mod drop_in_driver;
 pub(crate) mod export;
 mod export_parquet;
 mod export_stacks;
-mod fake_broker;
 mod find;
 mod import;
 mod init;
@@ -64,9 +57,15 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
         Command::Init(args) => init::init(&args),
         Command::Quick(mut args) => {
             fill_in_cluster(&mut args.bootstrap_server, &mut args.command_config)?;
-            execute(quick::plan(&args)?, &args.execution)
+            let planned = quick::plan(&args)?;
+            if args.dry_run {
+                run::dry_run(&planned, &args.execution)
+            } else {
+                execute(planned, &args.execution)
+            }
         }
         Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
+        Command::Rerun(args) if args.dry_run => run::dry_run(&rerun::plan(&args)?, &args.execution),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
         Command::Runs(args) => runs::runs(&args),
@@ -94,13 +93,6 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
         Command::Man(args) => manual::manual(&args),
         Command::Version => out::line(&format!("kdyno {VERSION}")).map(|()| Exit::Done),
         Command::Worker => inner::worker(),
-        Command::BenchEvidence(args) => bench_evidence::bench_evidence(&args),
-        Command::BenchLoad(args) => bench_load::bench_load(&args),
-        Command::BenchReplay(args) => bench_replay::bench_replay(&args),
-        Command::BenchFlame(args) => bench_flame::bench_flame(&args),
-        Command::BenchTally(args) => bench_tally::bench_tally(&args),
-        Command::BenchProbes(args) => bench_probes::bench_probes(&args),
-        Command::FakeBroker(args) => fake_broker::fake_broker(&args),
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),
         Command::Keep => inner::keep_command(),

@@ -65,6 +65,7 @@ fn run(options: &ProducerOptions) -> CommandResult {
         out: None,
         // Several may be started at once on purpose, as many published benchmarks do.
         share: true,
+        wait: Default::default(),
         command_line: ["kdyno", "producer-perf-test"]
             .map(str::to_owned)
             .into_iter()

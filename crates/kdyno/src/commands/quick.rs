@@ -50,6 +50,9 @@ const SCENARIO: &str = "quick";
 const COMMAND: PropertiesCommand =
     PropertiesCommand { side: ClientSide::Produce, sets: SET_BY_PRODUCERS, with_java: "" };
 const ACKS: &str = "acks";
+/// What a dry run cannot know.
+const NOT_ASKED: &str = "the cluster is not asked: with fewer brokers there are fewer replicas, and an existing topic has \
+                         partitions of its own";
 /// The default number of replicas, where there are that many brokers.
 const REPLICAS: u32 = 3;
 
@@ -64,10 +67,16 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<PlannedExecution, Failure> {
     let TakenProperties { settings, facts, warnings } = properties.of_load(&COMMAND);
     let client = client(args.acks.as_deref(), &settings);
     let mut target = target(args, bootstrap, &properties);
-    // What is wrong with a setting is reported before the cluster is contacted.
-    planned_for(args, &client, (target.clone(), TopicShape::UNSEEN))?;
-    let topic = look(args, &mut target)?;
-    let (text, plan, remarks) = planned_for(args, &client, (target, topic))?;
+    let topic = match args.dry_run {
+        true => TopicShape { partitions: args.partitions, replicas: args.replicas.unwrap_or(REPLICAS) },
+        false => {
+            // What is wrong with a setting is reported before the cluster is contacted.
+            planned_for(args, &client, (target.clone(), TopicShape::UNSEEN))?;
+            look(args, &mut target)?
+        }
+    };
+    let (text, plan, mut remarks) = planned_for(args, &client, (target, topic))?;
+    remarks.extend(args.dry_run.then(|| Remark::Fact(NOT_ASKED.to_owned())));
     Ok(PlannedExecution {
         plan,
         scenario_text: text,

@@ -4,8 +4,10 @@ use crate::cli::RerunArgs;
 use crate::evidence::find_run;
 use crate::execution::{PlannedExecution, TargetFiles};
 use crate::failure::Failure;
+use crate::out;
 use crate::target_source::read_target;
 use kdyno_model::plan::Plan;
+use kdyno_scenario::target::Target;
 use kdyno_store::RunFile;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn plan(args: &RerunArgs) -> Result<PlannedExecution, Failure> {
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
     let header = RunFile::open(&path)?.header()?;
-    let (plan, target_files) = admitted(header.plan, (&path, args.trust), &args.target)?;
+    let (plan, target_files) = admitted(header.plan, (&path, args.trust), &args.target, true)?;
     Ok(PlannedExecution {
         plan,
         scenario_text: header.scenario_text,
@@ -26,11 +28,12 @@ pub(crate) fn plan(args: &RerunArgs) -> Result<PlannedExecution, Failure> {
 }
 
 /// The stored plan, once it has passed the gate or its file is trusted; one of existing clusters with the addresses that the run
-/// file does not keep, from a file for each.
+/// file does not keep, from a file for each. `may_move`: where it used one cluster, the file may be that of another.
 pub(crate) fn admitted(
     mut plan: Plan,
     (run, is_trusted): (&Path, bool),
     files: &[PathBuf],
+    may_move: bool,
 ) -> Result<(Plan, TargetFiles), Failure> {
     let checked = match is_trusted {
         true => {
@@ -41,6 +44,15 @@ pub(crate) fn admitted(
     };
     checked.map_err(|error| error.in_file(&run.display().to_string()))?;
     let targets = files.iter().map(|file| read_target(file)).collect::<Result<Vec<_>, _>>()?;
+    if let ([target], true) = (targets.as_slice(), may_move)
+        && let Some(before) = kdyno_plan::move_to(&mut plan, target)
+    {
+        let Target { attached, .. } = target;
+        out::note(&format!(
+            "warning: the run used cluster id {before}; on target `{}`, cluster id {}, its plan measures another cluster",
+            attached.target, attached.cluster_id
+        ));
+    }
     if !targets.is_empty() {
         kdyno_plan::retarget(&mut plan, &targets)?;
     } else if let [first, more @ ..] = plan.targets().as_slice() {

@@ -70,7 +70,7 @@ pub(crate) fn plan(
     let files: Vec<PathBuf> =
         chosen.target.iter().map(|one| PathBuf::from(target_source::of_cases(one).1)).collect();
     let plan = Plan { budget_ns, ..header.plan };
-    let (plan, target_files) = admitted(plan, (&path, chosen.trust), &files)?;
+    let (plan, target_files) = admitted(plan, (&path, chosen.trust), &files, false)?;
     Ok(PlannedExecution {
         plan,
         scenario_text: header.scenario_text,

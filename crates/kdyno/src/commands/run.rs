@@ -1,6 +1,6 @@
 //! `kdyno run`: a scenario, measured.
 
-use crate::cli::{ChoiceArgs, ExecutionArgs, ParamArgs, RunArgs};
+use crate::cli::{ChoiceArgs, ChosenDriver, ExecutionArgs, ParamArgs, RunArgs};
 use crate::commands::resume;
 use crate::environment::{ProgramEnvironment, runs_dir};
 use crate::execution::{self, PlannedExecution, TargetFiles, random_u64};
@@ -11,6 +11,7 @@ use crate::{given_files, out, scenario_source};
 use kdyno_model::plan::Depth;
 use kdyno_plan::{CaseTarget, Choices, FileReader, PathCheck, PlanQuestion, Remark, Schemas};
 use kdyno_report::terminal::{PlanDetail, plan_text};
+use kdyno_scenario::file::RoleFile;
 use kdyno_scenario::input::{InputError, listed};
 use kdyno_scenario::target::Target;
 use kdyno_scenario::{Scenario, yaml};
@@ -66,22 +67,30 @@ pub(crate) fn plan_choices(
         fail_if: fail_if.to_vec(),
         ..Choices::default()
     };
-    Ok(PlannedExecution { target_files: files, ..plan_with(scenario, choices, &args.params)? })
+    let typed = (&args.params, args.driver.as_ref());
+    Ok(PlannedExecution { target_files: files, ..plan_with(scenario, choices, typed)? })
 }
 
 /// Scenario text → scenario → plan.
 pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<PlannedExecution, Failure> {
-    plan_with(named, choices, &ParamArgs::default())
+    plan_with(named, choices, (&ParamArgs::default(), None))
 }
 
-/// The same with params that were set by options of their own.
-fn plan_with(named: &str, mut choices: Choices, params: &ParamArgs) -> Result<PlannedExecution, Failure> {
+/// The same with params that were set by options of their own, and a driver of all load items.
+fn plan_with(
+    named: &str,
+    mut choices: Choices,
+    (params, driver): (&ParamArgs, Option<&ChosenDriver>),
+) -> Result<PlannedExecution, Failure> {
     let source = scenario_source::find(named)?;
     choices.seed = Some(choices.seed.unwrap_or_else(random_u64));
     (choices.files, choices.schemas) = (FileReader(given_files::next_to), Schemas(given_files::by_schema));
     choices.paths = PathCheck(Path::exists);
     let scenario = Scenario::parse_bytes(&source.bytes, &source.name);
-    let scenario = scenario.map_err(|first| all_mistakes(first, &source, &choices, params))?;
+    let mut scenario = scenario.map_err(|first| all_mistakes(first, &source, &choices, params))?;
+    if let Some(driver) = driver {
+        scenario = carried_by(&scenario, driver).map_err(|error| error.in_file("--driver"))?;
+    }
     let by_option = set_by_option(&scenario, params)?;
     let as_given = choices.clone();
     choices.set.extend(by_option.iter().map(|(_, set)| set.clone()));
@@ -98,6 +107,22 @@ fn plan_with(named: &str, mut choices: Choices, params: &ParamArgs) -> Result<Pl
         remarks,
         resumed: None,
     })
+}
+
+/// The scenario with one driver of all that is produced and consumed.
+fn carried_by(scenario: &Scenario, chosen: &ChosenDriver) -> Result<Scenario, InputError> {
+    let mut patched = scenario.clone();
+    for (name, item) in &scenario.typed().load {
+        if matches!(item.role, RoleFile::EndToEnd { .. }) {
+            continue;
+        }
+        let keys = [("driver", Some(chosen.driver)), ("version", chosen.version.as_deref())];
+        for (key, value) in keys.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+            let patch = patched.patch_of_path(&format!("load.{}.client.{key}", name.text), value)?;
+            patched = patched.patched(&patch)?;
+        }
+    }
+    Ok(patched)
 }
 
 /// An option, and the param with the value that it sets.
@@ -235,7 +260,38 @@ fn lines(remarks: &[Remark]) -> String {
 }
 
 impl From<InputError> for Failure {
-    fn from(error: InputError) -> Self {
-        Self::usage(&error).maybe_hint(error.hint.clone())
+    fn from(mut error: InputError) -> Self {
+        let mut more = Vec::new();
+        let mut next = error.next.take();
+        while let Some(mut one) = next {
+            next = one.next.take();
+            more.push((*one).into());
+        }
+        Self { more, ..Self::usage(&error).maybe_hint(error.hint) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario_source::bundled;
+
+    #[test]
+    fn one_driver_carries_all_load_items() {
+        let text = bundled("first-light").expect("bundled").text;
+        let scenario = Scenario::parse(text, "first-light").expect("a scenario");
+        let drivers = |version: Option<&str>| {
+            let chosen = ChosenDriver { driver: "java", version: version.map(str::to_owned) };
+            let scenario = carried_by(&scenario, &chosen).expect("a scenario");
+            let choices = Choices { seed: Some(1), ..Choices::default() };
+            let plan = kdyno_plan::plan(&scenario, &choices).expect("a plan");
+            let load = plan.cases.iter().flat_map(|case| case.load.values());
+            load.map(|item| item.driver.as_java().map(|java| format!("{:?}", java.client)))
+                .collect::<Vec<_>>()
+        };
+        let newest = drivers(None);
+        assert!(!newest.is_empty() && newest.iter().all(Option::is_some), "{newest:?}");
+        let old = drivers(Some("3.9.1"));
+        assert!(old.iter().all(|one| one.as_ref().is_some_and(|client| client.contains("3.9.1"))), "{old:?}");
     }
 }

@@ -39,6 +39,7 @@ fn refuse_options_of_runs(args: &CompareArgs) -> Result<(), Failure> {
         ("--rate", choices.params.rate.is_some(), ran),
         ("--duration", choices.params.duration.is_some(), ran),
         ("--size", choices.params.size.is_some(), ran),
+        ("--driver", choices.driver.is_some(), ran),
         ("--target", !choices.target.is_empty(), ran),
         ("--seed", choices.seed.is_some(), ran),
         ("--budget", choices.budget.is_some(), ran),
@@ -46,6 +47,7 @@ fn refuse_options_of_runs(args: &CompareArgs) -> Result<(), Failure> {
         ("--dry-run", choices.dry_run, ran),
         ("--out", execution.out.is_some(), ran),
         ("--share", execution.share, ran),
+        ("--wait", execution.wait.is_some(), ran),
         ("--yes", execution.yes, ran),
     ];
     match typed.into_iter().find(|(_, is_given, _)| *is_given) {

@@ -45,6 +45,7 @@ pub(crate) fn init(args: &TargetInitArgs) -> CommandResult {
         None => ClientProperties::default(),
         Some(path) => with_properties(path, |file| client_properties(file, &BTreeMap::new()))?,
     };
+    properties.notes.iter().for_each(|note| out::note(note));
     let bootstrap = &args.bootstrap_server;
     let typed = TypedTarget { name: &args.name, bootstrap, config, properties: &properties };
     let written = written(&typed)?;

@@ -1,6 +1,6 @@
 //! Mistakes at the command line: what is said, and that the exit code is 2 and nothing was started.
 
-use crate::common::{ProgramOutput, TestFolder};
+use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 
 /// A scenario that is right; tests break one thing of it.
 const SCENARIO: &str = "\
@@ -61,10 +61,12 @@ fn help_names_every_command_and_gives_examples() {
     ] {
         assert!(said.stdout.contains(word), "no {word:?} in: {}", said.stdout);
     }
-    for hidden in ["guard", "worker", "bench-load"] {
+    for hidden in ["guard", "worker"] {
         let shown = said.stdout.lines().any(|line| line.trim_start().starts_with(hidden));
         assert!(!shown, "{hidden} is not for users");
     }
+    let bench = TestFolder::new().kdyno(&["bench-load"]);
+    assert_eq!(bench.code, Some(2), "benchmarks have a program of their own: {bench:?}");
 }
 
 #[test]
@@ -329,6 +331,12 @@ fn completions_are_printed_for_each_shell() {
         assert_eq!(said.code, Some(0));
         assert!(said.stdout.contains("kdyno"), "{shell}");
     }
+    // The script asks the program.
+    let place = TestFolder::new();
+    let mut asked = place.command(&["--", "kdyno", "run", "first-l"]);
+    asked.env("KDYNO_COMPLETE", "fish");
+    let said = place.start(asked).wait(RUN_DEADLINE);
+    assert_eq!(said.stdout.trim(), "first-light", "{said:?}");
 }
 
 #[test]

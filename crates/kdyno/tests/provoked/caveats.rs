@@ -68,9 +68,10 @@ fn records_of_another_program_are_not_explained() {
     let phases = "warmup: 1s, measure: 60s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 1), &scenario("", PACED, phases), |server, running| {
         measured(running);
-        let args = ["bench-load", "--bootstrap", &server.bootstrap()[0], "--topic", &topic(&place)];
-        let more = ["--rate", "100", "--seconds", "1"];
-        let other = place.start(place.command(&[&args[..], &more].concat())).wait(QUICKLY);
+        let (bootstrap, topic, elsewhere) = (server.bootstrap(), topic(&place), TestFolder::new());
+        let args = ["producer-perf-test", "--bootstrap-server", &bootstrap[0], "--topic", &topic];
+        let more = ["--num-records", "100", "--record-size", "128", "--throughput", "-1"];
+        let other = elsewhere.start(elsewhere.command(&[&args[..], &more].concat())).wait(QUICKLY);
         assert_eq!(other.code, Some(0), "{other:?}");
         running.signal(Signal::INT);
     });

@@ -2,7 +2,7 @@
 
 use crate::common::turns::with_others;
 use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
-use crate::fixture::{bootstrap, evidences, ran, stand, take_down, totals};
+use crate::fixture::{GUARD_OF_CLUSTER, bootstrap, evidences, ran, stand, take_down, totals};
 use apache_avro::Schema;
 use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::types::Value;
@@ -41,7 +41,7 @@ fn values_by_a_schema_are_in_the_log_with_their_schema_id() {
 
     let target = place.kdyno(&["cluster", "target", "theirs"]).stdout;
     let guard = "topics: {perf: orders}\nguard: {prefix: kdyno-, allow: [rate-max, existing-topics]}";
-    place.file("target.yaml", &target.replace("guard: {prefix: kdyno-, allow: [rate-max]}", guard));
+    place.file("target.yaml", &target.replace(GUARD_OF_CLUSTER, guard));
     place.file("small.yaml", LOAD);
     place.file("order.avsc", SCHEMA);
     let args = ["run", "small.yaml", "--target", "target.yaml", "--share", "--yes", "--seed", "1"];

@@ -162,6 +162,7 @@ fn go_on(place: &TestFolder, path: &Path) {
         self_exe: env!("CARGO_BIN_EXE_kdyno").into(),
         environment: Environment { state_dir: place.path().join("state"), ..environment },
         share: true,
+        wait: Default::default(),
         stop: Arc::default(),
         variables: &|_| None,
         files: &|_| Err("is not read here".to_owned()),

@@ -2,7 +2,7 @@
 
 use crate::common::turns::with_others;
 use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder};
-use crate::fixture::{client_properties, ended, evidences, files, kafka_tool, ran, totals};
+use crate::fixture::{GUARD_OF_CLUSTER, client_properties, ended, evidences, files, kafka_tool, ran, totals};
 use kdyno_kafka::admin::{Access, Acl, AclResource, Admin, Operation};
 use kdyno_kafka::security::sasl::scram::{Hash, ITERATIONS_MIN};
 use kdyno_kafka::security::{ConnectionSecurity, Hidden};
@@ -77,7 +77,7 @@ fn target(place: &TestFolder) -> String {
     ended(&said, 0);
     let target = said.stdout.replace(own, properties.to_str().expect("plain path"));
     target.replace(
-        "guard: {prefix: kdyno-, allow: [rate-max]}",
+        GUARD_OF_CLUSTER,
         "topics: {perf: orders, theirs: samples}\nguard: {prefix: kdyno-, allow: [existing-topics]}",
     )
 }

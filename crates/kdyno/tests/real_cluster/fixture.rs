@@ -152,6 +152,10 @@ pub fn files(place: &TestFolder, name: &str) -> Vec<PathBuf> {
     found
 }
 
+/// The line of `kdyno cluster target` that says what may be done.
+pub const GUARD_OF_CLUSTER: &str =
+    "guard: {prefix: kdyno-, allow: [rate-max, find], abort_if: [offline_partitions > 0 for 1m]}";
+
 /// Starts a cluster of one broker that stays, under a name, whose speed no test judges. `system` has what comes next to its
 /// heap in a scenario, such as `kafka: 4.1.1`.
 pub fn stand(place: &TestFolder, name: &str, system: &str) {

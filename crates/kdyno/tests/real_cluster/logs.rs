@@ -2,7 +2,9 @@
 
 use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
-use crate::fixture::{bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran, stand, take_down};
+use crate::fixture::{
+    GUARD_OF_CLUSTER, bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran, stand, take_down,
+};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::series;
 use serde_json::Value;
@@ -37,7 +39,7 @@ fn logs_grow_by_what_is_written_and_a_foreign_group_lags_by_it() {
     let said = place.kdyno(&["cluster", "target", "theirs"]);
     ended(&said, 0);
     let allowed = "topics: {perf: orders}\nguard: {prefix: kdyno-, allow: [existing-topics]}";
-    let target = said.stdout.replace("guard: {prefix: kdyno-, allow: [rate-max]}", allowed);
+    let target = said.stdout.replace(GUARD_OF_CLUSTER, allowed);
     let target = place.file("target.yaml", &target);
     place.file("small.yaml", LOAD);
     let target = target.to_str().expect("plain path");

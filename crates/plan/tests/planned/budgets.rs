@@ -169,6 +169,25 @@ fn a_duet_is_recommended_with_what_each_side_would_have() {
 }
 
 #[test]
+fn a_budget_below_one_trial_of_each_case_shortens_windows() {
+    let text = BASE.replace("measure: 10s", "measure: 2m") + "repeat: 3\n";
+    let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..Choices::default() };
+    let plan = |text: &str, minutes| planned(text, &with(minutes));
+    let cut = plan(&text, 2).unwrap();
+    let seconds = cut.cases[0].phases.measure_ns / 1_000_000_000;
+    assert!((10..120).contains(&seconds) && cut.repeats_planned(0) == Some(1), "{seconds} s");
+    assert_eq!(plan(&text, 60).unwrap().cases[0].phases.measure_ns, 2 * MINUTE_NS, "it has the time");
+    let (reported, _) = facts(&text, &with(2));
+    let expected = format!("the budget allows 1 of 3 repeats, with windows of {seconds} s instead of 2 min");
+    assert!(reported.contains(&expected), "{reported:?}");
+    // Never below what a steady state needs, nor where the load changes in the window.
+    assert!(plan(&text, 1).unwrap_err().contains("too small for one trial of each case"));
+    let late = text.replace("  readers: {consume: t", "  readers: {at: 30s, consume: t");
+    assert_ne!(late, text);
+    assert!(plan(&late, 2).unwrap_err().contains("too small for one trial of each case"));
+}
+
+#[test]
 fn a_budget_shortens_repeats() {
     let text = format!("{BASE}repeat: 10\n");
     let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..Choices::default() };

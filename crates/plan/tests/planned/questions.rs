@@ -396,6 +396,28 @@ fn thresholds_are_of_each_case_and_judged_by_one_trial() {
     assert!(!reported.iter().any(|one| one.contains("claim")), "{reported:?}");
 }
 
+#[test]
+fn a_threshold_that_good_figures_fail_is_a_warning() {
+    let warned = |text: &str| {
+        let choices = Choices { fail_if: vec![text.to_owned()], ..Choices::default() };
+        let (_, warnings) = facts(BASE, &choices);
+        warnings.into_iter().find(|one| one.starts_with("fail_if "))
+    };
+    let expected = "fail_if `writers.response.p99 <= 50ms` fails the run when `writers.response.p99` is at most that much: \
+                    did you mean `>`? What must hold is a claim (`expect`)";
+    assert_eq!(warned("writers.response.p99 <= 50ms").as_deref(), Some(expected));
+    for turned in
+        ["writers.acked_per_s > 900/s", "900/s <= writers.acked_per_s", "50ms > writers.response.p99"]
+    {
+        assert!(warned(turned).is_some(), "{turned}");
+    }
+    let sensible =
+        ["writers.response.p99 > 50ms", "50ms < writers.response.p99", "writers.acked_per_s < 900/s"];
+    for text in sensible.into_iter().chain(["writers.acked_per_s > 2 * readers.fetched_per_s"]) {
+        assert_eq!(warned(text), None, "{text}");
+    }
+}
+
 /// A case of another profile is no mistake of the scenario, but one of who names it by hand.
 #[test]
 fn thresholds_of_cases_that_the_profile_lacks_are_refused() {

@@ -169,6 +169,21 @@ fn secrets_are_the_targets_also_when_a_stored_plan_is_run_again() {
     assert_eq!(plan.cases[0].secrets, there.secrets);
 }
 
+#[test]
+fn a_stored_plan_of_one_cluster_can_go_to_another() {
+    let mut plan = planned(BASE, &on(target("there", ""))).unwrap();
+    let mut mine = target("mine", "");
+    mine.attached.cluster_id = "other".to_owned();
+    let refused = retarget(&mut plan.clone(), std::slice::from_ref(&mine)).unwrap_err().to_string();
+    assert!(refused.contains("target `mine` has other"), "{refused}");
+    assert!(kdyno_plan::move_to(&mut plan, &mine).is_some());
+    retarget(&mut plan, std::slice::from_ref(&mine)).unwrap();
+    assert!(plan.targets().iter().all(|target| target.target == "mine"));
+    assert_eq!(kdyno_plan::move_to(&mut plan, &mine), None, "it is there already");
+    let mut local = planned(BASE, &Choices::default()).unwrap();
+    assert_eq!(kdyno_plan::move_to(&mut local, &mine), None, "it starts a cluster of its own");
+}
+
 fn sustained(minutes: u64, choices: Choices) -> Choices {
     Choices { sustain_ns: Some(minutes * MINUTE_NS), ..choices }
 }

@@ -4,7 +4,7 @@ use super::headline::Headline;
 use super::said::REACH_NS;
 use super::{Sentence, claims, headline, health, notes, search, verdict, words};
 use crate::case_table::CaseTable;
-use crate::caveats::Worded;
+use crate::caveats::{ALL_FIGURES, Worded};
 use crate::command_line::verdict_again;
 use crate::grid::Tone;
 use crate::input::ReportInput;
@@ -44,7 +44,7 @@ pub struct Glance {
 /// A caveat in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubt {
-    /// Whether the figures may be used.
+    /// Whether the figures that the answer rests on may be used: what makes others invalid is a warning here.
     pub severity: Severity,
     /// Without a full stop.
     pub text: String,
@@ -191,7 +191,7 @@ fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     let mut groups: BTreeSet<(Severity, CaveatGroup)> = BTreeSet::new();
     let (first, more): (Vec<&Worded>, Vec<&Worded>) = heavy.into_iter().partition(|one| {
         // Each reason for which figures are invalid comes before any that is none.
-        groups.insert((one.severity, one.kind.row().group)) || one.severity == Severity::Invalid
+        groups.insert((one.severity, one.kind.row().group)) || heads(one)
     });
     let mut chosen: Vec<&Worded> = first.into_iter().chain(more).take(DOUBTS_MAX).collect();
     chosen.sort_by_key(rank);
@@ -200,15 +200,34 @@ fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
             "" | "all trials" => String::new(),
             concerns => format!(" [{concerns}]"),
         };
-        Doubt { severity: one.severity, text: one.short.clone() + &concerns }
+        let severity = if heads(one) { Severity::Invalid } else { one.severity.min(Severity::Warning) };
+        Doubt { severity, text: doubt_text(one) + &concerns }
     };
     let left = all.len() - chosen.len();
     (chosen.iter().map(doubt).collect(), left)
 }
 
+/// Whether figures that the answer rests on are invalid for it.
+fn heads(one: &Worded) -> bool {
+    !one.invalid.is_empty()
+}
+
+/// What is invalid, and why: `latencies of writers: more was offered than handled`.
+fn doubt_text(one: &Worded) -> String {
+    let short = one.short.as_str();
+    if one.invalid.is_empty() {
+        let aside = if one.severity == Severity::Invalid { "not shown and invalid: " } else { "" };
+        return format!("{aside}{short}");
+    }
+    // The load item is named with its figures.
+    let is_of_item = one.kind.row().short.starts_with("{item}: ") && one.invalid != ALL_FIGURES;
+    let why = short.split_once(": ").filter(|_| is_of_item).map_or(short, |(_, why)| why);
+    format!("{}: {why}", one.invalid)
+}
+
 /// Invalid figures first, then that there was no Kafka at all.
-fn rank(one: &&Worded) -> (Reverse<Severity>, bool, CaveatGroup) {
-    (Reverse(one.severity), one.kind != CaveatKind::NullBroker, one.kind.row().group)
+fn rank(one: &&Worded) -> (bool, Reverse<Severity>, bool, CaveatGroup) {
+    (!heads(one), Reverse(one.severity), one.kind != CaveatKind::NullBroker, one.kind.row().group)
 }
 
 /// What to do where a comparison has no answer, and why it has none: too few starts, a window that was not steady, or a host

@@ -94,12 +94,12 @@ pub(super) fn between(ratio: &Ratio, margin: f64) -> String {
     let percent_of_margin = margin * 100.0;
     let of_margin = digits::decimals_of(percent_of_margin);
     let apart_from = [-percent_of_margin, 0.0, percent_of_margin];
-    let signed = |bound: f64| {
-        let sign = if bound >= 1.0 { "+" } else { "" };
-        let number = digits::decimals_apart_from(&apart_from, (bound - 1.0) * 100.0, width, of_margin);
+    let changes = [low, high].map(|bound| (bound - 1.0) * 100.0);
+    let signed = digits::ends_apart_from(&apart_from, changes, width, of_margin).map(|number| {
+        let sign = if number.starts_with('-') { "" } else { "+" };
         format!("{sign}{} %", number.replace('-', "−"))
-    };
-    format!("between {} and {}, {} confidence", signed(low), signed(high), percent(level, Some(0.001)))
+    });
+    format!("between {}, {} confidence", signed.join(" and "), percent(level, Some(0.001)))
 }
 
 /// `8 starts`, `1 pair`.
@@ -182,8 +182,7 @@ pub(super) fn interval_apart_from(ratio: &Ratio, values: &[f64], of_limit: usize
         Some((low, high, _)) => {
             let width = Some((high - low) / 2.0);
             let least = digits::ratio_decimals(ratio.estimate, low).max(of_limit);
-            let bound = |bound| digits::decimals_apart_from(values, bound, width, least);
-            format!("{} – {}", bound(low), bound(high))
+            digits::ends_apart_from(values, [low, high], width, least).join(" – ")
         }
         None => units::NOTHING.to_owned(),
     }
@@ -208,15 +207,15 @@ mod tests {
         assert_eq!(capital("kafka=4 is"), "kafka=4 is");
         assert_eq!(capital("by far"), "By far");
         let alike = with(0.99, 0.9526, 1.0174);
-        assert_eq!(between(&alike, 0.05), "between −4.7 % and +2 %, 96.1 % confidence");
+        assert_eq!(between(&alike, 0.05), "between −4.7 % and +1.7 %, 96.1 % confidence");
         assert_eq!(between(&alike, 0.0475), "between −4.74 % and +1.74 %, 96.1 % confidence");
         let interval = |ratio: &Ratio| interval_apart_from(ratio, &[1.0], 0);
         assert_eq!(interval(&alike), "0.95 – 1.02");
-        assert_eq!(interval_with_margin(&alike, 0.05), "0.953 – 1.02", "it lies within 0.95");
+        assert_eq!(interval_with_margin(&alike, 0.05), "0.953 – 1.017", "it lies within 0.95");
         assert_eq!(interval_with_margin(&alike, 0.0475), "0.9526 – 1.0174");
         let hardly = with(1.09, 1.0031, 1.2);
-        assert_eq!(between(&hardly, 0.1), "between +0.3 % and +20 %, 96.1 % confidence");
-        assert_eq!(interval_with_margin(&hardly, 0.1), "1.003 – 1.20", "it excludes 1");
+        assert_eq!(between(&hardly, 0.1), "between +0.3 % and +20.0 %, 96.1 % confidence");
+        assert_eq!(interval_with_margin(&hardly, 0.1), "1.003 – 1.200", "it excludes 1");
         assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.4 × as high");
         let wide = with(0.99, 0.8684, 1.1494);
         assert_eq!((ratio(&wide), interval_with_margin(&wide, 0.1)), ("0.99".into(), "0.87 – 1.15".into()));

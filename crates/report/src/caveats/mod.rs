@@ -13,7 +13,7 @@ use crate::input::{ReportInput, trial_name};
 use kdyno_model::caveat::{Caveat, CaveatGroup, CaveatKind, ScopedCaveat, Severity};
 use kdyno_model::finding::Scope;
 use kdyno_model::trial::Trial;
-pub(crate) use reach::{elsewhere, is_shown_with_verdicts, waited};
+pub(crate) use reach::{ALL_FIGURES, elsewhere, is_shown_with_verdicts, waited};
 use std::cmp::Reverse;
 use together::together;
 use words::{said, short};
@@ -27,6 +27,8 @@ pub struct Worded {
     pub is_loss: bool,
     /// It speaks only of figures that no verdict of the run is about.
     pub is_elsewhere: bool,
+    /// Which figures are invalid for it; empty where none is, or none that the answer rests on.
+    pub invalid: String,
     /// Which kind it is.
     pub kind: CaveatKind,
     /// The caveat in one line.
@@ -59,7 +61,18 @@ pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
         let (severity, is_elsewhere, is_loss) =
             (described.severity, described.is_elsewhere, kind.row().group == CaveatGroup::Loss);
         let short = short(&caveats);
-        worded.push(Worded { severity, is_loss, is_elsewhere, kind, short, sentence, remedy, concerns });
+        let invalid = reach::invalid(input, &described.caveats);
+        worded.push(Worded {
+            severity,
+            is_loss,
+            is_elsewhere,
+            invalid,
+            kind,
+            short,
+            sentence,
+            remedy,
+            concerns,
+        });
     }
     worded.sort_by_key(|one| (one.is_elsewhere, Reverse(one.severity), one.kind.row().group));
     worded

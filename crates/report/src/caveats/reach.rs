@@ -2,11 +2,17 @@
 
 use crate::input::ReportInput;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
-use kdyno_model::concern::rank;
+use kdyno_model::concern::{rank, timing};
 use kdyno_model::conclusion::{Conclusion, Verdict};
 use kdyno_model::event::Subject;
-use kdyno_model::plan::PairDesign;
+use kdyno_model::finding::{Finding, Scope};
+use kdyno_model::metric::Address;
+use kdyno_model::plan::{PairDesign, Strategy};
+use kdyno_model::sample::Timing;
 use std::collections::BTreeMap;
+
+/// What is invalid where nothing of a trial may be used.
+pub(crate) const ALL_FIGURES: &str = "all figures";
 
 /// Whether a caveat speaks only of figures that no verdict is about: they were not judged, and no table shows them.
 /// Never where a run has no verdict.
@@ -47,13 +53,10 @@ fn verdicts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a Verdict> + 
 pub(crate) fn elsewhere(input: &ReportInput<'_>) -> Option<String> {
     let mut kinds: BTreeMap<&str, KindReach<'_>> = BTreeMap::new();
     for one in input.caveats.iter().filter(|one| is_elsewhere(input, one)) {
-        let Some((item, part)) = part(one) else { continue };
+        let Some(part) = part(one) else { continue };
         let kind = kinds.entry(what(&one.caveat)).or_default();
         kind.is_invalid |= one.severity == Severity::Invalid;
-        let known = kind.parts.entry((item, part.is_mean())).or_insert(part);
-        if part.rank() < known.rank() {
-            *known = part;
-        }
+        kind.add(part);
     }
     let kinds: Vec<String> = kinds.into_iter().map(|(what, kind)| kind.text(what)).collect();
     (!kinds.is_empty()).then(|| {
@@ -69,17 +72,71 @@ struct KindReach<'a> {
     parts: BTreeMap<(&'a str, bool), AffectedFigures<'a>>,
 }
 
-impl KindReach<'_> {
-    fn text(&self, what: &str) -> String {
+impl<'a> KindReach<'a> {
+    fn add(&mut self, (item, part): (&'a str, AffectedFigures<'a>)) {
+        let known = self.parts.entry((item, part.is_mean())).or_insert(part);
+        if part.rank() < known.rank() {
+            *known = part;
+        }
+    }
+
+    fn figures(&self) -> String {
         let parts = self.parts.iter().map(|((item, _), part)| match part {
             AffectedFigures::From(quantile) => format!("{item} from {quantile} on"),
             AffectedFigures::Mean => format!("the mean of {item}"),
             AffectedFigures::All(what) => format!("{what} of {item}"),
         });
-        let parts: Vec<String> = parts.collect();
-        let invalid = if self.is_invalid { ", in some trials so that they are invalid" } else { "" };
-        format!("{what}{invalid} ({})", parts.join(", "))
+        parts.collect::<Vec<_>>().join(", ")
     }
+
+    fn text(&self, what: &str) -> String {
+        let invalid = if self.is_invalid { ", in some trials so that they are invalid" } else { "" };
+        format!("{what}{invalid} ({})", self.figures())
+    }
+}
+
+/// Which figures are invalid for caveats that are reported together: `latencies of writers`. Empty where the answer rests on
+/// none of these, as where a repeat is left out.
+pub(super) fn invalid(input: &ReportInput<'_>, caveats: &[&ScopedCaveat]) -> String {
+    let is_invalid = |one: &&ScopedCaveat| one.severity == Severity::Invalid && is_of_answer(input, one);
+    let mut all = KindReach::default();
+    for one in caveats.iter().copied().filter(is_invalid) {
+        match part(one) {
+            Some(part) => all.add(part),
+            None => return ALL_FIGURES.to_owned(),
+        }
+    }
+    all.figures()
+}
+
+/// Whether a figure that the answer of a run of cases rests on is invalid for a caveat.
+fn is_of_answer(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
+    let plan = input.plan();
+    let shown = &plan.show.columns;
+    if shown.is_empty() || !matches!(plan.strategy, Strategy::List(_)) {
+        return true;
+    }
+    let case = match caveat.scope {
+        Scope::Trial(id) => input.trial(id).map(|trial| trial.case),
+        _ => None,
+    };
+    let of_claims = plan.claims.iter().flat_map(|claim| claim.left.metrics().chain(claim.right.metrics()));
+    let claimed: Vec<&Address> = of_claims.map(|(of, _)| of).collect();
+    let is_of_case =
+        |one: &Finding| matches!(one.scope, Scope::Case(own) if case.is_none_or(|case| case == own));
+    // What is consumed late was sent late.
+    let is_behind = |of: &Address| {
+        matches!(caveat.concerns, Concern::Latencies { .. })
+            && timing(&of.metric).is_some_and(|(timing, _)| Timing::OF_HANDED.contains(&timing))
+    };
+    let mut of_cases = input.findings.iter().filter(|one| is_of_case(one)).peekable();
+    of_cases.peek().is_none()
+        || of_cases.any(|one| {
+            let of = &one.of;
+            one.is_invalid()
+                && (shown.contains(of) || claimed.contains(&of))
+                && (caveat.concerns.covers(of) || is_behind(of))
+        })
 }
 
 /// Which figures of a load item a caveat speaks of.

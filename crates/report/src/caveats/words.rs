@@ -120,6 +120,8 @@ fn value(place: &str, of: &[CaveatValues]) -> Option<String> {
         // What one caveat says in words of its own; for several reported together the first one's.
         "first" if of.len() > 1 => Some(format!("the first: {}", first()?)),
         "first" => first(),
+        // A quantile, or the mean, which has no rank.
+        "statistic" => range(name, of).map(|range| printed(range, quantile)).or_else(first),
         _ => {
             let range = range(name, of)?;
             if let Some(form) = form.strip_suffix("_most") {
@@ -149,10 +151,14 @@ fn print(form: &str) -> Option<fn(f64) -> String> {
         // A time that is not negative.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         "duration" => |ns| units::duration(ns as u64),
-        "quantile" => |rank| format!("p{}", digits::named(100.0 * rank)),
+        "quantile" => quantile,
         "ratio" => units::significant,
         _ => return None,
     })
+}
+
+fn quantile(rank: f64) -> String {
+    format!("p{}", digits::named(100.0 * rank))
 }
 
 /// Smallest and largest of a number over several caveats.

@@ -3,7 +3,9 @@
 use crate::answers::with_claims;
 use crate::fixture::{ComparisonEnd, caveat, comparison, search};
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::conclusion::SearchOutcome;
+use kdyno_model::conclusion::{Conclusion, SearchOutcome};
+use kdyno_model::finding::Mark;
+use kdyno_model::metric::Address;
 use kdyno_model::plan::Depth;
 use kdyno_report::judged::{Gate, RunAnswer, judged};
 use kdyno_report::junit;
@@ -43,6 +45,28 @@ fn a_threshold_says_what_the_figure_was() {
     run.header.plan.claims.iter_mut().for_each(|claim| claim.is_threshold = true);
     let nothing = Caveat::NothingAcknowledged { item: "writers".to_owned(), records: 5 };
     run.caveats.push(caveat(1, Severity::Warning, nothing));
+    assert_eq!(judged(&run.input()), RunAnswer::Invalid);
+}
+
+#[test]
+fn a_true_threshold_comes_before_invalid_figures() {
+    let mut run = with_claims();
+    run.header.plan.show.columns.push(Address::parse("writers.response.p99").expect("an address"));
+    assert_eq!(judged(&run.input()), RunAnswer::Invalid, "a column that is shown");
+    run.header.plan.claims[1].is_threshold = true;
+    assert_eq!(judged(&run.input()), RunAnswer::NotMet);
+    for one in &mut run.findings {
+        one.marks.insert(Mark::Invalid);
+    }
+    assert_eq!(judged(&run.input()), RunAnswer::Invalid, "its own figure is invalid too");
+    for one in &mut run.conclusions {
+        if let Conclusion::Claim(claim) = one {
+            claim.by_bound = claim.claim == 1;
+        }
+    }
+    assert_eq!(judged(&run.input()), RunAnswer::NotMet, "which does not matter where a bound decides");
+    let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 9, growth: 8 };
+    run.caveats.push(caveat(1, Severity::Invalid, lost));
     assert_eq!(judged(&run.input()), RunAnswer::Invalid);
 }
 

@@ -98,9 +98,9 @@ fn possibly_worse_is_said_in_the_sentence_and_in_the_table() {
         verdict.ratio = Some(Ratio { estimate: 1.031, interval: interval(1.0031, 1.061, 0.961) });
     });
     assert!(sentence.starts_with("kafka=4.3.1 is maybe worse than kafka=3.7.2: "), "{sentence}");
-    assert_eq!((cells[9].as_str(), cells[4].as_str()), ("maybe worse", "1.003 – 1.06"));
+    assert_eq!((cells[9].as_str(), cells[4].as_str()), ("maybe worse", "1.003 – 1.061"));
     assert!(
-        sentence.contains("between +0.3 % and +6 %"),
+        sentence.contains("between +0.3 % and +6.1 %"),
         "an end that excludes 0 is not printed as 0: {sentence}"
     );
 }

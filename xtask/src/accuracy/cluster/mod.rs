@@ -34,7 +34,7 @@ pub enum Experiment {
 /// What the command line says.
 #[derive(Debug, Args)]
 pub struct ClusterOptions {
-    /// The program to measure [default: target/release/kdyno]
+    /// The program to measure [default: release/kdyno in the target folder]
     #[arg(long, value_name = "PATH")]
     kdyno: Option<PathBuf>,
     /// What to measure; may be repeated [default: all]

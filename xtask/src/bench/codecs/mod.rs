@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::broker::StandingCluster;
 use super::process::words;
 use super::setup::Setup;
-use super::stats::{Series, TextTable};
+use super::stats::{SeriesOf, TextTable};
 
 const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
@@ -214,14 +214,6 @@ impl CodecTerms<'_> {
     }
 }
 
-/// Records per batch: of each client, and kdyno's ÷ those of the other two.
-#[derive(Default)]
-struct BatchSizes {
-    clients: [Series; 3],
-    to_java: Series,
-    to_tool: Series,
-}
-
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let folder = TempDir::new()?;
@@ -236,10 +228,12 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
         );
     }
     for pace in RateMode::ALL {
-        let mut figures = CODECS.map(|_| BatchSizes::default());
+        let mut figures = CODECS.map(|_| SeriesOf::default());
         for _ in 0..bench.options.rounds {
             for (codec, figures) in CODECS.into_iter().zip(&mut figures) {
-                figures.add(&terms(codec, pace))?;
+                let [kdyno, java, tool] =
+                    CodecClient::ALL.map(|client| terms(codec, pace).records_per_batch(client));
+                figures.push([kdyno?, java?, tool?]);
             }
         }
         print!("{}", table(pace, &figures));
@@ -251,33 +245,21 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl BatchSizes {
-    /// One run of each client.
-    fn add(&mut self, terms: &CodecTerms<'_>) -> anyhow::Result<()> {
-        let [kdyno, java, tool] = CodecClient::ALL.map(|client| terms.records_per_batch(client));
-        let counts = [kdyno?, java?, tool?];
-        self.clients.iter_mut().zip(counts).for_each(|(series, count)| series.push(count));
-        self.to_java.push(counts[0] / counts[1]);
-        self.to_tool.push(counts[0] / counts[2]);
-        Ok(())
-    }
-}
-
-fn table(pace: RateMode, figures: &[BatchSizes]) -> TextTable {
+fn table(pace: RateMode, figures: &[SeriesOf<3>]) -> TextTable {
     let heading = format!("records per batch, {}", pace.describe());
     let java = if pace == RateMode::Rate { "Java, same instants" } else { "Java" };
     let mut table = TextTable::new(&[&heading, "kdyno", java, "÷", "ProducerPerformance", "÷"]);
     for (codec, figures) in CODECS.iter().zip(figures) {
-        let ratio = figures.to_java.median();
-        let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio) { "" } else { " ✗" };
-        let [kdyno, java, tool] = &figures.clients;
+        let [kdyno, java, tool] = &figures.0;
+        let ratio = kdyno.over(java);
+        let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio.median()) { "" } else { " ✗" };
         table.row(vec![
             (*codec).to_owned(),
             kdyno.show(1),
             java.show(1),
-            format!("{}{mark}", figures.to_java.show(3)),
+            format!("{}{mark}", ratio.show(3)),
             tool.show(1),
-            figures.to_tool.show(3),
+            kdyno.over(tool).show(3),
         ]);
     }
     table

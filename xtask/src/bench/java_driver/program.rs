@@ -8,7 +8,7 @@ use anyhow::Context;
 use procfs::process::Process;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::bench::process::{children_of, words};
+use crate::bench::process::{children_of, cpu_s, cpu_so_far_s, words};
 
 /// Beginnings of the names of the JVM's own threads, as Linux shows them: at most 15 characters.
 const JVM_THREADS: [&str; 13] = [
@@ -91,12 +91,9 @@ impl Program {
     fn read(&self) -> anyhow::Result<ProgressReading> {
         let at = Instant::now();
         let java = self.java()?;
-        let seconds = |stat: &procfs::process::Stat| {
-            (stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64
-        };
         let tasks = java.tasks()?.flatten().filter_map(|task| task.stat().ok());
-        let threads = tasks.map(|stat| (stat.comm.clone(), seconds(&stat))).collect();
-        let parent_s = seconds(&Process::new(java.stat()?.ppid)?.stat()?);
+        let threads = tasks.map(|stat| (stat.comm.clone(), cpu_s(&stat))).collect();
+        let parent_s = cpu_so_far_s(u32::try_from(java.stat()?.ppid)?)?;
         Ok(ProgressReading { at, records: self.records, lines: self.lines, threads, parent_s })
     }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 
 use crate::bench::broker::StandingCluster;
+use crate::bench::drop_in::Total;
 use crate::bench::librdkafka;
 use crate::bench::load::{BenchLoad, LoadResult};
 use crate::bench::process::{measured, words};
@@ -94,17 +95,29 @@ impl PeerClients<'_> {
     /// How long a peer takes for one record: connecting and metadata, which its clock counts and kdyno's does not. 0 of
     /// those whose clock starts with the first send.
     pub(super) fn one_record_s(&self, client: PeerClient, topic: &str) -> anyhow::Result<f64> {
-        let per_s = match client {
-            PeerClient::Kdyno | PeerClient::Replay => return Ok(0.0),
-            PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned => {
-                let finished = measured(&mut self.librdkafka_command(client, topic, 1))?;
-                return Ok(librdkafka::reported(&finished.stdout)?.seconds);
+        match client {
+            PeerClient::Kdyno | PeerClient::Replay => Ok(0.0),
+            _ => Ok(self.peer(client, topic, 1)?.0),
+        }
+    }
+
+    /// One client's run, kdyno that of `side`; `one_record_s` is left out.
+    pub(super) fn shot(
+        &self,
+        client: PeerClient,
+        side: &Setup,
+        topic: &str,
+        one_record_s: f64,
+    ) -> anyhow::Result<Shot> {
+        match client {
+            PeerClient::Kdyno => self.kdyno(side, topic),
+            PeerClient::Replay => self.replay(topic),
+            _ => {
+                let (seconds, client_cpu_s) = self.peer(client, topic, self.records)?;
+                let records = self.records as f64;
+                Ok(Shot { records, per_s: records / (seconds - one_record_s), client_cpu_s })
             }
-            PeerClient::Java => {
-                java_reported_per_s(&measured(&mut self.java_command(topic, 1))?.stdout, 1.0)?
-            }
-        };
-        Ok(1.0 / per_s)
+        }
     }
 
     fn load(&self, topic: &str) -> BenchLoad {
@@ -113,7 +126,7 @@ impl PeerClients<'_> {
         BenchLoad { unique: true, records, linger_ms: LINGER_MS, acks: self.acks, ..load }
     }
 
-    pub(super) fn kdyno(&self, side: &Setup, topic: &str) -> anyhow::Result<Shot> {
+    fn kdyno(&self, side: &Setup, topic: &str) -> anyhow::Result<Shot> {
         let load = self.load(topic);
         let outcome = load.run(side)?;
         let lost = outcome.number("failed")? + outcome.number("unresolved")?;
@@ -124,72 +137,52 @@ impl PeerClients<'_> {
         Ok(Shot { records, per_s: outcome.number("acked_per_s")?, client_cpu_s: outcome.cpu_s })
     }
 
-    fn librdkafka_command(&self, client: PeerClient, topic: &str, records: u64) -> Command {
-        let mut command = Command::new(self.librdkafka.as_deref().unwrap_or("rdkafka_performance".as_ref()));
-        command.args(["-P", "-t", topic, "-b", self.broker.bootstrap(), "-s", "128", "-a", self.acks]);
-        command.args(["-c", &records.to_string()]);
-        command.args(["-X", &format!("linger.ms={LINGER_MS}"), "-X", "batch.size=112000"]);
-        for setting in if client == PeerClient::LibrdkafkaTuned { TUNED } else { ALIKE } {
-            command.args(["-X", setting]);
-        }
-        command
-    }
-
-    pub(super) fn librdkafka(
-        &self,
-        client: PeerClient,
-        topic: &str,
-        one_record_s: f64,
-    ) -> anyhow::Result<Shot> {
-        let finished = measured(&mut self.librdkafka_command(client, topic, self.records))?;
-        let (records, seconds) = (self.records as f64, librdkafka::reported(&finished.stdout)?.seconds);
-        Ok(Shot { records, per_s: records / (seconds - one_record_s), client_cpu_s: finished.cpu_s })
-    }
-
-    fn java_command(&self, topic: &str, records: u64) -> Command {
-        let mut command = self.broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
-        command.args(["--topic", topic, "--record-size", "128", "--throughput", "-1"]);
-        command.args(["--num-records", &records.to_string(), "--producer-props"]);
-        command.arg(format!("bootstrap.servers={}", self.broker.bootstrap()));
-        command.arg(format!("acks={}", self.acks));
-        command.args([&format!("linger.ms={LINGER_MS}"), "batch.size=112000"]);
-        command
-    }
-
-    pub(super) fn java(&self, topic: &str, one_record_s: f64) -> anyhow::Result<Shot> {
-        let finished = measured(&mut self.java_command(topic, self.records))?;
-        let records = self.records as f64;
-        let seconds = records / java_reported_per_s(&finished.stdout, records)?;
-        Ok(Shot { records, per_s: records / (seconds - one_record_s), client_cpu_s: finished.cpu_s })
-    }
-
-    fn replay_command(&self, topic: &str) -> Command {
-        let mut command = Command::new(&self.bench.kdyno);
-        command.args(["bench-replay", "--bootstrap", self.broker.bootstrap(), "--topic", topic]);
-        command.args(["--value", "128", "--batch", "112000", "--acks", self.acks, "--in-flight", "5"]);
-        command.args(["--batches-per-request", &self.batches_per_request.get().to_string()]);
-        command.args(["--records", &self.records.to_string()]);
-        command
-    }
-
-    pub(super) fn replay(&self, topic: &str) -> anyhow::Result<Shot> {
-        let finished = measured(&mut self.replay_command(topic))?;
+    fn replay(&self, topic: &str) -> anyhow::Result<Shot> {
+        let finished = measured(&mut self.command(PeerClient::Replay, topic, self.records))?;
         let outcome = LoadResult::parse(&finished.stdout)?;
         let records = outcome.number("acknowledged")?;
         Ok(Shot { records, per_s: outcome.number("acked_per_s")?, client_cpu_s: finished.cpu_s })
     }
 
+    /// Seconds by a peer's own clock, and its CPU.
+    fn peer(&self, client: PeerClient, topic: &str, records: u64) -> anyhow::Result<(f64, f64)> {
+        let finished = measured(&mut self.command(client, topic, records))?;
+        let seconds = match client {
+            PeerClient::Java => records as f64 / Total::parse(&finished.stdout, records)?.per_s,
+            _ => librdkafka::reported_s(&finished.stdout)?,
+        };
+        Ok((seconds, finished.cpu_s))
+    }
+
+    /// Kdyno and the replay always send all records.
+    fn command(&self, client: PeerClient, topic: &str, records: u64) -> Command {
+        let (bootstrap, acks, records) = (self.broker.bootstrap(), self.acks, records.to_string());
+        let settings = match client {
+            PeerClient::Kdyno => return self.load(topic).command(self.bench),
+            PeerClient::Replay => {
+                return self.load(topic).replay(self.bench, self.batches_per_request.get());
+            }
+            PeerClient::Java => {
+                let mut command = self.broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
+                command.args(["--topic", topic, "--record-size", "128", "--throughput", "-1"]);
+                command.args(["--num-records", &records, "--producer-props"]);
+                command.args([format!("bootstrap.servers={bootstrap}"), format!("acks={acks}")]);
+                command.args([&format!("linger.ms={LINGER_MS}"), "batch.size=112000"]);
+                return command;
+            }
+            PeerClient::LibrdkafkaAlike => ALIKE,
+            PeerClient::LibrdkafkaTuned => TUNED,
+        };
+        let mut command = Command::new(self.librdkafka.as_deref().unwrap_or("rdkafka_performance".as_ref()));
+        command.args(["-P", "-t", topic, "-b", bootstrap, "-s", "128", "-a", acks, "-c", &records]);
+        command.args(["-X", &format!("linger.ms={LINGER_MS}"), "-X", "batch.size=112000"]);
+        command.args(settings.into_iter().flat_map(|setting| ["-X", setting]));
+        command
+    }
+
     /// The command as one would type it.
     pub(super) fn describe(&self, client: PeerClient) -> String {
-        let records = self.records;
-        match client {
-            PeerClient::Kdyno => words(&self.load("TOPIC").command(self.bench)),
-            PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned => {
-                words(&self.librdkafka_command(client, "TOPIC", records))
-            }
-            PeerClient::Java => self.broker.as_typed(&self.java_command("TOPIC", records)),
-            PeerClient::Replay => words(&self.replay_command("TOPIC")),
-        }
+        self.broker.as_typed(&self.command(client, "TOPIC", self.records))
     }
 }
 
@@ -203,31 +196,9 @@ fn batches_per_request(load: &BenchLoad, outcome: &LoadResult) -> anyhow::Result
     Ok(batches.clamp(1.0, f64::from(PARTITIONS)) as u32)
 }
 
-/// The rate in `N records sent, R records/sec (…)`, the line that names all records.
-fn java_reported_per_s(stdout: &str, records: f64) -> anyhow::Result<f64> {
-    let total = format!("{records:.0} records sent, ");
-    let line = stdout.lines().rfind(|line| line.starts_with(&total) && line.contains(" 99.9th"));
-    let line =
-        line.with_context(|| format!("not all records were sent: {}", stdout.lines().last().unwrap_or("")))?;
-    let rate = line[total.len()..].split(' ').next().unwrap_or_default();
-    rate.parse().with_context(|| format!("no rate in: {line}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn javas_total_line_is_read_and_a_partial_one_is_not() {
-        let total = "1000 records sent, 512.500000 records/sec (0.06 MB/sec), 1.00 ms avg latency, 2.00 ms max \
-                     latency, 1 ms 50th, 1 ms 95th, 2 ms 99th, 2 ms 99.9th.\n";
-        let progress =
-            "400 records sent, 80.0 records/sec (0.01 MB/sec), 1.0 ms avg latency, 2.0 ms max latency.\n";
-        let rate = java_reported_per_s(&format!("{progress}{total}"), 1000.0).expect("a rate");
-        assert!((rate - 512.5).abs() < 1e-9);
-        assert!(java_reported_per_s(total, 2000.0).is_err());
-        assert!(java_reported_per_s(progress, 400.0).is_err());
-    }
 
     #[test]
     fn batches_of_a_request_follow_from_the_mean_sizes() {

@@ -14,7 +14,7 @@ use super::broker::StandingCluster;
 use super::librdkafka;
 use super::measurement::{BenchFigure, Measurement};
 use super::setup::Setup;
-use super::stats::{Series, TextTable, thousands};
+use super::stats::{SeriesOf, TextTable, thousands};
 
 /// Time for the brokers to finish what the last client left (deleting its topic's files).
 const SETTLE: Duration = Duration::from_secs(2);
@@ -52,13 +52,9 @@ static TERMS: [PeerTerms; 2] = [
     },
 ];
 
-#[derive(Default)]
-struct PeerSeries {
-    per_s: Series,
-    client_us: Series,
-    broker_us: Series,
-    batch: Series,
-}
+/// Figures of one client over the rounds: records/s, records per batch, µs of CPU per record of the client and of the
+/// brokers.
+type PeerSeries = SeriesOf<4>;
 
 struct PeerContest<'a> {
     terms: &'a PeerTerms,
@@ -159,22 +155,23 @@ impl<'a> PeerContest<'a> {
             "brokers' µs/record",
         ]);
         for (client, figures_of) in clients.iter().zip(figures) {
-            let ratio = figures[0].per_s.over(&figures_of.per_s);
+            let [per_s, batch, client_us, broker_us] = &figures_of.0;
+            let ratio = figures[0].0[0].over(per_s);
             let goal = self.terms.goals.iter().find(|(of, _)| of == client);
             let mark = if goal.is_some_and(|(_, least)| ratio.median() < *least) { " ✗" } else { "" };
-            let range = figures_of.per_s.range();
+            let range = per_s.range();
             table.row(vec![
                 client.name().to_owned(),
-                thousands(figures_of.per_s.median()),
-                if figures_of.per_s.is_empty() {
+                thousands(per_s.median()),
+                if per_s.is_empty() {
                     "–".to_owned()
                 } else {
                     format!("{}–{}", thousands(range.0), thousands(range.1))
                 },
                 format!("{}{mark}", ratio.show(2)),
-                thousands(figures_of.batch.median()),
-                figures_of.client_us.show(3),
-                figures_of.broker_us.show(3),
+                thousands(batch.median()),
+                client_us.show(3),
+                broker_us.show(3),
             ]);
         }
         table
@@ -184,10 +181,8 @@ impl<'a> PeerContest<'a> {
     fn turn(&self, client: PeerClient, round: usize, figures: &mut PeerSeries) -> anyhow::Result<()> {
         let topic = format!("bench-{client:?}-{round}").to_lowercase();
         let (shot, broker_cpu_s, batch) = self.shot(client, self.clients.bench, &topic)?;
-        figures.batch.push(batch);
-        figures.per_s.push(shot.per_s);
-        figures.client_us.push(shot.client_cpu_s * 1e6 / shot.records);
-        figures.broker_us.push(broker_cpu_s * 1e6 / shot.records);
+        let us = |cpu_s: f64| cpu_s * 1e6 / shot.records;
+        figures.push([shot.per_s, batch, us(shot.client_cpu_s), us(broker_cpu_s)]);
         Ok(())
     }
 
@@ -197,14 +192,7 @@ impl<'a> PeerContest<'a> {
         std::thread::sleep(SETTLE);
         let one_record_s = self.clients.one_record_s(client, &topic)?;
         let before = self.clients.broker.cpu_s()?;
-        let shot = match client {
-            PeerClient::Kdyno => self.clients.kdyno(side, &topic),
-            PeerClient::LibrdkafkaAlike | PeerClient::LibrdkafkaTuned => {
-                self.clients.librdkafka(client, &topic, one_record_s)
-            }
-            PeerClient::Java => self.clients.java(&topic, one_record_s),
-            PeerClient::Replay => self.clients.replay(&topic),
-        }?;
+        let shot = self.clients.shot(client, side, &topic, one_record_s)?;
         let broker_cpu_s = self.clients.broker.cpu_s()? - before;
         let batch = self.clients.broker.records_per_batch_behind(0.0, &topic)?;
         self.clients.broker.delete_topic(&topic)?;

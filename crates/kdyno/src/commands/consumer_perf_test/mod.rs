@@ -73,6 +73,7 @@ fn run(options: &ConsumerOptions) -> CommandResult {
         named: NamedProcesses::default(),
         out: None,
         share: true,
+        wait: Default::default(),
         command_line: command_line(std::env::args_os()),
         variables: &|name| properties.variable(name),
         progress: &mut |progress| output.tell(progress),

@@ -34,6 +34,8 @@ pub(crate) fn init(args: &InitArgs) -> CommandResult {
     refuse_existing(args, &args.file)?;
     let producer = args.from.as_deref().map(Producer::read).transpose()?;
     let (file, producer) = (args.file.as_path(), producer.as_ref());
+    // How it reaches its cluster is reported before the cluster is contacted so.
+    producer.iter().flat_map(|producer| &producer.properties.notes).for_each(|note| out::note(note));
     let answers = asked(args, producer)?;
     let text =
         |replicas| scenario::text(&answers, &Ground { file, target: &target_file, replicas, producer });
@@ -73,6 +75,15 @@ pub(crate) fn init(args: &InitArgs) -> CommandResult {
         "next     {first}kdyno run {}{with_target} --dry-run, then without --dry-run",
         word(file)
     ));
+    out::note(&match with_target.as_str() {
+        "" => format!(
+            "         on your own cluster: (umask 077; kdyno target init --bootstrap-server HOST:9092 > {target}), then kdyno run \
+             {} --target {target}",
+            word(file),
+            target = word(&target_file)
+        ),
+        _ => format!("         kdyno run {} without --target starts a cluster on this host", word(file)),
+    });
     Ok(Exit::Done)
 }
 

@@ -32,14 +32,15 @@ pub(super) fn text(answers: &Answers, ground: &Ground<'_>) -> String {
     let Answers { rate, size, duration, load, .. } = answers;
     let (file, target, replicas) = (word(ground.file), word(ground.target), ground.replicas);
     let (readers, columns) = readers(*load);
+    let is_local = answers.bootstrap.is_empty();
+    let with_target = if is_local { String::new() } else { format!(" --target {target}") };
+    let ways = ways(&file, &target, is_local);
     format!(
         "{modeline}
 # Written by `kdyno init`. The schema of the first line has every key.
 #
-#   kdyno run {file} --dry-run                  what it starts and sends, and how long it takes
-#   kdyno run {file}                            on a cluster that kdyno starts on this host
-#   kdyno run {file} --target {target}          on your own cluster
-#   kdyno run {file} --set rate=2k/s            with another load
+{ways}
+#   kdyno run {file}{with_target} --set rate=2k/s            with another load
 #   kdyno find {file} --highest writers.rate --while 'writers.response.p99 <= 50ms'
 kdyno: 1
 id: {id}
@@ -77,6 +78,26 @@ show:
         modeline = modeline(SCHEMA),
         id = id(ground.file),
         client = client(ground),
+    )
+}
+
+/// How it is run, first on what it was written for.
+fn ways(file: &str, target: &str, is_local: bool) -> String {
+    let dry = "what it starts and sends, and how long it takes";
+    if is_local {
+        return format!(
+            "#   kdyno run {file} --dry-run                  {dry}
+#   kdyno run {file}                            on a cluster that kdyno starts on this host
+#
+# On your own cluster, once there is a target file for it:
+#   (umask 077; kdyno target init --bootstrap-server HOST:9092 > {target})
+#   kdyno run {file} --target {target}"
+        );
+    }
+    format!(
+        "#   kdyno run {file} --target {target} --dry-run     {dry}
+#   kdyno run {file} --target {target}               on your own cluster
+#   kdyno run {file}                            without --target: on a cluster that kdyno starts on this host"
     )
 }
 
@@ -190,6 +211,21 @@ mod tests {
         let Role::Produce(produce) = &plan.cases[0].load["writers"].role else { panic!("it produces") };
         assert_eq!((produce.rate.peak_per_s(), produce.record_bytes()), (Some(5_000.0), 1024));
         assert_eq!(produce.client.acks, -1);
+    }
+
+    #[test]
+    fn the_commands_begin_with_the_cluster_that_was_named() {
+        let own = answers(InitLoad::Produce, ["1/s", "1B", "1s"]);
+        let local = written(&own, "my.yaml", 1);
+        let own = written(&Answers { bootstrap: vec!["h:1".to_owned()], ..own }, "my.yaml", 1);
+        let first = |text: &str| text.lines().find(|line| line.contains("kdyno run ")).map(str::to_owned);
+        assert!(
+            first(&local).is_some_and(|line| line.starts_with("#   kdyno run my.yaml --dry-run ")),
+            "{local}"
+        );
+        let line = "#   kdyno run my.yaml --target my-target.yaml --dry-run ";
+        assert!(first(&own).is_some_and(|first| first.starts_with(line)), "{own}");
+        assert!(own.contains("kdyno run my.yaml --target my-target.yaml --set rate=2k/s "), "{own}");
     }
 
     #[test]

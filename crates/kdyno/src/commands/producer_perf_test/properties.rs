@@ -53,7 +53,7 @@ pub(super) fn read(options: &ProducerOptions) -> Result<ProducerProperties, Fail
         file: options.config.clone(),
         typed: TypedSecrets::default(),
     };
-    properties.client = found.map_err(|error| properties.as_given(error))?;
+    properties.client = found.map_err(|error| error.each(&|one| properties.as_given(one)))?;
     // A secret of the file is read again when the run begins, from the place of its name.
     properties.typed =
         TypedSecrets::take(&mut properties.client, &options.properties, options.properties_flag)?;

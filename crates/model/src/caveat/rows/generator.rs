@@ -39,7 +39,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
     },
     CaveatRow {
         kind: CaveatKind::GeneratorLate,
-        short: "{item}: up to {late_ns:ns_most} of the response time is the load generator's own delay",
+        short: "{item}: up to {late_ns:ns_most} of the {quantile:statistic} response time is the load generator's own delay",
         usual: latency(
             Severity::Warning,
             "at a quantile the generator makes up more than 10 % of the response, and more than a sleep explains; or half and more, \
@@ -73,7 +73,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
     },
     CaveatRow {
         kind: CaveatKind::LateEndToEnd,
-        short: "{item}: up to {late_ns:ns_most} of the end-to-end latency is the load generator's own delay",
+        short: "{item}: up to {late_ns:ns_most} of the {quantile:statistic} end-to-end latency is the load generator's own delay",
         usual: latency(
             Severity::Warning,
             "of an item that consumes what open loops of kdyno's own clients alone send, and all of them for the whole load: at a \

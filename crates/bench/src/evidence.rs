@@ -1,10 +1,9 @@
-//! `kdyno bench-evidence` (hidden): a run file of a long trial with many streams, its rows made up.
+//! `bench-evidence`: a run file of a long trial with many streams, its rows made up.
 //!
 //! For `make bench`: how soon such a file is shown. Nothing that was made here is a measurement.
 
-use crate::cli::BenchEvidenceArgs;
-use crate::failure::{CommandResult, Exit, Failure};
-use crate::scenario_source;
+use anyhow::bail;
+use clap::Args;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use kdyno_model::plan::{Plan, WorkerPlan, WorkerShare};
@@ -18,7 +17,11 @@ use kdyno_plan::{Choices, Next};
 use kdyno_scenario::Scenario;
 use kdyno_store::RunWriter;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+/// The first bundled scenario, whose plan it is made from.
+const NAME: &str = "first-light";
+const SCENARIO: &str = include_str!("../../../scenarios/first-light.yaml");
 /// Workers that share each load item.
 const WORKERS: u16 = 10;
 /// Load items, each a stream in every worker.
@@ -28,33 +31,50 @@ const RECORDS_PER_S: u64 = 20_000;
 const HISTOGRAMS: u64 = 16;
 const NS_PER_S: u64 = 1_000_000_000;
 
+/// How large a run file `make bench` reads.
+#[derive(Debug, Args)]
+pub struct BenchEvidenceArgs {
+    /// Where to write it
+    #[arg(long)]
+    out: PathBuf,
+    /// Length of its one trial
+    #[arg(long, default_value_t = 3_600, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    seconds: u32,
+    /// As a run that was cut off: nothing is drawn from its rows yet
+    #[arg(long)]
+    anew: bool,
+}
+
 /// Writes the file; with `--anew` without what would have been drawn from it, as if the run had been cut off.
-pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> CommandResult {
-    let (plan, scenario_text) = plan(args)?;
-    let Next::Trial(trial) = kdyno_plan::next(&plan, &[], 1) else { return Err(Failure::tool("no trial")) };
-    let header =
-        RunHeader { run_id: 1, scenario_text, scenario_path: "first-light".into(), plan: plan.clone() };
+pub fn run(args: &BenchEvidenceArgs) -> anyhow::Result<()> {
+    let plan = plan(args)?;
+    let Next::Trial(trial) = kdyno_plan::next(&plan, &[], 1) else { bail!("the plan has no trial") };
+    let header = RunHeader {
+        run_id: 1,
+        scenario_text: SCENARIO.to_owned(),
+        scenario_path: NAME.to_owned(),
+        plan: plan.clone(),
+    };
     let writer = RunWriter::create(&args.out, &header, &session())?;
     writer.trial_started(&start(&trial))?;
     writer.phases(trial.id, &phase_spans(&trial.effective.phases, Some(0)))?;
     write_rows(&writer, trial.id, args)?;
     if !args.anew {
         let evidence = writer.evidence(trial.id)?;
-        let judgement = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
+        let judgement = kdyno_analysis::trial::judge(&evidence)?;
         writer.judgement(&judgement)?;
-        writer.course(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?)?;
+        writer.course(kdyno_analysis::series::trial(&evidence)?)?;
         let outcome = kdyno_model::outcome::TrialOutcome::new(*trial, judgement);
         let trials = [kdyno_analysis::run::AnalysedTrial::of(&outcome)];
         writer.judgement(&kdyno_analysis::run::judge(&plan, &trials, &[], &[], false))?;
     }
     writer.finish(SessionEnd { status: RunStatus::Completed, detail: String::new(), ended_unix_ns: 2 })?;
-    Ok(Exit::Done)
+    Ok(())
 }
 
-/// One case of the first bundled scenario, its load item as often as it takes, each on so many workers.
-fn plan(args: &BenchEvidenceArgs) -> Result<(Plan, String), Failure> {
-    let source = scenario_source::find("first-light")?;
-    let scenario = Scenario::parse_bytes(&source.bytes, &source.name)?;
+/// One case of the scenario, its load item as often as it takes, each on so many workers.
+fn plan(args: &BenchEvidenceArgs) -> anyhow::Result<Plan> {
+    let scenario = Scenario::parse_bytes(SCENARIO.as_bytes(), NAME)?;
     let mut plan = kdyno_plan::plan(&scenario, &Choices { seed: Some(1), ..Choices::default() })?;
     plan.conditioning = None;
     plan.cases.truncate(1);
@@ -71,7 +91,7 @@ fn plan(args: &BenchEvidenceArgs) -> Result<(Plan, String), Failure> {
             .collect();
         case.workers = (0..WORKERS).map(|worker| WorkerPlan { worker, shares: shares.clone() }).collect();
     }
-    Ok((plan, String::from_utf8_lossy(&source.bytes).into_owned()))
+    Ok(plan)
 }
 
 fn name(item: u16) -> String {
@@ -82,9 +102,9 @@ fn session() -> Session {
     Session {
         number: 1,
         started_unix_ns: 1,
-        kdyno_version: crate::cli::VERSION.to_owned(),
+        kdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         git_head: None,
-        command_line: vec!["kdyno".to_owned(), "bench-evidence".to_owned()],
+        command_line: vec!["kdyno-bench".to_owned(), "bench-evidence".to_owned()],
         boot_id: String::new(),
         processors: 2,
         host_facts: BTreeMap::new(),
@@ -116,7 +136,7 @@ fn start(trial: &Trial) -> TrialStart {
     }
 }
 
-fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> Result<(), Failure> {
+fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> anyhow::Result<()> {
     let second = histograms(2)?;
     let fine = histograms(3)?;
     for id in streams() {
@@ -164,7 +184,7 @@ struct SampleWriter<'a> {
 }
 
 impl SampleWriter<'_> {
-    fn write(&mut self, grain: Grain, second: u32, timings: &[(Timing, &Vec<u8>)]) -> Result<(), Failure> {
+    fn write(&mut self, grain: Grain, second: u32, timings: &[(Timing, &Vec<u8>)]) -> anyhow::Result<()> {
         let is_second = grain == Grain::Second;
         let sample = Sample {
             id: self.id,
@@ -186,13 +206,12 @@ impl SampleWriter<'_> {
 }
 
 /// Latencies around 3 ms that spread as a steady cluster's do: log-normal, p99 twice the median.
-fn histograms(digits: u8) -> Result<Vec<Vec<u8>>, Failure> {
+fn histograms(digits: u8) -> anyhow::Result<Vec<Vec<u8>>> {
     const SIGMA: f64 = 0.3;
     let uniform = |seed: u64| (kdyno_model::seed::mix(seed, 1) >> 11) as f64 / (1u64 << 53) as f64;
     (0..HISTOGRAMS)
         .map(|number| {
-            let mut histogram = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, digits)
-                .map_err(Failure::tool)?;
+            let mut histogram = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, digits)?;
             for record in 0..RECORDS_PER_S {
                 let seed = (number * RECORDS_PER_S + record) * 2;
                 let radius = (-2.0 * (1.0 - uniform(seed)).ln()).sqrt();
@@ -200,8 +219,26 @@ fn histograms(digits: u8) -> Result<Vec<Vec<u8>>, Failure> {
                 histogram.saturating_record((3e6 * (SIGMA * normal).exp()) as u64);
             }
             let mut bytes = Vec::new();
-            V2Serializer::new().serialize(&histogram, &mut bytes).map_err(Failure::tool)?;
+            V2Serializer::new().serialize(&histogram, &mut bytes)?;
             Ok(bytes)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_made_up_run_has_its_findings_unless_it_was_cut_off() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for is_cut_off in [false, true] {
+            let out = folder.path().join(format!("{is_cut_off}.kdyno"));
+            run(&BenchEvidenceArgs { out: out.clone(), seconds: 10, anew: is_cut_off })
+                .expect("it is written");
+            let file = kdyno_store::RunFile::open(&out).expect("a run file");
+            assert_eq!(file.trials().expect("trials").len(), 1);
+            assert_eq!(file.judgement().expect("findings").findings.is_empty(), is_cut_off);
+        }
+    }
 }
