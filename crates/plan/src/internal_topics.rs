@@ -29,8 +29,10 @@ pub(crate) fn check(
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<(), PlanError> {
     let Some(cluster) = system.cluster() else { return Ok(()) };
-    for (key, _) in &reader.scenario.typed().system.config {
-        let Some((name, what, needs)) = BOUNDED.iter().find(|(name, ..)| *name == key.text) else { continue };
+    let typed = &reader.scenario.typed().system.config;
+    for (name, what, needs) in &BOUNDED {
+        let key = typed.settings.iter().find(|(key, _)| key.text == *name).map(|(key, _)| key);
+        let Some(place) = key.or(typed.file.as_ref()) else { continue };
         let given = cluster.config.get(*name).and_then(|value| value.parse::<u32>().ok());
         let Some(given) = given.filter(|given| *given > cluster.brokers) else { continue };
         let Some((item, _)) = load.iter().find(|(_, item)| needs(item)) else { continue };
@@ -40,8 +42,11 @@ pub(crate) fn check(
             "`{name}` is {given}, but the cluster has {brokers} broker{plural}: `{item}` needs {what}, and brokers cannot make \
              its internal topic"
         );
-        let hint = format!("leave it out (kdyno sets what fits), or write at most {brokers}");
-        return Err(reader.wrong(key, message).hint(hint));
+        let hint = match key {
+            Some(_) => format!("leave it out (kdyno sets what fits), or write at most {brokers}"),
+            None => format!("start {given} brokers, or write `{name}: {brokers}` next to `file`"),
+        };
+        return Err(reader.wrong(place, message).hint(hint));
     }
     Ok(())
 }

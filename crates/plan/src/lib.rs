@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod broker_file;
 mod budget;
 mod cases;
 mod choices;

@@ -39,10 +39,11 @@ pub(crate) fn null_broker(
     };
     let usual_heap = LIMITS.keys.iter().find(|key| key.name == "heap").and_then(|key| key.default);
     let heap = Some(&system.heap).filter(|heap| Some(heap.text.as_str()) != usual_heap);
+    let config = system.config.settings.first().map(|(name, _)| name).or(system.config.file.as_ref());
     let typed = [
         (heap, "heap (`limits.heap`)"),
         (storage, "`storage`"),
-        (system.config.first().map(|(name, _)| name), "settings (`config`)"),
+        (config, "settings (`config`)"),
         (system.jvm.first(), "Java process (`jvm`)"),
         (system.racks.first(), "rack (`racks`)"),
         (system.zones.as_ref().and_then(|zones| zones.brokers.first()), "zones (`zones`)"),

@@ -6,7 +6,8 @@ use crate::choices::{Choices, PlanError};
 use crate::comparison::{self, not_judged, smallest_differences};
 use crate::sides::different_loads;
 use crate::{
-    cases, claims, client, clusters, consume, driver, group, probe, records, sustained, topic_settings,
+    broker_file, cases, claims, client, clusters, consume, driver, group, probe, records, sustained,
+    topic_settings,
 };
 use kdyno_model::grouped::distinct;
 use kdyno_model::plan::{CasePlan, Depth, JavaClient, ListedTrial, LoadPlan, Plan, Strategy};
@@ -57,8 +58,9 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     found.extend(misspelt_topics(plan).into_iter().chain(shared_topics(plan)).map(Remark::Warning));
     found.extend(topic_settings::unknown(plan).into_iter().map(Remark::Warning));
     found.extend(untested(plan).into_iter().map(Remark::Fact));
-    let facts = sustained::remark(plan)
+    let facts = broker_file::remarks(plan)
         .into_iter()
+        .chain(sustained::remark(plan))
         .chain(clusters::remark(plan))
         .chain(consume::remarks(plan))
         .chain(group::remarks(plan))

@@ -1,5 +1,6 @@
 //! The system under test and its topics.
 
+use crate::broker_file;
 use crate::choices::PlanError;
 use crate::driver;
 use crate::kafka::{Owner, settings};
@@ -63,6 +64,9 @@ pub(crate) fn cluster(reader: &CaseReader<'_>) -> Result<ClusterPlan, PlanError>
         list.iter().map(|cpu| reader.small(cpu, "pin", 0..=CPU_MAX)).collect::<Result<Vec<u32>, _>>()
     });
     let pinned_to = pinned_to.collect::<Result<Vec<_>, _>>()?;
+    let (of_file, ignored) = broker_file::settings(reader, &typed.config, version.as_ref())?;
+    let mut config = settings(reader, &typed.config.settings, Owner::Broker)?;
+    config.extend(of_file);
     let cpu_limit = typed.cpus.as_ref().map(|cpus| reader.number(cpus, "cpus", CPU_LIMITS));
     Ok(ClusterPlan {
         kafka,
@@ -70,7 +74,8 @@ pub(crate) fn cluster(reader: &CaseReader<'_>) -> Result<ClusterPlan, PlanError>
         brokers,
         heap_bytes: reader.bytes(&typed.heap, "heap", HEAP_BYTES_MIN..=HEAP_BYTES_MAX)?,
         jvm_options: typed.jvm.iter().map(|option| jvm_option(reader, option)).collect::<Result<_, _>>()?,
-        config: settings(reader, &typed.config, Owner::Broker)?,
+        config,
+        ignored,
         pinned_to,
         cpu_limit: cpu_limit.transpose()?,
         racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,

@@ -1,5 +1,6 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
+mod broker_config;
 mod command;
 mod component;
 mod consume;
@@ -12,6 +13,7 @@ mod records;
 mod transactions;
 mod zones;
 
+pub use broker_config::BrokerConfigFile;
 pub use command::{ColumnsFile, CommandFile, CommandKindFile, CommandLineFile};
 pub use component::{ComponentFile, ComponentKindFile, ProxyFile, ReadyFile, StopFile};
 pub use consume::{ConsumeFile, WorkFile};
@@ -31,6 +33,7 @@ use super::walk::{Fields, entries, list, list_of, opt, scalar, scalars, settings
 use crate::facts::facts;
 use crate::input::{InputError, TextPosition};
 use crate::yaml::{Scalar, YamlNode};
+use broker_config::broker_config;
 use listeners::listeners;
 use phases::phases;
 use std::collections::BTreeMap;
@@ -122,7 +125,7 @@ pub struct SystemFile {
     pub jvm: Vec<Scalar>,
     pub racks: Vec<Scalar>,
     pub storage: StorageFile,
-    pub config: Vec<(Scalar, Scalar)>,
+    pub config: BrokerConfigFile,
     pub listeners: ListenersFile,
     pub metrics: Scalar,
     pub zones: Option<ZonesFile>,
@@ -307,7 +310,7 @@ fn system(node: Option<&YamlNode>, place: TextPosition) -> Result<SystemFile, In
             }
             _ => StorageFile::Word(fields.required("storage")?),
         },
-        config: opt(&fields, "config", |node| settings(node, "config"))?.unwrap_or_default(),
+        config: opt(&fields, "config", broker_config)?.unwrap_or_default(),
         listeners: listeners(fields.get("listeners").unwrap_or(&empty), &empty)?,
         metrics: fields.required("metrics")?,
         zones: opt(&fields, "zones", zones)?,

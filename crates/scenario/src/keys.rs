@@ -1,6 +1,7 @@
 //! Every key of a scenario and a target, in tables: the reader checks against them, the reference and the
 //! JSON Schema are made from them, so the three cannot disagree.
 
+mod broker_config;
 mod client;
 mod command;
 mod component;
@@ -12,6 +13,7 @@ mod records;
 mod target;
 mod zones;
 
+pub use broker_config::BROKER_CONFIG;
 pub use client::{DRIVERS, ITEM_CLIENT, JAVA_CLIENT};
 pub use command::{COLUMNS, COMMAND};
 pub use component::{COMPONENT, POSTGRES, READY, READY_WORDS, STOP};
@@ -284,8 +286,8 @@ pub static SYSTEM: Section = Section {
         ),
         key(
             "config",
-            ValueKind::Settings("Kafka broker settings"),
-            "broker settings under Kafka's own names",
+            ValueKind::Section(&BROKER_CONFIG),
+            "broker settings under Kafka's own names, or the brokers' own file",
         ),
         key(
             "listeners",

@@ -28,6 +28,7 @@ const SECTIONS: &[&Section] = &[
     &keys::KAFKA,
     &keys::MODE,
     &keys::LIMITS,
+    &keys::BROKER_CONFIG,
     &keys::LISTENERS,
     &keys::CLIENT_LISTENER,
     &keys::INTERNAL_LISTENER,

@@ -31,7 +31,7 @@ impl SystemFile {
         found.extend(self.racks.iter().map(|rack| ("racks", rack)));
         found.extend(self.zones.iter().flat_map(|zones| zones.all()));
         found.extend(self.proxy.all());
-        found.extend(settings(&self.config));
+        found.extend(self.config.all());
         let listeners = &self.listeners;
         found.extend([
             ("protocol", &listeners.protocol),

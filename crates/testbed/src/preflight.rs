@@ -187,6 +187,7 @@ mod tests {
             metrics: Default::default(),
             listeners: Default::default(),
             zones: None,
+            ignored: BTreeMap::new(),
             is_second: false,
         }
     }

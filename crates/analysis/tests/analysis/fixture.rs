@@ -403,6 +403,7 @@ pub fn case() -> CasePlan {
         metrics: Default::default(),
         listeners: Default::default(),
         zones: None,
+        ignored: BTreeMap::new(),
         is_second: false,
     };
     CasePlan {

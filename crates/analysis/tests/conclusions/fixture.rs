@@ -37,6 +37,7 @@ pub fn case(kafka: &str) -> CasePlan {
         metrics: Default::default(),
         listeners: Default::default(),
         zones: None,
+        ignored: BTreeMap::new(),
         is_second: false,
     };
     CasePlan {

@@ -168,6 +168,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
         metrics: Default::default(),
         listeners: args.listeners.listeners(),
         zones: None,
+        ignored: BTreeMap::new(),
         is_second: false,
     })
 }

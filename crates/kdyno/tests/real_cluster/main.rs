@@ -6,6 +6,7 @@
 mod alone;
 mod avro;
 mod bare_host;
+mod broker_file;
 mod clusters;
 #[path = "../common/mod.rs"]
 mod common;

@@ -238,6 +238,7 @@ impl LimitFixture {
                     },
                     between_brokers: false,
                 }),
+                ignored: BTreeMap::new(),
                 is_second: false,
             });
         };

@@ -25,6 +25,7 @@ use kdyno_model::plan::{
 };
 use kdyno_scenario::is_id;
 use refusal::{KeyPath, Passed};
+pub(crate) use settings::is_plain_setting;
 
 /// Most processes that `--probe` may name.
 const PROBED_MAX: usize = 16;

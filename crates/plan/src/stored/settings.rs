@@ -70,12 +70,17 @@ fn is_number_or_switch(text: &str) -> bool {
     is_number || matches!(text, "true" | "false")
 }
 
+/// Whether the value of a setting of brokers or topics is a number, a switch or a word of Kafka's own.
+pub(crate) fn is_plain_setting(name: &str, value: &str) -> bool {
+    is_number_or_switch(value)
+        || OF_WORDS.contains(&name) && is_word(value)
+        || CLASSES.contains(&(name, value))
+}
+
 /// Settings of brokers or of topics.
 pub(super) fn of_kafka(at: &KeyPath<'_>, config: &BTreeMap<String, String>, owner: Owner) -> Passed {
     config.iter().try_for_each(|(name, value)| {
-        let is_allowed = is_number_or_switch(value)
-            || OF_WORDS.contains(&name.as_str()) && is_word(value)
-            || CLASSES.contains(&(name, value));
+        let is_allowed = is_plain_setting(name, value);
         let is_free = is_name(name) && written_by_kdyno(name, owner).is_none();
         at.holds(is_allowed && is_free, &format!("sets {} to {}", quoted(name), quoted(value)))
     })

@@ -2,7 +2,7 @@
 
 use super::refusal::{KeyPath, Passed};
 use super::settings;
-use crate::kafka::Owner;
+use crate::kafka::{Owner, is_name};
 use crate::system::{
     BROKERS_MAX, CONTROLLERS_MAX, CPU_LIMITS, CPU_MAX, HEAP_BYTES_MAX, HEAP_BYTES_MIN, PARTITIONS_MAX,
 };
@@ -24,6 +24,7 @@ pub(crate) fn cluster(at: &KeyPath<'_>, of: &ClusterPlan) -> Passed {
         heap_bytes,
         jvm_options,
         config,
+        ignored,
         pinned_to,
         cpu_limit,
         racks,
@@ -44,6 +45,8 @@ pub(crate) fn cluster(at: &KeyPath<'_>, of: &ClusterPlan) -> Passed {
     at.key("heap_bytes").within(*heap_bytes, HEAP_BYTES_MIN..=HEAP_BYTES_MAX)?;
     settings::jvm(&at.key("jvm_options"), jvm_options)?;
     settings::of_kafka(&at.key("config"), config, Owner::Broker)?;
+    let named = |name: &String| at.key("ignored").named(name, is_name(name), "the name of a setting");
+    ignored.keys().try_for_each(named)?;
     let cpus = at.key("cpus");
     pinned_to.iter().flatten().try_for_each(|cpu| cpus.within(*cpu, 0..=CPU_MAX))?;
     at.key("cpu_limit").may_be_within(*cpu_limit, CPU_LIMITS)?;

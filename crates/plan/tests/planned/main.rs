@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 mod bad_input;
+mod broker_file;
 mod budgets;
 mod bundled;
 mod commands;

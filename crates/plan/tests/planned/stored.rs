@@ -137,6 +137,8 @@ fn settings_are_numbers_switches_and_words_of_kafkas_own() {
         let message = refused("/cases/0/system/local/config", &json!({name: value}));
         assert!(message.contains("sets `"), "{name}: {message}");
     }
+    let message = refused("/cases/0/system/local/ignored", &json!({"a\u{1b}b": "secret"}));
+    assert!(message.contains("cannot be the name of a setting"), "{message}");
     let config = "/cases/0/topics/t/config";
     refused(config, &json!({"remote.x": "/tmp/y"}));
     let rack_aware =

@@ -5,8 +5,9 @@ use crate::topology::{Tier, TopologyNode, frame, shown};
 use crate::units::{self, plural};
 use kdyno_model::event::Subject;
 use kdyno_model::link_words::link_words;
-use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Mode, Storage, ZonesPlan};
+use kdyno_model::plan::{CasePlan, ClusterPlan, IgnoredSetting, KafkaSource, Mode, Storage, ZonesPlan};
 use kdyno_model::run::TrialStart;
+use std::collections::BTreeMap;
 
 impl SystemWords for ClusterPlan {
     fn lines(&self, _case: &CasePlan) -> Vec<String> {
@@ -38,6 +39,9 @@ impl SystemWords for ClusterPlan {
         if !self.config.is_empty() {
             let settings = self.config.iter().map(|(name, value)| units::setting(name, value));
             lines.push(format!("broker settings: {}", settings.collect::<Vec<_>>().join(" ")));
+        }
+        if !self.ignored.is_empty() {
+            lines.push(format!("ignored of the brokers' file: {}", by_reason(&self.ignored)));
         }
         if !self.jvm_options.is_empty() {
             lines.push(format!("JVM options: {}", self.jvm_options.join(" ")));
@@ -105,6 +109,16 @@ fn broker(cluster: &ClusterPlan, id: u32) -> TopologyNode {
     TopologyNode { name: Subject::Broker(id).to_string(), lines }
 }
 
+/// Names of settings with why they are ignored.
+fn by_reason(ignored: &BTreeMap<String, IgnoredSetting>) -> String {
+    let mut all = BTreeMap::<String, Vec<&str>>::new();
+    for (name, why) in ignored {
+        all.entry(why.why(name)).or_default().push(name);
+    }
+    let of_reason = |(why, names): (String, Vec<&str>)| format!("{} ({why})", names.join(" "));
+    all.into_iter().map(of_reason).collect::<Vec<_>>().join("; ")
+}
+
 /// Who is in which zone, and what lies between them.
 fn zones_line(zones: &ZonesPlan, brokers: u32) -> String {
     let names = zones.names().into_iter();
@@ -116,4 +130,28 @@ fn zones_line(zones: &ZonesPlan, brokers: u32) -> String {
     let zones_text: Vec<String> = names.map(zone).collect();
     let between = if zones.between_brokers { ", between brokers too" } else { "" };
     format!("zones: {}; between them a relay: {}{between}", zones_text.join(" | "), link_words(&zones.link))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_settings_are_named_by_their_reason() {
+        use IgnoredSetting::{Removed, Secret, SetByKdyno};
+        let ignored = [
+            ("a.password", Secret),
+            ("listeners", SetByKdyno),
+            ("node.id", SetByKdyno),
+            ("x.y", Removed(4, 0)),
+        ];
+        let text = by_reason(&ignored.map(|(name, why)| (name.to_owned(), why)).into());
+        let secret = Secret.why("a.password");
+        assert_eq!(
+            text,
+            format!(
+                "x.y (Kafka 4.0 removed it); a.password ({secret}); listeners node.id (kdyno sets it itself)"
+            )
+        );
+    }
 }

@@ -93,6 +93,7 @@ pub fn case() -> CasePlan {
         metrics: Default::default(),
         listeners: Default::default(),
         zones: None,
+        ignored: BTreeMap::new(),
         is_second: false,
     };
     let share = |client_first| WorkerShare { item: "writers".into(), client_first, client_count: 1 };

@@ -206,6 +206,7 @@ pub(crate) mod tests {
             metrics: Default::default(),
             listeners: Default::default(),
             zones: None,
+            ignored: Default::default(),
             is_second: false,
         }
     }

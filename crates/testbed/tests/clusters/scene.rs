@@ -81,6 +81,7 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
         metrics: BrokerMetrics::None,
         listeners: Default::default(),
         zones: None,
+        ignored: Default::default(),
         is_second: false,
     }
 }

@@ -1,5 +1,6 @@
 //! A cluster of real brokers that kdyno starts: everything that its start needs.
 
+use super::IgnoredSetting;
 use crate::plan::{Listeners, ZonesPlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,6 +21,9 @@ pub struct ClusterPlan {
     pub jvm_options: Vec<String>,
     /// Broker settings in Kafka's names and units.
     pub config: BTreeMap<String, String>,
+    /// Settings of the brokers' own file that are not in `config`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ignored: BTreeMap<String, IgnoredSetting>,
     /// Processors each broker is pinned to, by broker; empty: not pinned. A shorter list repeats.
     #[serde(rename = "cpus")]
     pub pinned_to: Vec<Vec<u32>>,

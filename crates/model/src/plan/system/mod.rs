@@ -5,12 +5,14 @@
 
 mod attached;
 mod cluster;
+mod ignored;
 mod kind;
 mod local;
 mod null_broker;
 mod target;
 
 pub use cluster::{BrokerMetrics, ClusterPlan, KafkaSource, Mode, Storage};
+pub use ignored::IgnoredSetting;
 pub use kind::{Refusal, System};
 pub use null_broker::NullBrokerPlan;
 use serde::{Deserialize, Serialize};
