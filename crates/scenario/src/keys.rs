@@ -32,7 +32,7 @@ use kdyno_model::stacks::FlameKind;
 #[derive(Debug)]
 pub enum ValueKind {
     /// A single value; the text says which sort. Editors check it by the pattern, in which words in capitals stand for
-    /// quantities (`schema::FORMS`); one that is empty takes all.
+    /// quantities (`schema::scalar_schema`); one that is empty takes all.
     Scalar(&'static str, &'static str),
     /// One of these words.
     Choice(&'static [&'static str]),

@@ -3,7 +3,7 @@
 use super::client::{
     CONSUMER, ClientKind, OTHERS, Other, PRODUCER, REACH, SettingEffect, SettingKind, SupportedSetting, since,
 };
-use super::keys::{self, Key, Section, ValueKind};
+use super::keys::{self, Section, ValueKind};
 use kdyno_model::metric::{self, SubjectKind};
 use kdyno_model::plan::Levels;
 use std::fmt::Write;

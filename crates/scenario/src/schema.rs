@@ -9,16 +9,6 @@ use serde_json::{Map, Value, json};
 const DIGITS: &str = "[0-9]([0-9_]*\\.?[0-9_]*[0-9])?";
 /// What a text with a param, and a formula, begin or go on with: neither is judged before a case is chosen.
 const OF_PARAMS: &str = "\\$|^\\s*=";
-/// What the words in capitals of a pattern stand for.
-const FORMS: [(&str, fn() -> String); 6] = [
-    ("SPAN", || format!("{0}\\s*\\.\\.\\s*{0}", quantity(Dimension::Ns))),
-    ("DURATION", || quantity(Dimension::Ns)),
-    ("RATE", || format!("{}/(s|min|m|h)", quantity(Dimension::Plain))),
-    ("SIZE", || quantity(Dimension::Bytes)),
-    ("COUNT", || quantity(Dimension::Plain)),
-    ("NUMBER", || quantity(Dimension::Plain)),
-];
-
 /// JSON Schema of a scenario.
 pub fn json_schema() -> Value {
     root(&keys::SCENARIO, SECTIONS)
@@ -137,10 +127,14 @@ fn scalar_schema(what: &str, pattern: &str) -> Value {
     if pattern.is_empty() {
         return json!({"type": ["string", "number", "boolean"]});
     }
-    let spelt = FORMS.iter().fold(pattern.to_owned(), |text, (word, form)| match text.contains(word) {
-        true => text.replace(word, &form()),
-        false => text,
-    });
+    let (plain, duration) = (quantity(Dimension::Plain), quantity(Dimension::Ns));
+    let spelt = pattern
+        .replace("SPAN", &format!("{duration}\\s*\\.\\.\\s*{duration}"))
+        .replace("DURATION", &duration)
+        .replace("RATE", &format!("{plain}/(s|min|m|h)"))
+        .replace("SIZE", &quantity(Dimension::Bytes))
+        .replace("COUNT", &plain)
+        .replace("NUMBER", &plain);
     let mut schema = json!({
         "type": "string",
         "pattern": format!("^({spelt})$|{OF_PARAMS}"),
