@@ -49,8 +49,8 @@ bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick
 	cargo build --release --workspace --bin kdyno --bin kdyno-bench --bin xtask
 	$${CARGO_TARGET_DIR:-target}/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
 
-release: ## an archive that runs where no toolchain is, with its licences and sum, in target/release-archive
-	@scripts/setup.sh web
+release: ## archive, Debian package and container image that run where no toolchain is, with their sums, in target/release-archive
+	@scripts/setup.sh web package
 	@scripts/web.sh
 	cargo build --locked --release --workspace --bin kdyno --bin xtask
 	$${CARGO_TARGET_DIR:-target}/release/xtask release

@@ -3,7 +3,7 @@
 # what is, and installs it when this user may (root, or sudo without a password). Otherwise it
 # prints the command that a user with rights has to run, and ends with 2. Running it twice is harmless.
 #
-# usage: scripts/setup.sh [build] [web] [browser] [kafka] [database] [library] [bench] [accuracy]
+# usage: scripts/setup.sh [build] [web] [browser] [kafka] [database] [library] [bench] [accuracy] [package]
 #   build   Rust with rustfmt and clippy, a C compiler, make, git
 #   web     build, and Node with npm: the script of the pages is TypeScript
 #   browser web, and Chromium with a font: pages are tested in it
@@ -12,6 +12,7 @@
 #   library build, and what librdkafka needs to be built: apps/library has it as its client
 #   bench   kafka, and what librdkafka's own benchmark needs to be built
 #   accuracy  what the probes are held against: pidstat, sar, iostat
+#   package  on Debian and its like, what is in a container image
 set -uo pipefail
 
 readonly OLDEST_JAVA=17
@@ -161,6 +162,11 @@ survey() {
         fi
         ;;
     esac
+    case " $* " in *" package "*)
+        [ -e /etc/ssl/certs/ca-certificates.crt ] || ! have dpkg-deb ||
+            { missing+=("trusted authorities"); packages+=(ca-certificates); }
+        ;;
+    esac
     case " $* " in *" accuracy "*) need pidstat "pidstat, sar and iostat" sysstat ;; esac
     case " $* " in *" bench "* | *" library "*)
         need c++ "a C++ compiler" g++
@@ -174,10 +180,10 @@ main() {
     local group
     for group in "$@"; do
         case "$group" in
-        build | web | browser | kafka | database | library | bench | accuracy) ;;
+        build | web | browser | kafka | database | library | bench | accuracy | package) ;;
         *)
             echo "setup: unknown group: $group" >&2
-            echo "hint: build, web, browser, kafka, database, library, bench, accuracy" >&2
+            echo "hint: build, web, browser, kafka, database, library, bench, accuracy, package" >&2
             exit 2
             ;;
         esac

@@ -30,7 +30,8 @@ pub(crate) use stored::{
 pub(crate) use values::ChosenDriver;
 use values::{duration, flame_kind, mode, name_and_value, number, number_up_to, rate, size};
 
-/// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
+/// Version of the program, with the commit it was built from and its day where that was a checkout:
+/// `0.1.0 (0123456789ab 2026-12-01)`.
 pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
 
 const EXAMPLES: &str = "\

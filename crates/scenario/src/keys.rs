@@ -33,8 +33,9 @@ use kdyno_model::stacks::FlameKind;
 /// What may be under a key.
 #[derive(Debug)]
 pub enum ValueKind {
-    /// A single value; the text says which sort.
-    Scalar(&'static str),
+    /// A single value; the text says which sort. Editors check it by the pattern, in which words in capitals stand for
+    /// quantities (`schema::scalar_schema`); one that is empty takes all.
+    Scalar(&'static str, &'static str),
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A map with the keys of a section.
@@ -124,11 +125,11 @@ const fn section(name: &'static str, purpose: &'static str, keys: &'static [Key]
     Section { name, purpose, keys, later: &[], open: false }
 }
 
-const COUNT: ValueKind = ValueKind::Scalar("count");
-const SIZE: ValueKind = ValueKind::Scalar("size");
-const DURATION: ValueKind = ValueKind::Scalar("duration");
-const RATE: ValueKind = ValueKind::Scalar("rate");
-const TEXT: ValueKind = ValueKind::Scalar("text");
+const COUNT: ValueKind = ValueKind::Scalar("count", "COUNT");
+const SIZE: ValueKind = ValueKind::Scalar("size", "SIZE");
+const DURATION: ValueKind = ValueKind::Scalar("duration", "DURATION");
+const RATE: ValueKind = ValueKind::Scalar("rate", "RATE");
+const TEXT: ValueKind = ValueKind::Scalar("text", "");
 
 /// A scenario's top level.
 pub static SCENARIO: Section = Section {
@@ -136,7 +137,11 @@ pub static SCENARIO: Section = Section {
     purpose: "One question, asked of a system under a load.",
     keys: &[
         needed("kdyno", ValueKind::Choice(&["1"]), "version of this format"),
-        needed("id", TEXT, "short name: lowercase letters, digits and `-`"),
+        needed(
+            "id",
+            ValueKind::Scalar("text", "[a-z][a-z0-9-]*"),
+            "short name: lowercase letters, digits and `-`",
+        ),
         needed("question", TEXT, "the question the scenario asks, for people"),
         key("params", ValueKind::Settings("params"), "the values that may vary, each with its usual value"),
         key(
@@ -249,7 +254,7 @@ pub static SYSTEM: Section = Section {
         or(
             "kafka",
             ValueKind::Either(&[
-                ValueKind::Scalar("release, `newest` or `null-broker`"),
+                ValueKind::Scalar("release, `newest` or `null-broker`", ""),
                 ValueKind::Section(&KAFKA),
             ]),
             "newest",
@@ -367,7 +372,7 @@ pub static LIMITS: Section = Section {
         or("heap", SIZE, "1GiB", "heap of each broker, fixed (`-Xms` = `-Xmx`)"),
         key(
             "cpus",
-            ValueKind::Scalar("a number of CPUs"),
+            ValueKind::Scalar("a number of CPUs", "NUMBER"),
             "CPUs' worth of time that each broker may use, e.g. `1.5`, by a control group of its own (cgroups); a preflight \
              says where this host does not allow that",
         ),
@@ -399,14 +404,14 @@ pub static PHASES: Section = section(
     &[
         or(
             "warmup",
-            ValueKind::Scalar("`auto`, `LEAST..MOST` or a duration"),
+            ValueKind::Scalar("`auto`, `LEAST..MOST` or a duration", "auto|DURATION|SPAN"),
             "5s",
             "load that is not reported. `10s..60s` ends by evidence between these bounds, when rate, latency and the \
              brokers' CPU time have settled; `auto` is `5s..60s`",
         ),
         or(
             "condition",
-            ValueKind::Scalar("`auto`, `none`, `LEAST..MOST` or a duration"),
+            ValueKind::Scalar("`auto`, `none`, `LEAST..MOST` or a duration", "auto|none|DURATION|SPAN"),
             "auto",
             "load for a local cluster that was just started, before its first trial; it is in no table. `auto` is \
              `20s..60s`; a target gets none",
@@ -433,7 +438,7 @@ pub static MEASURE: Section = section(
     &[
         key(
             "records",
-            ValueKind::Scalar("count or `COUNT each`"),
+            ValueKind::Scalar("count or `COUNT each`", "COUNT( each)?"),
             "records of each produce item, or of each of its clients",
         ),
         key("until", TEXT, "a load item that is a command: the window ends when it does"),

@@ -21,6 +21,7 @@ mod names;
 pub mod patch;
 mod question;
 mod reference;
+mod schema;
 pub mod security;
 mod synonyms;
 pub mod target;
@@ -33,7 +34,8 @@ pub mod yaml;
 pub use check::{CheckedPublished, CheckedRow, is_id, is_item_name, is_topic_name, unknown_topic};
 pub use file::ScenarioFile;
 pub use names::{metric_names, metric_of};
-pub use reference::{json_schema, reference, target_json_schema};
+pub use reference::reference;
+pub use schema::{json_schema, target_json_schema};
 
 use crate::input::InputError;
 use crate::yaml::YamlNode;

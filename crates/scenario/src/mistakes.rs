@@ -171,7 +171,7 @@ fn is_at(node: &YamlNode, place: TextPosition) -> bool {
 fn filler(kind: &ValueKind) -> Option<YamlNode> {
     let scalar = |text: &str| Some(YamlNode::Scalar(filled(text)));
     match kind {
-        ValueKind::Scalar(sort) => scalar(FILLERS.iter().find(|(begins, _)| sort.starts_with(begins))?.1),
+        ValueKind::Scalar(sort, _) => scalar(FILLERS.iter().find(|(begins, _)| sort.starts_with(begins))?.1),
         ValueKind::Choice(words) => scalar(words.first()?),
         ValueKind::Either(kinds) => kinds.iter().find_map(filler),
         ValueKind::Section(section) => {

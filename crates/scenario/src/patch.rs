@@ -189,7 +189,7 @@ pub(crate) fn below(kind: &'static ValueKind) -> Below {
             });
             section.map_or(Below::Nothing, Below::Section)
         }
-        ValueKind::Scalar(_) | ValueKind::Choice(_) | ValueKind::List(_) => Below::Nothing,
+        ValueKind::Scalar(..) | ValueKind::Choice(_) | ValueKind::List(_) => Below::Nothing,
     }
 }
 

@@ -1,26 +1,15 @@
-//! The reference of every key and the JSON Schema, both made from the tables.
+//! The reference of every key, made from the tables.
 
 use super::client::{
     CONSUMER, ClientKind, OTHERS, Other, PRODUCER, REACH, SettingEffect, SettingKind, SupportedSetting, since,
 };
-use super::keys::{self, Key, Section, ValueKind};
+use super::keys::{self, Section, ValueKind};
 use kdyno_model::metric::{self, SubjectKind};
 use kdyno_model::plan::Levels;
-use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// JSON Schema of a scenario, for editors.
-pub fn json_schema() -> Value {
-    root(&keys::SCENARIO, "kdyno scenario", SECTIONS)
-}
-
-/// JSON Schema of a target, for editors.
-pub fn target_json_schema() -> Value {
-    root(&keys::TARGET, "kdyno target", TARGET_SECTIONS)
-}
-
 /// The sections of a scenario, in the order of the reference.
-const SECTIONS: &[&Section] = &[
+pub(crate) const SECTIONS: &[&Section] = &[
     &keys::SCENARIO,
     &keys::PROFILE,
     &keys::VARY,
@@ -78,87 +67,9 @@ const SECTIONS: &[&Section] = &[
     &keys::SOURCE,
 ];
 
-const TARGET_SECTIONS: &[&Section] =
+/// Those of a target.
+pub(crate) const TARGET_SECTIONS: &[&Section] =
     &[&keys::TARGET, &keys::CLIENT, &keys::SECRET, &keys::PRICE, &keys::METRICS, &keys::GUARD, &keys::CAPS];
-
-fn root(section: &Section, title: &str, sections: &[&Section]) -> Value {
-    let mut schema = section_schema(section);
-    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
-    schema.insert("title".to_owned(), json!(title));
-    let others = sections.iter().skip(1);
-    let defs =
-        others.map(|section| (def_name(section), section_schema(section).into())).collect::<Map<_, _>>();
-    schema.insert("$defs".to_owned(), defs.into());
-    schema.into()
-}
-
-fn def_name(section: &Section) -> String {
-    section.name.replace(' ', "_")
-}
-
-fn section_schema(section: &Section) -> Map<String, Value> {
-    let mut schema = Map::new();
-    if section.name == keys::LOAD.name {
-        let of_clients = [&keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END];
-        let of_others = [&keys::COMMAND, &keys::USERS, &keys::JOB];
-        let roles = of_clients.into_iter().chain(of_others).map(reference_to);
-        schema.insert("oneOf".to_owned(), roles.collect());
-        return schema;
-    }
-    schema.insert("type".to_owned(), json!("object"));
-    schema.insert("description".to_owned(), json!(section.purpose));
-    let properties = section.keys.iter().map(|key| (key.name.to_owned(), key_schema(key)));
-    schema.insert("properties".to_owned(), properties.collect::<Map<_, _>>().into());
-    let required: Vec<&str> = section.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
-    if !required.is_empty() {
-        schema.insert("required".to_owned(), json!(required));
-    }
-    let others = match (section.open, section.name) {
-        (false, _) => json!(false),
-        (true, "vary") => json!({"type": "array", "items": any_scalar(), "minItems": 1}),
-        (true, _) => any_scalar(),
-    };
-    schema.insert("additionalProperties".to_owned(), others);
-    schema
-}
-
-fn key_schema(key: &Key) -> Value {
-    let mut schema = match kind_schema(&key.kind) {
-        Value::Object(schema) => schema,
-        other => Map::from_iter([("anyOf".to_owned(), json!([other]))]),
-    };
-    let default = key.default.filter(|text| !text.is_empty());
-    let default = default.map(|text| format!(" (default: {text})")).unwrap_or_default();
-    schema.insert("description".to_owned(), json!(format!("{}{default}", key.meaning)));
-    schema.into()
-}
-
-fn reference_to(section: &Section) -> Value {
-    json!({"$ref": format!("#/$defs/{}", def_name(section))})
-}
-
-fn any_scalar() -> Value {
-    json!({"type": ["string", "number", "boolean", "null"]})
-}
-
-fn kind_schema(kind: &ValueKind) -> Value {
-    match kind {
-        ValueKind::Scalar(_) => json!({"type": ["string", "number", "boolean"]}),
-        // A param may take the word's place, so the words are a suggestion.
-        ValueKind::Choice(words) => json!({"anyOf": [{"enum": words}, {"type": ["string", "number"]}]}),
-        ValueKind::Section(section) => reference_to(section),
-        ValueKind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
-        // Their values may be maps.
-        ValueKind::Settings(
-            "facts" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE | keys::COMPONENTS_OF_SIDE,
-        ) => {
-            json!({"type": "object"})
-        }
-        ValueKind::Settings(_) => json!({"type": "object", "additionalProperties": any_scalar()}),
-        ValueKind::List(inner) => json!({"type": "array", "items": kind_schema(inner)}),
-        ValueKind::Either(kinds) => json!({"anyOf": kinds.iter().map(kind_schema).collect::<Vec<_>>()}),
-    }
-}
 
 /// The reference of scenarios and targets, as Markdown.
 pub fn reference() -> String {
@@ -262,7 +173,7 @@ fn anchor(heading: &str) -> String {
 
 fn kind_text(kind: &ValueKind) -> String {
     match kind {
-        ValueKind::Scalar(what) => (*what).to_owned(),
+        ValueKind::Scalar(what, _) => (*what).to_owned(),
         ValueKind::Choice(words) => crate::input::listed(words.iter().copied()).replace(", ", " or "),
         ValueKind::Section(section) => format!("map: [{}](#{})", section.name, anchor(section.name)),
         ValueKind::Named(section) => {

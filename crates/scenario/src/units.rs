@@ -95,6 +95,11 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("d", Dimension::Ns, 86_400e9),
 ];
 
+/// How units of a dimension are spelt, without the time of a rate.
+pub(crate) fn spellings(of: Dimension) -> impl Iterator<Item = &'static str> {
+    UNITS.iter().filter(move |(_, dimension, _)| *dimension == of).map(|(name, ..)| *name)
+}
+
 /// Any quantity; `None` when the text is none.
 pub fn parse(text: &str) -> Option<UnitValue> {
     let text = text.trim();

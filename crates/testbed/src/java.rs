@@ -50,6 +50,9 @@ pub fn find_between(
     let hint = "install one, e.g. `apt-get install openjdk-17-jre-headless`, or set JAVA_HOME".to_string();
     if found.is_empty() {
         let message = "no Java found: neither JAVA_HOME nor PATH has a java that answers".to_string();
+        // An image of a container has none, and nothing can be installed in it.
+        let hint =
+            format!("{hint}; kdyno's own client measures a running cluster without (`--bootstrap-server`)");
         return Err(TestbedError::hinted(message, hint));
     }
     let list: Vec<_> =

@@ -1,5 +1,6 @@
 //! What goes into the archive, and how it is packed: the same files make the same archive, byte for byte.
 
+use std::ffi::OsStr;
 use std::fs::create_dir_all;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +16,9 @@ const READ: &[&str] = &["LICENSE", "README.md", "CONTRIBUTING.md", "CHANGELOG.md
 
 /// Shells, and the names by which they look for what completes their words.
 const SHELLS: &[(&str, &str)] = &[("bash", "kdyno.bash"), ("zsh", "_kdyno"), ("fish", "kdyno.fish")];
+
+/// Who may do what with files that everybody may read.
+pub const MODE: &str = "u=rwX,go=rX";
 
 /// Puts everything into a folder.
 pub fn fill(release: &Release, folder: &Path) -> anyhow::Result<Linked> {
@@ -58,13 +62,13 @@ fn of_rust() -> anyhow::Result<PathBuf> {
     Ok(notices)
 }
 
-fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     create_dir_all(to.parent().context("below a folder")?)?;
     std::fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+pub fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     create_dir_all(path.parent().context("below a folder")?)?;
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
@@ -101,24 +105,36 @@ it is listed with its licences in licenses/.
     )
 }
 
-/// Packs the folder of the archive's name. Names are sorted, times are the commit's, the owner is none.
+/// Packs the folder of the archive's name.
 pub fn archive(release: &Release, work: &Path) -> anyhow::Result<PathBuf> {
-    let archive = work.join(format!("{}.tar.gz", release.name));
-    let mut tar = Command::new("tar");
-    tar.args(["--create", "--sort=name", "--format=gnu", "--owner=0", "--group=0", "--numeric-owner"])
-        .args(["--mode=u=rwX,go=rX", "--use-compress-program=gzip -9 -n"])
-        .arg(format!("--mtime=@{}", release.made_at))
-        .arg("--file")
-        .arg(&archive)
-        .arg("--directory")
-        .arg(work)
-        .arg(&release.name)
-        .env("LC_ALL", "C");
-    said(&mut tar)?;
-    Ok(archive)
+    let archive = work.join(format!("{}.tar", release.name));
+    tar("--create", MODE, release.made_at, (work, std::slice::from_ref(&release.name)), &archive)?;
+    said(Command::new("gzip").args(["-9", "-n"]).arg(&archive))?;
+    Ok(archive.with_extension("tar.gz"))
 }
 
-/// Writes the archive's sum next to it, as `sha256sum --check` reads it.
+/// Packs what these names in a folder name, or appends it. Names are sorted, times are the commit's, the owner is root.
+pub fn tar(
+    action: &str,
+    mode: &str,
+    made_at: u64,
+    (folder, names): (&Path, &[impl AsRef<OsStr>]),
+    to: &Path,
+) -> anyhow::Result<()> {
+    let mut tar = Command::new("tar");
+    tar.args([action, "--sort=name", "--format=gnu", "--owner=0", "--group=0", "--numeric-owner"])
+        .arg(format!("--mode={mode}"))
+        .arg(format!("--mtime=@{made_at}"))
+        .arg("--file")
+        .arg(to)
+        .arg("--directory")
+        .arg(folder)
+        .args(names)
+        .env("LC_ALL", "C");
+    said(&mut tar).map(drop)
+}
+
+/// Writes a file's sum next to it, as `sha256sum --check` reads it.
 pub fn checksum(archive: &Path) -> anyhow::Result<PathBuf> {
     let name = archive.file_name().context("a file has a name")?;
     let mut sha256sum = Command::new("sha256sum");

@@ -23,6 +23,7 @@ mod planning;
 mod proxy;
 mod questions;
 mod records;
+mod schema;
 mod searching;
 mod stored;
 mod sums;

@@ -16,7 +16,10 @@ pub static ITEM_CLIENT: Section = Section {
         or("driver", ValueKind::Choice(DRIVERS), "native", "kdyno's own client, or Kafka's Java client"),
         key(
             "version",
-            ValueKind::Either(&[ValueKind::Scalar("release or `newest`"), ValueKind::Section(&JAVA_CLIENT)]),
+            ValueKind::Either(&[
+                ValueKind::Scalar("release or `newest`", ""),
+                ValueKind::Section(&JAVA_CLIENT),
+            ]),
             "with `driver: java`: which Java client, a release such as `4.1.1`, or `{home: DIR}`, `{source: DIR}`, `{jar: \
              FILE}`; left out: the newest known",
         ),

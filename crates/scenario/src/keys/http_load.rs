@@ -33,7 +33,7 @@ pub static USERS: Section = Section {
         ),
         or(
             "think",
-            DURATION,
+            ValueKind::Scalar("duration or `LEAST..MOST`", "DURATION|SPAN"),
             "0s",
             "how long a user thinks between two turns, `2s` or `1s..3s`: as likely one time as another",
         ),

@@ -34,7 +34,7 @@ const AT: Key = key(
 );
 const AFTER: Key = key("after", TEXT, "the same, as the item whose `until` it is");
 /// Where its clients are.
-const ZONE: ValueKind = ValueKind::Scalar("`same`, or a zone of the system's `zones`");
+const ZONE: ValueKind = ValueKind::Scalar("`same`, or a zone of the system's `zones`", "");
 const IN_ZONE: &str = "where the clients are: in a zone of the system, or `same`: near every broker";
 /// When it goes.
 const UNTIL: Key = key(
@@ -60,7 +60,7 @@ pub static PRODUCE: Section = Section {
         needed(
             "rate",
             ValueKind::Either(&[
-                ValueKind::Scalar("rate, `RATE each` or `max`"),
+                ValueKind::Scalar("rate, `RATE each` or `max`", "RATE( each)?|max"),
                 ValueKind::Section(&RATE_COURSE),
             ]),
             "records per second of the whole item: `20k/s`, or `5k/s each` per client, or `max` (as fast as \
@@ -92,7 +92,7 @@ pub static PRODUCE: Section = Section {
         ),
         key(
             "tombstones",
-            ValueKind::Scalar("share in percent"),
+            ValueKind::Scalar("share in percent", "NUMBER%"),
             "share of records whose value is null, e.g. `1%`: each deletes its key in a compacted topic",
         ),
         key(
@@ -204,7 +204,12 @@ pub static ZIPF_WORK: Section = section(
     &[
         needed("least", DURATION, "least time"),
         needed("most", DURATION, "no record takes longer than this"),
-        or("s", ValueKind::Scalar("number"), "2", "exponent: the higher it is, the rarer are long ones"),
+        or(
+            "s",
+            ValueKind::Scalar("number", "NUMBER"),
+            "2",
+            "exponent: the higher it is, the rarer are long ones",
+        ),
     ],
 );
 
@@ -283,6 +288,11 @@ pub static TRANSACTIONS: Section = section(
     "When a client's transactions end, and how. While one is being ended, its client takes no record.",
     &[
         needed("every", DURATION, "from a transaction's first record until it is committed or aborted"),
-        or("abort", ValueKind::Scalar("share in percent"), "0%", "probability with which one is aborted"),
+        or(
+            "abort",
+            ValueKind::Scalar("share in percent", "NUMBER%"),
+            "0%",
+            "probability with which one is aborted",
+        ),
     ],
 );

@@ -89,7 +89,7 @@ pub static JUDGE: Section = section(
         ),
         key(
             "margin",
-            ValueKind::Scalar("percent"),
+            ValueKind::Scalar("percent", "NUMBER%"),
             "the smallest change that matters; left out: `3%` for rates and CPU time, `10%` for latencies",
         ),
     ],
@@ -103,7 +103,7 @@ pub static FIND: Section = section(
     &[
         needed(
             "highest",
-            ValueKind::Scalar("`ITEM.rate` or `ITEM.clients`"),
+            ValueKind::Scalar("`ITEM.rate` or `ITEM.clients`", "[^.]+\\.(rate|clients)"),
             "what is raised: the rate of a load item, or the number of its clients, each at a rate of its own",
         ),
         key("each", RATE, "rate of one client; with `ITEM.clients` only"),
@@ -115,7 +115,7 @@ pub static FIND: Section = section(
         ),
         key(
             "within",
-            ValueKind::Scalar("percent"),
+            ValueKind::Scalar("percent", "NUMBER%"),
             "how narrow the answer is to be; left out: `2%`, in a quick look `5%`",
         ),
         needed(

@@ -31,7 +31,7 @@ pub static VALUE: Section = section(
         ),
         key(
             "compressible",
-            ValueKind::Scalar("ratio"),
+            ValueKind::Scalar("ratio", "NUMBER"),
             "how well values compress with the item's `compression.type`: bytes of records ÷ compressed bytes, e.g. \
              `3.5`; `1`: random bytes. Without it values are random capital letters",
         ),
@@ -133,7 +133,7 @@ pub static ZIPF: Section = section(
         needed("of", COUNT, "how many keys there are"),
         or(
             "s",
-            ValueKind::Scalar("number"),
+            ValueKind::Scalar("number", "NUMBER"),
             "1",
             "exponent, above 0: the larger it is, the more often the first keys come",
         ),

@@ -121,7 +121,7 @@ pub static PRICE: Section = section(
     "price",
     "What the whole cluster costs, brokers, disks and network together.",
     &[
-        needed("per_hour", ValueKind::Scalar("number"), "price of an hour"),
+        needed("per_hour", ValueKind::Scalar("number", "NUMBER"), "price of an hour"),
         needed("currency", TEXT, "its currency, three letters, e.g. `USD`"),
     ],
 );
@@ -159,7 +159,7 @@ pub static CAPS: Section = section(
     &[
         key(
             "produce",
-            ValueKind::Scalar("size per second, e.g. `20MiB/s`"),
+            ValueKind::Scalar("size per second, e.g. `20MiB/s`", "SIZE/s"),
             "bytes of keys, values and headers per second",
         ),
         key("connections", COUNT, "connections at once"),

@@ -3,7 +3,7 @@
 use super::{Section, TEXT, ValueKind, key, needed, or, section};
 use kdyno_model::plan::JitterLaw;
 
-const DURATION: ValueKind = ValueKind::Scalar("duration, e.g. `0.5ms`");
+const DURATION: ValueKind = ValueKind::Scalar("duration, e.g. `0.5ms`", "DURATION");
 
 /// Zones.
 pub static ZONES: Section = section(
@@ -29,7 +29,7 @@ pub static ZONES: Section = section(
         ),
         or(
             "bandwidth",
-            ValueKind::Scalar("size per second, e.g. `100MiB/s`, or `none`"),
+            ValueKind::Scalar("size per second, e.g. `100MiB/s`, or `none`", "SIZE/s|none"),
             "none",
             "what two zones carry in each direction, all connections together",
         ),
