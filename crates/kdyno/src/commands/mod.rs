@@ -26,6 +26,7 @@ mod init;
 mod inner;
 mod manual;
 mod null_broker;
+mod omb;
 mod producer_perf_test;
 mod publish;
 mod quick;
@@ -66,6 +67,7 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
             fill_in_cluster(&mut args.bootstrap_server, &mut args.command_config)?;
             execute(quick::plan(&args)?, &args.execution)
         }
+        Command::Omb(args) => omb::omb(*args),
         Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
