@@ -1,5 +1,5 @@
 //! Stretches of a trial, all load items together, as tools have them that report every few seconds: what was counted in each,
-//! and how long it took. Latencies are of records of the measure phase that were acknowledged, or handed over, in the stretch.
+//! and how long it took. Latencies are of records of the measure phase that were acknowledged, or consumed, in the stretch.
 
 use crate::error::AnalysisError;
 use crate::evidence::window;

@@ -5,41 +5,29 @@
 
 mod lines;
 mod result;
+mod translated;
 
 #[cfg(test)]
 mod tests;
 
 use super::quick::abort_if;
 use super::typed_cluster::{ask_cluster_id, attached, bootstrap};
-use super::written_scenario::planned;
 use crate::cli::OmbArgs;
-use crate::execution::{PlannedExecution, TargetFiles, execute_with};
+use crate::execution::execute_with;
 use crate::failure::{CommandResult, Exit, Failure};
-use crate::scenario_source::{first_bytes_of_file, read_bytes};
 use crate::target_source::with_properties;
 use crate::{moment, out};
-use kdyno_model::plan::GIVEN_BYTES_MAX;
-use kdyno_plan::PlanQuestion;
 use kdyno_scenario::input::{InputError, listed};
-use kdyno_scenario::omb::{DELIMITER, OmbChoices, OmbDriver, OmbScenario, OmbWorkload, scenario};
+use kdyno_scenario::omb::OmbDriver;
 use kdyno_scenario::security::{ClientProperties, client_properties};
 use kdyno_scenario::target::Target;
-use kdyno_scenario::yaml;
 use lines::OmbLines;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use translated::{OmbRun, driver, plan, translated, workload};
 
 /// Name of the target.
 const TARGET: &str = "omb";
-
-/// A workload with a driver, as they were read and what they come to.
-struct OmbRun {
-    /// The workload file's name without its ending.
-    stem: String,
-    workload: OmbWorkload,
-    driver: OmbDriver,
-    scenario: OmbScenario,
-}
 
 /// Translates all, runs what can be run, and ends with the first exit code that is not 0.
 pub(crate) fn omb(mut args: OmbArgs) -> CommandResult {
@@ -90,67 +78,6 @@ fn sorted(paths: &[PathBuf]) -> Vec<&Path> {
     paths
 }
 
-fn driver(path: &Path) -> Result<OmbDriver, Failure> {
-    let (name, bytes) = (path.display().to_string(), read_bytes(path, "driver file")?);
-    let text = yaml::decode(&bytes, &name)?;
-    let mut driver = OmbDriver::read(text).map_err(|error| error.in_file(&name))?;
-    if driver.name.is_empty() {
-        driver.name = stem(path);
-    }
-    Ok(driver)
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn workload(path: &Path) -> Result<OmbWorkload, Failure> {
-    let (name, bytes) = (path.display().to_string(), read_bytes(path, "workload file")?);
-    let text = yaml::decode(&bytes, &name)?;
-    let mut workload = OmbWorkload::read(text).map_err(|error| error.in_file(&name))?;
-    if workload.name.is_empty() {
-        workload.name = stem(path);
-    }
-    Ok(workload)
-}
-
-/// What a workload comes to with a driver; what is wrong whatever the cluster is, is refused before anything is started.
-fn translated(
-    (path, workload): (&Path, &OmbWorkload),
-    (driver_path, driver): &(&Path, OmbDriver),
-    args: &OmbArgs,
-) -> Result<OmbRun, Failure> {
-    let both = || format!("{} with {}", path.display(), driver_path.display());
-    let choices = OmbChoices {
-        duration: args.duration.as_deref(),
-        warmup: args.warmup.as_deref(),
-        payload: &|named, bytes| payload(path, named, bytes),
-    };
-    let stem = stem(path);
-    let scenario = scenario(&stem, workload, driver, &choices).map_err(|error| error.in_file(&both()))?;
-    let run = OmbRun { stem, workload: workload.clone(), driver: driver.clone(), scenario };
-    plan(&run, None).map_err(|error| InputError { file: both(), place: None, ..error })?;
-    Ok(run)
-}
-
-/// The whole path of a payload file, which OMB looks up where it is started; here also next to the workload and above it.
-fn payload(workload: &Path, named: &str, bytes: u32) -> Result<String, String> {
-    let folder = workload.parent().unwrap_or(Path::new(""));
-    let places = [PathBuf::from(named), folder.join(named), folder.join("..").join(named)];
-    let Some(path) = places.iter().find(|path| path.is_file()) else {
-        return Err("there is no such file here, next to the workload or in the folder above it".to_owned());
-    };
-    let content = first_bytes_of_file(path, GIVEN_BYTES_MAX + 1)?;
-    if content.len() as u64 != u64::from(bytes) {
-        return Err(format!("the file has {} bytes, and `messageSize` is {bytes}", content.len()));
-    }
-    if content.windows(DELIMITER.len()).any(|part| part == DELIMITER.as_bytes()) {
-        return Err("the file has kdyno's own delimiter in it".to_owned());
-    }
-    let path = path.canonicalize().map_err(|error| format!("could not be read: {error}"))?;
-    path.to_str().map(str::to_owned).ok_or_else(|| "the path is not UTF-8".to_owned())
-}
-
 /// The folder of several results, where one is named.
 fn output(args: &OmbArgs, runs: usize) -> Result<Option<PathBuf>, Failure> {
     let Some(path) = &args.output else { return Ok(Some(PathBuf::new())) };
@@ -195,20 +122,6 @@ fn target(args: &OmbArgs, driver: &OmbDriver) -> Result<Option<Target>, Failure>
     attached.abort_if = abort_if();
     ask_cluster_id(&mut attached, &properties.secrets, &|name| std::env::var_os(name))?;
     Ok(Some(Target { attached, secrets: properties.secrets, notes: Vec::new() }))
-}
-
-fn plan(run: &OmbRun, target: Option<Target>) -> Result<PlannedExecution, InputError> {
-    let OmbScenario { id, text, .. } = &run.scenario;
-    let (mut plan, remarks) = planned((text, id), target, &[], PlanQuestion::Scenario)?;
-    lines::keep_service(&mut plan);
-    Ok(PlannedExecution {
-        plan,
-        scenario_text: text.clone(),
-        scenario_path: id.clone(),
-        target_files: TargetFiles::new(),
-        remarks,
-        resumed: None,
-    })
 }
 
 /// Runs one, prints as OMB does, and writes its result.

@@ -1,8 +1,8 @@
 //! OMB's result from a run's evidence: its field names and units, an entry for every 10 s of the window. What its definitions
 //! leave out is in `kdyno`.
 
-use super::OmbRun;
 use super::lines::{PERIOD_S, at_ns, failed};
+use super::translated::OmbRun;
 use crate::cli::VERSION;
 use crate::evidence::RunEvidence;
 use crate::failure::Failure;

@@ -1,5 +1,6 @@
 //! Every workload with every driver is translated and planned: those of the tests, and a folder's.
 
+use super::translated::payload;
 use super::*;
 use crate::cli::{Cli, Command};
 use clap::Parser;
