@@ -75,6 +75,17 @@ impl LatencyDistribution {
         steps.map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 
+    /// Quantiles from 0 to 1 and the latencies there, ns, in steps that halve towards 1, `steps` for each half: those of
+    /// HdrHistogram's percentile output. Latencies below zero and records without one are left out.
+    pub fn quantile_steps(&self, steps: u32) -> Vec<(f64, u64)> {
+        let of = |histogram: &Histogram<u64>| -> Vec<(f64, u64)> {
+            let at = histogram.iter_quantiles(steps.max(1));
+            at.map(|at| (at.quantile_iterated_to(), histogram.highest_equivalent(at.value_iterated_to())))
+                .collect()
+        };
+        self.histogram.as_ref().map_or_else(Vec::new, of)
+    }
+
     /// Records that were acknowledged, or handed over.
     pub fn finished(&self) -> u64 {
         let count = |histogram: &Option<Histogram<u64>>| histogram.as_ref().map_or(0, Histogram::len);

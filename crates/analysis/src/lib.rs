@@ -42,6 +42,7 @@ mod logs;
 pub mod marks;
 mod median;
 mod paired;
+pub mod periods;
 mod processes;
 mod queue;
 mod relay;
@@ -63,4 +64,5 @@ pub mod warmup;
 mod window_parts;
 
 pub use error::AnalysisError;
+pub use histogram::LatencyDistribution;
 pub use paired::REPEATS_MIN;

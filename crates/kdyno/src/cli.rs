@@ -8,6 +8,7 @@ mod hidden;
 mod import;
 mod init;
 mod listeners;
+mod omb;
 mod perf_test;
 mod question;
 mod stored;
@@ -21,6 +22,7 @@ pub(crate) use import::ImportArgs;
 pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
 pub(crate) use listeners::ListenerArgs;
+pub(crate) use omb::OmbArgs;
 pub(crate) use perf_test::PerfTestArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FailIfArgs, FindArgs, ParamArgs, RunArgs};
 use std::path::PathBuf;
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Quick(QuickArgs),
     /// Write a scenario of your own, from four answers or a producer's properties
     Init(InitArgs),
+    /// Run workloads of the OpenMessaging Benchmark as they are
+    Omb(Box<OmbArgs>),
     /// Drop-in for kafka-producer-perf-test
     ProducerPerfTest(PerfTestArgs),
     /// Drop-in for kafka-consumer-perf-test

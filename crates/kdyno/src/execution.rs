@@ -1,4 +1,4 @@
-//! From a plan to a run file, a table and an exit code: what `run`, `quick` and `rerun` share.
+//! From a plan to a run file, a table and an exit code: what `run`, `quick`, `omb` and `rerun` share.
 
 use crate::cli::ExecutionArgs;
 use crate::commands::show;
@@ -55,7 +55,16 @@ pub(crate) struct Resumed {
 }
 
 /// Executes the plan, keeps its evidence, prints its result.
-pub(crate) fn execute(mut planned: PlannedExecution, args: &ExecutionArgs) -> CommandResult {
+pub(crate) fn execute(planned: PlannedExecution, args: &ExecutionArgs) -> CommandResult {
+    execute_with(planned, args, &mut |_| ()).map(|(exit, _)| exit)
+}
+
+/// The same for a command that prints more: `also` hears all that happens; hands back the run file too.
+pub(crate) fn execute_with(
+    mut planned: PlannedExecution,
+    args: &ExecutionArgs,
+    also: &mut dyn FnMut(&RunProgress),
+) -> Result<(Exit, PathBuf), Failure> {
     let named = named_processes(&planned.plan, args)?;
     named.keep_names(&mut planned.plan.probe);
     confirm(&planned.plan, args)?;
@@ -79,6 +88,7 @@ pub(crate) fn execute(mut planned: PlannedExecution, args: &ExecutionArgs) -> Co
         variables: &|name| std::env::var_os(name),
         progress: &mut |progress| {
             listener.iter_mut().for_each(|listener| listener.tell(&progress));
+            also(&progress);
             printer.tell(progress);
         },
     };
@@ -88,7 +98,7 @@ pub(crate) fn execute(mut planned: PlannedExecution, args: &ExecutionArgs) -> Co
     };
     let outcome = measure(planned, way)?;
     drop((printer, listener));
-    present(&outcome, args, resume)
+    Ok((present(&outcome, args, resume)?, outcome.path))
 }
 
 /// The processes that `--probe` names, found on this host, and those that it named when the plan was run before.

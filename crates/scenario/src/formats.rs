@@ -50,14 +50,12 @@ const FORMATS: &[FileFormat] = &[
     (
         "a driver of the OpenMessaging Benchmark",
         |file| file.has_keys(&["driverClass"]) && file.has("io.openmessaging"),
-        "kdyno does not read them; here `producerConfig` is `client` of a load item, `topicConfig` is `config` of a topic, and \
-         `commonConfig` the properties file of a target; `kdyno init` writes a scenario to begin with",
+        "`kdyno omb --drivers FILE WORKLOAD.yaml` runs it as it is, `--print-scenario` writes the scenario that both come to",
     ),
     (
         "a workload of the OpenMessaging Benchmark",
         |file| file.has_keys(&["partitionsPerTopic", "messageSize"]),
-        "kdyno does not read them; here `partitionsPerTopic` is `partitions` of a topic, `producerRate` is `rate` of a load \
-         item, `messageSize` its `value`, and `testDurationMinutes` is `measure`; `kdyno init` writes a scenario to begin with",
+        "`kdyno omb --drivers DRIVER.yaml FILE` runs it as it is, `--print-scenario` writes the scenario that both come to",
     ),
     (
         "a script of k6",
@@ -196,13 +194,13 @@ mod tests {
                 "name: 1 topic / 1 partition / 1Kb\n\ntopics: 1\npartitionsPerTopic: 1\nmessageSize: 1024\n\
                  payloadFile: payload/payload-1Kb.data\nproducerRate: 80000\ntestDurationMinutes: 10\n",
                 "a workload of the OpenMessaging Benchmark",
-                "`producerRate` is `rate`",
+                "kdyno omb --drivers DRIVER.yaml FILE",
             ),
             (
                 "name: Kafka\ndriverClass: io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver\n\
                  replicationFactor: 3\nproducerConfig: |\n  acks=all\n",
                 "a driver of the OpenMessaging Benchmark",
-                "`producerConfig`",
+                "kdyno omb --drivers FILE",
             ),
             (
                 "{\n  \"class\": \"org.apache.kafka.trogdor.workload.ProduceBenchSpec\",\n  \"durationMs\": 1000,\n\

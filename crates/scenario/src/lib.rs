@@ -18,6 +18,7 @@ pub mod keys;
 mod layout;
 mod mistakes;
 mod names;
+pub mod omb;
 pub mod patch;
 mod question;
 mod reference;

@@ -34,6 +34,11 @@ const SECRETS: &[&str] = &[
 /// How names begin that say nothing but how a cluster is reached.
 const FAMILIES: &[&str] = &["bootstrap.", "security.", "ssl.", "sasl."];
 
+/// Whether a property says nothing but how a cluster is reached.
+pub(crate) fn says_how_reached(name: &str) -> bool {
+    FAMILIES.iter().any(|family| name.starts_with(family))
+}
+
 /// Whether a property is a secret, or holds some.
 pub fn has_secret(name: &str) -> bool {
     SECRETS.contains(&name)
@@ -185,7 +190,7 @@ impl<'a> PropertiesReader<'a> {
     fn classify(&mut self, property: &Property) -> Result<(), InputError> {
         let name = property.name.as_str();
         let Some(row) = reach_setting(name) else {
-            if FAMILIES.iter().any(|family| name.starts_with(family)) {
+            if says_how_reached(name) {
                 // Java only logs it. Here the connection would be another than the one that was meant.
                 if let Some(foreign) = foreign(name) {
                     return Err(self.wrong(name, foreign.message(name)).hint(foreign.hint));

@@ -18,6 +18,7 @@ mod limit;
 mod live;
 mod live_metrics;
 mod logs;
+mod periods;
 mod run;
 mod series;
 mod steadiness;

@@ -20,7 +20,17 @@ Usage: kdyno <COMMAND>; `kdyno --help` lists the commands
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Measure",
-        &["quick", "init", "run", "compare", "find", "rerun", "producer-perf-test", "consumer-perf-test"],
+        &[
+            "quick",
+            "init",
+            "run",
+            "compare",
+            "find",
+            "rerun",
+            "omb",
+            "producer-perf-test",
+            "consumer-perf-test",
+        ],
     ),
     ("Look", &["show", "runs", "report", "serve", "export", "publish", "import"]),
     ("Clusters", &["target", "cluster", "up", "down", "doctor", "clean", "null-broker"]),
@@ -53,6 +63,11 @@ const EXAMPLES: &[(&str, &str)] = &[
         "find",
         "  kdyno find my.yaml --highest writers.rate --while 'writers.response.p99 <= 20ms'
   kdyno find intel-sla --quick",
+    ),
+    (
+        "omb",
+        "  kdyno omb --drivers kafka-throughput.yaml workloads/1-topic-1-partition-1kb.yaml
+  kdyno omb --drivers kafka-latency.yaml --bootstrap-server host:9092 --duration 1m workloads/simple.yaml",
     ),
     (
         "rerun",

@@ -19,6 +19,7 @@ mod init;
 mod inner;
 mod manual;
 mod null_broker;
+mod omb;
 mod producer_perf_test;
 mod publish;
 mod quick;
@@ -64,6 +65,7 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
                 execute(planned, &args.execution)
             }
         }
+        Command::Omb(args) => omb::omb(*args),
         Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
         Command::Rerun(args) if args.dry_run => run::dry_run(&rerun::plan(&args)?, &args.execution),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),

@@ -94,7 +94,7 @@ fn planned_for(
     (target, topic): (Target, TopicShape),
 ) -> Result<(String, Plan, Vec<Remark>), InputError> {
     let text = scenario_text(args, &topic, client);
-    let (plan, remarks) = planned((&text, SCENARIO), target, &args.fail_if.fail_if, ask(args))
+    let (plan, remarks) = planned((&text, SCENARIO), Some(target), &args.fail_if.fail_if, ask(args))
         .map_err(|error| as_given(error, args, &text, client))?;
     Ok((text, plan, remarks))
 }
@@ -120,7 +120,7 @@ fn condition(typed: &str) -> String {
 }
 
 /// At what the load of a search ends at once.
-fn abort_if() -> Vec<AbortIf> {
+pub(super) fn abort_if() -> Vec<AbortIf> {
     let at = |of, for_ns, text: &str| AbortIf {
         of,
         beyond: Beyond::Above,

@@ -1,4 +1,5 @@
-//! What commands share that write their scenario from what was typed: `quick`, `producer-perf-test`, `consumer-perf-test`.
+//! What commands share that write their scenario from what was typed: `quick`, `omb`, `producer-perf-test`,
+//! `consumer-perf-test`.
 
 use crate::execution::random_u64;
 use crate::given_files;
@@ -57,7 +58,7 @@ pub(super) fn setting_meant<'s, 'p>(
 /// Reads and plans the scenario; `fail_if`: thresholds that were typed beside it. A search is a quick look.
 pub(super) fn planned(
     (text, id): (&str, &str),
-    target: Target,
+    target: Option<Target>,
     fail_if: &[String],
     ask: PlanQuestion,
 ) -> Result<(Plan, Vec<Remark>), InputError> {
@@ -66,7 +67,7 @@ pub(super) fn planned(
     let depth = if matches!(ask, PlanQuestion::Find(_)) { Depth::Quick } else { Depth::Verdict };
     let choices = Choices {
         seed: Some(random_u64()),
-        target: Some(target),
+        target,
         files,
         ask,
         depth,
@@ -85,7 +86,7 @@ pub(super) fn planned_for_topic(
     target: Target,
     fail_if: &[String],
 ) -> Result<(Plan, Vec<Remark>), InputError> {
-    let (plan, mut remarks) = planned(scenario, target, fail_if, PlanQuestion::Scenario)?;
+    let (plan, mut remarks) = planned(scenario, Some(target), fail_if, PlanQuestion::Scenario)?;
     let of_topic = kdyno_plan::of_existing_topics(&plan);
     remarks.retain(|remark| !of_topic.contains(remark));
     Ok((plan, remarks))

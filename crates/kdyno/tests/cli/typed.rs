@@ -145,7 +145,7 @@ fn a_file_that_is_no_scenario_is_named_for_what_it_is() {
     of(
         "omb.yaml",
         "name: x\ntopics: 1\npartitionsPerTopic: 1\nmessageSize: 100\nproducerRate: 10\n",
-        &["this is a workload of the OpenMessaging Benchmark", "`kdyno init`"],
+        &["this is a workload of the OpenMessaging Benchmark", "`kdyno omb --drivers"],
     );
     of("build.yml", "name: x\nsteps: [{run: make}]\n", &["this is no scenario", "hint: `kdyno init`"]);
     of("mine.db", "SQLite format 3\0 and so on", &["is a stored run", "`kdyno show`"]);

@@ -18,6 +18,7 @@ mod init;
 mod java;
 mod many_clients;
 mod metrics;
+mod omb;
 mod probe;
 mod producer_perf_test;
 mod quick;

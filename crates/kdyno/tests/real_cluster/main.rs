@@ -25,6 +25,7 @@ mod java_clients;
 mod jmx;
 mod logins;
 mod logs;
+mod omb;
 mod producer_perf_test;
 mod proxy;
 mod secured;

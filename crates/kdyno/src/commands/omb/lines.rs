@@ -1,0 +1,138 @@
+//! Lines every 10 s of the measured window, in OMB's form. Its publish latency is the service time here; in the place of its
+//! delay until the send, whose rows are not there yet while the load goes on, they have the response.
+
+use crate::failure::Failure;
+use crate::out;
+use kdyno_analysis::LatencyDistribution;
+use kdyno_analysis::live::RECENT_S;
+use kdyno_analysis::periods::Period;
+use kdyno_lab::{LiveTrial, RunProgress};
+use kdyno_model::finding::Value;
+use kdyno_model::plan::{Plan, Role, ToolLines};
+use kdyno_model::sample::Phase;
+
+/// Seconds of a line, and of an entry of OMB's result.
+pub(super) const PERIOD_S: u32 = 10;
+const MIB: f64 = 1_048_576.0;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Has rows of seconds hold the service time too.
+pub(super) fn keep_service(plan: &mut Plan) {
+    for item in plan.every_case_mut().flat_map(|case| case.load.values_mut()) {
+        if let Role::Produce(produce) = &mut item.role {
+            produce.tool_lines = Some(ToolLines { warmup_records: 0 });
+        }
+    }
+}
+
+/// The lines of a run.
+pub(super) struct OmbLines {
+    groups: u32,
+    quiet: bool,
+    /// Whether the trial that runs is one that OMB would print.
+    is_measured: bool,
+    /// The first second that no line has yet.
+    next: u32,
+    period: Period,
+    /// What went wrong, reported when the run is over.
+    failure: Option<Failure>,
+}
+
+impl OmbLines {
+    /// None yet; `groups`: consumer groups of each topic.
+    pub(super) fn new(groups: u32, quiet: bool) -> Self {
+        Self { groups, quiet, is_measured: false, next: 0, period: Period::default(), failure: None }
+    }
+
+    /// Takes one piece of news.
+    pub(super) fn hear(&mut self, progress: &RunProgress) {
+        if self.quiet {
+            return;
+        }
+        match progress {
+            RunProgress::Step(step) => out::note(step),
+            RunProgress::TrialStarted { trial, .. } => {
+                (self.next, self.period) = (0, Period::default());
+                self.is_measured = !trial.is_conditioning();
+                let label = if trial.label.is_empty() { String::new() } else { format!(": {}", trial.label) };
+                out::note(&format!("trial {}{label}", trial.id));
+            }
+            RunProgress::Live(live) if self.is_measured => {
+                if let Err(failure) = self.live(live) {
+                    self.failure.get_or_insert(failure);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What went wrong with standard output or a row.
+    pub(super) fn failure(&mut self) -> Result<(), Failure> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn live(&mut self, live: &LiveTrial) -> Result<(), Failure> {
+        let Some(window) = live.recent.span(Phase::Measure) else { return Ok(()) };
+        let second = |ns: u64| u32::try_from(ns / NS_PER_S).unwrap_or(u32::MAX);
+        self.next = self.next.max(second(window.start_ns));
+        if live.complete_until > self.next.saturating_add(RECENT_S) {
+            // Rows between are not among the newest any more; the result has them.
+            (self.next, self.period) = (live.complete_until, Period::default());
+        }
+        for next in self.next..live.complete_until.min(second(window.end_ns)) {
+            self.period.add(&live.recent, next..next + 1).map_err(Failure::tool)?;
+            self.next = next + 1;
+            if self.period.seconds == PERIOD_S {
+                let sent = live.counted.acknowledged.saturating_mul(self.groups.into());
+                self.period.backlog = sent.saturating_sub(live.counted.fetched);
+                out::line(&line(&std::mem::take(&mut self.period)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line of OMB.
+pub(super) fn line(period: &Period) -> String {
+    let seconds = f64::from(period.seconds.max(1));
+    let per_s = |count: u64| count as f64 / seconds;
+    let counts = &period.counts;
+    format!(
+        "Pub rate {:>7.1} msg/s / {:>4.1} MB/s | Pub err {:>7.1} err/s | Cons rate {:>7.1} msg/s / {:>4.1} MB/s | Backlog: {:>4.1} K \
+         | Pub Latency (ms) {} | Response (ms) {}",
+        per_s(counts.acknowledged),
+        per_s(counts.acknowledged_bytes) / MIB,
+        per_s(failed(period)),
+        per_s(counts.fetched),
+        per_s(counts.handed_over_bytes) / MIB,
+        period.backlog as f64 / 1_000.0,
+        latencies(&period.service),
+        latencies(&period.response)
+    )
+}
+
+/// Records that failed, or were written off.
+pub(super) fn failed(period: &Period) -> u64 {
+    period.counts.failed.values().sum::<u64>().saturating_add(period.counts.unresolved)
+}
+
+fn latencies(of: &LatencyDistribution) -> String {
+    let ms = |ns: f64| format!("{:>4.1}", ns / 1e6);
+    let at = |quantile: f64| ms(at_ns(of, quantile));
+    format!(
+        "avg: {} - 50%: {} - 99%: {} - 99.9%: {} - Max: {}",
+        ms(of.mean_of_finished().unwrap_or(0.0)),
+        at(0.5),
+        at(0.99),
+        at(0.999),
+        at(1.0)
+    )
+}
+
+/// A latency, ns; 0 without any, as OMB's histograms have it.
+pub(super) fn at_ns(of: &LatencyDistribution, quantile: f64) -> f64 {
+    match of.quantile(quantile) {
+        Value::Is(ns) | Value::AtLeast(ns) => ns,
+        Value::None => 0.0,
+    }
+}

@@ -1,0 +1,72 @@
+//! `kdyno omb` without a cluster: what is printed, refused and written.
+
+use crate::NullBroker;
+use crate::common::{RUN_DEADLINE, TestFolder, ran};
+use std::path::Path;
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/omb").join(name);
+    path.to_str().expect("plain path").to_owned()
+}
+
+#[test]
+fn workloads_are_printed_as_scenarios_that_can_be_planned() {
+    let place = TestFolder::new();
+    let (driver, workload) = (fixture("kafka.yaml"), fixture("workloads/search.yaml"));
+    let said = place.kdyno(&["omb", "-d", &driver, &workload, "--print-scenario"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let file = place.file("printed.yaml", &said.stdout);
+    let dry = place.kdyno(&["run", file.to_str().expect("plain path"), "--dry-run"]);
+    assert_eq!(dry.code, Some(0), "{dry:?}");
+    assert!(dry.stdout.contains("writers.rate"), "{dry:?}");
+    let hinted = place.kdyno(&["run", &workload]);
+    assert!(
+        hinted.code == Some(2) && hinted.stderr.contains("kdyno omb --drivers DRIVER.yaml FILE"),
+        "{hinted:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let backlog = place.file(
+        "backlog.yaml",
+        "name: b\ntopics: 1\npartitionsPerTopic: 1\nmessageSize: 10\nproducersPerTopic: 1\nproducerRate: 10\n\
+         consumerBacklogSizeGB: 5\ntestDurationMinutes: 1\n",
+    );
+    let alone = std::fs::read_to_string(fixture("workloads/small.yaml")).expect("a workload");
+    let alone =
+        place.file("alone.yaml", &alone.replace("subscriptionsPerTopic: 1", "subscriptionsPerTopic: 0"));
+    let [backlog, alone] = [&backlog, &alone].map(|path| path.to_str().expect("plain path"));
+    let args =
+        ["omb", "--drivers", &fixture("kafka.yaml"), backlog, alone, "--bootstrap-server", &broker.address];
+    let more = ["--duration", "3s", "--warmup", "1s", "--share"];
+    let said = place.start(place.command(&[&args[..], &more].concat())).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(
+        said.stderr.contains("backlog.yaml:7:1: `consumerBacklogSizeGB`: consumers that stop"),
+        "{said:?}"
+    );
+    let names =
+        std::fs::read_dir(place.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let results: Vec<String> =
+        names.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".json")).collect();
+    assert!(results.len() == 1 && results[0].starts_with("alone-durable-"), "{results:?}");
+    let text = std::fs::read_to_string(place.path().join(&results[0])).expect("a result");
+    let result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        result["publishRate"].as_array().map(Vec::len),
+        Some(1),
+        "a window shorter than a period: {result}"
+    );
+    assert_eq!((&result["consumeRate"][0], &result["backlog"][0]), (&0.0.into(), &0.into()), "{result}");
+    let records = &result["kdyno"]["records"];
+    assert!(records["offered"].as_u64() > Some(3_900), "3 s and 1 s of 1,000 each: {result}");
+    assert_eq!(records["acknowledged"], records["offered"], "{result}");
+    let whole =
+        place.start(place.command(&[&args[..3], &args[4..], &more, &["--output", "r.json"]].concat()));
+    ran(&whole.wait(RUN_DEADLINE));
+    assert!(place.path().join("r.json").is_file());
+    broker.stop();
+}

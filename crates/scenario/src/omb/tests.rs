@@ -1,0 +1,214 @@
+//! What files of OMB come to, and what is wrong with them.
+
+use super::*;
+use crate::Scenario;
+
+const DRIVER: &str = "\
+name: Kafka
+driverClass: io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver
+replicationFactor: 2
+topicConfig: |
+  min.insync.replicas=1
+commonConfig: |
+  bootstrap.servers=localhost:9092
+  request.timeout.ms=1200000
+  default.api.timeout.ms=1200000
+producerConfig: |
+  acks=all
+  linger.ms=1
+consumerConfig: |
+  auto.offset.reset=earliest
+  enable.auto.commit=false
+  max.partition.fetch.bytes=10485760
+";
+const WORKLOAD: &str = "\
+name: one
+topics: 1
+partitionsPerTopic: 4
+messageSize: 200
+useRandomizedPayloads: true
+randomBytesRatio: 0.5
+randomizedPayloadPoolSize: 100
+subscriptionsPerTopic: 1
+consumerPerSubscription: 2
+producersPerTopic: 3
+producerRate: 5000
+consumerBacklogSizeGB: 0
+testDurationMinutes: 5
+";
+
+fn translated(workload: &str, driver: &str) -> Result<OmbScenario, String> {
+    let choices = OmbChoices {
+        duration: None,
+        warmup: None,
+        payload: &|name, bytes| match name.starts_with('/') {
+            true => Err("there is no such file".to_owned()),
+            false => Ok(format!("/omb/{name}?{bytes}$")),
+        },
+    };
+    let workload = OmbWorkload::read(workload).map_err(|error| error.to_string())?;
+    let driver = OmbDriver::read(driver).map_err(|error| error.to_string())?;
+    let made = scenario("One 1", &workload, &driver, &choices).map_err(|error| error.to_string())?;
+    Scenario::parse(&made.text, "made").map_err(|error| format!("{error}\n{}", made.text))?;
+    Ok(made)
+}
+
+fn changed(from: &str, to: &str) -> Result<OmbScenario, String> {
+    assert!(WORKLOAD.contains(from), "{from}");
+    translated(&WORKLOAD.replace(from, to), DRIVER)
+}
+
+#[test]
+fn a_workload_becomes_a_scenario() {
+    let made = translated(WORKLOAD, DRIVER).expect("a scenario");
+    assert_eq!(made.id, "omb-one-1");
+    for part in [
+        "system: {brokers: 2}",
+        "  topic: {partitions: 4, replicas: 2, config: {\"min.insync.replicas\": \"1\"}}",
+        "  writers: {produce: topic, clients: 3, rate: 5000/s, arrivals: constant, value: 200B, client: {\
+         \"request.timeout.ms\": \"1200000\", \"acks\": \"all\", \"linger.ms\": \"1\"}}",
+        "  readers: {consume: topic, clients: 2, group: readers, from: earliest, client: {",
+        "\"max.partition.fetch.bytes\": \"10485760\"",
+        "phases: {warmup: \"1m\", measure: \"5m\", drain: auto}",
+    ] {
+        assert!(made.text.contains(part), "{part}\n{}", made.text);
+    }
+    for name in ["randomBytesRatio", "randomizedPayloadPoolSize", "enable.auto.commit"] {
+        assert_eq!(
+            made.notes.iter().filter(|note| note.contains(name)).count(),
+            1,
+            "{name}: {:?}",
+            made.notes
+        );
+        assert!(made.text.contains(name), "{}", made.text);
+    }
+    assert!(!made.text.contains("localhost"), "{}", made.text);
+}
+
+#[test]
+fn topics_share_the_rate_and_have_groups_of_their_own() {
+    let three = changed("topics: 1\n", "topics: 3\n").expect("a scenario");
+    assert_eq!(three.text.matches("rate: 1666.6666666666667/s").count(), 3, "{}", three.text);
+    assert!(
+        three.text.contains("readers-003: {consume: topic-003, clients: 2, group: readers-003,"),
+        "{}",
+        three.text
+    );
+    let two = changed("subscriptionsPerTopic: 1", "subscriptionsPerTopic: 2").expect("a scenario");
+    assert!(
+        two.text.contains("readers-1: {consume: topic,") && two.text.contains("group: readers-2,"),
+        "{}",
+        two.text
+    );
+    let none = changed("consumerPerSubscription: 2", "consumerPerSubscription: 0").expect("a scenario");
+    assert!(!none.text.contains("consume:"), "{}", none.text);
+}
+
+#[test]
+fn rates_keys_and_payloads() {
+    let search = changed("producerRate: 5000", "producerRate: 0").expect("a scenario");
+    assert!(search.text.contains("find:\n  highest: writers.rate"), "{}", search.text);
+    assert!(
+        search.notes.iter().any(|note| note.contains("`producerRate: 0`: a search")),
+        "{:?}",
+        search.notes
+    );
+    let max = changed("producerRate: 5000", "producerRate: 10000000").expect("a scenario");
+    assert!(max.text.contains("rate: max,") && !max.text.contains("find:"), "{}", max.text);
+    let keys = changed("name: one", "keyDistributor: KEY_ROUND_ROBIN").expect("a scenario");
+    assert!(keys.text.contains("key: {sequential: {of: 10000, size: 10B}}"), "{}", keys.text);
+    let other = changed("name: one", "keyDistributor: OTHER").expect("a scenario");
+    assert!(other.notes.iter().any(|note| note.contains("`keyDistributor`: `OTHER`")), "{:?}", other.notes);
+    let driver = DRIVER.replace("  linger.ms=1\n", "  compression.type=lz4\n");
+    let random = translated(WORKLOAD, &driver).expect("a scenario");
+    assert!(random.text.contains("value: {size: 200B, compressible: 2.000}"), "{}", random.text);
+    let file = WORKLOAD.replace("useRandomizedPayloads: true", "payloadFile: \"payload/a.data\"");
+    let from_file = translated(&file, &driver).expect("a scenario");
+    assert!(from_file.text.contains("name: \"/omb/payload/a.data?200$$\""), "{}", from_file.text);
+    let missing = translated(&file.replace("payload/a", "/no/such"), &driver).expect_err("no file");
+    assert_eq!(missing, "`payloadFile` `/no/such.data`: there is no such file");
+    let unread = translated(&file.replace("payload/a", "/no/such"), DRIVER).expect("not needed");
+    assert!(unread.notes.iter().any(|note| note.starts_with("`payloadFile`: without")), "{:?}", unread.notes);
+}
+
+#[test]
+fn what_a_scenario_cannot_say_is_refused_in_one_sentence() {
+    for (from, to, words) in [
+        ("topics: 1\n", "topics: 1000\n", ":2:1: `topics`: 1000 with 1 consumer groups each"),
+        ("topics: 1\n", "topics: 99999999999\n", "`topics`: `99999999999` is more than 2147483647"),
+        ("topics: 1\n", "topics: many\n", "`topics`: `many` is no whole number"),
+        ("topics: 1\n", "topics: [1]\n", "`topics` is a list, not a single value"),
+        ("producersPerTopic: 3", "producersPerTopic: 0", "`producersPerTopic` is 0 or missing"),
+        (
+            "consumerBacklogSizeGB: 0",
+            "consumerBacklogSizeGB: 10",
+            "`consumerBacklogSizeGB`: consumers that stop",
+        ),
+        ("name: one", "consumerOnly: true", "`consumerOnly`: consumers that stop"),
+        ("testDurationMinutes: 5", "", "`testDurationMinutes` is 0 or missing"),
+        ("useRandomizedPayloads: true", "", "neither `payloadFile` nor"),
+        ("randomBytesRatio: 0.5", "randomBytesRatio: 5", "`randomBytesRatio`: `5` is no number from 0 to 1"),
+        ("name: one", "driverClass: x", "this is a driver file"),
+    ] {
+        let error = changed(from, to).expect_err(to);
+        assert!(error.contains(words) && !error.contains('\n'), "{words}: {error}");
+    }
+    let searched =
+        WORKLOAD.replace("topics: 1\n", "topics: 2\n").replace("producerRate: 5000", "producerRate: 0");
+    assert!(translated(&searched, DRIVER).expect_err("two").contains("`producerRate: 0` searches"));
+    for (text, words) in [
+        ("- a\n- b\n", "a workload file is a map, and this is a list"),
+        ("just words\n", "a workload file is a map, and this is a single value"),
+        ("", "the file is empty"),
+    ] {
+        assert!(translated(text, DRIVER).expect_err(text).contains(words), "{text}");
+    }
+}
+
+#[test]
+fn a_driver_of_another_system_is_refused_and_unknown_keys_are_named() {
+    for (from, to, words) in [
+        ("kafka.KafkaBenchmarkDriver", "pulsar.PulsarBenchmarkDriver", "is the driver of another system"),
+        ("replicationFactor: 2\n", "", "`replicationFactor` is 0, and not from 1 to 64"),
+        (
+            "driverClass: io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver\n",
+            "",
+            "has a `driverClass`",
+        ),
+        (
+            "auto.offset.reset=earliest",
+            "auto.offset.reset=none",
+            "`auto.offset.reset` `none` is not followed",
+        ),
+        ("acks=all", "a=\\uZZZZ", "`producerConfig`: "),
+    ] {
+        assert!(DRIVER.contains(from), "{from}");
+        let error = translated(WORKLOAD, &DRIVER.replace(from, to)).expect_err(to);
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    let workload_as_driver = translated(WORKLOAD, WORKLOAD).expect_err("no driver");
+    assert!(workload_as_driver.contains("this is a workload file"), "{workload_as_driver}");
+    let fork = DRIVER.replace("kafka.KafkaBenchmarkDriver", "redpanda.RedpandaBenchmarkDriver");
+    let fork = format!("{fork}reset: true\nproducerConfigs: x\n");
+    let made = translated(&format!("{WORKLOAD}consumerOnly: false\n"), &fork).expect("a scenario");
+    for words in
+        ["`reset`: ", "OMB has no such key, not used: `producerConfigs` (did you mean `producerConfig`?)"]
+    {
+        assert!(made.notes.iter().any(|note| note.contains(words)), "{words}: {:?}", made.notes);
+    }
+}
+
+#[test]
+fn no_secret_of_a_driver_is_repeated() {
+    let secret = "  security.protocol=SASL_SSL\n  sasl.jaas.config=x required password=\\\"hunter2\\\";\n  linger.ms=1\n";
+    let driver = DRIVER.replace("  linger.ms=1\n", secret);
+    let common = driver.replace("commonConfig: |\n", "commonConfig: |\n  ssl.key.password=hunter2\n");
+    let made = translated(WORKLOAD, &common).expect("a scenario");
+    assert!(!made.text.contains("hunter2") && !made.notes.concat().contains("hunter2"), "{}", made.text);
+    assert!(made.notes.iter().any(|note| note.contains("`sasl.jaas.config`")), "{:?}", made.notes);
+    let read = OmbDriver::read(&common).expect("a driver");
+    assert_eq!(
+        (read.reach, read.bootstrap.as_deref()),
+        (vec!["ssl.key.password".to_owned()], Some("localhost:9092"))
+    );
+}
