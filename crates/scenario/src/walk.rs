@@ -107,7 +107,9 @@ pub(crate) fn known(key: &Scalar, section: &'static Section) -> Result<(), Input
     let message = format!("{} is not a key of {}", quoted(&key.text), section.called());
     let names: Vec<&str> = section.keys.iter().map(|known| known.name).collect();
     let near = meant(&key.text, names.iter().copied()).map(str::to_owned);
-    Err(InputError::at(key.place, message).hint(known_hint(&key.text, names)).about(Mistake::Key(near.map(Into::into))))
+    Err(InputError::at(key.place, message)
+        .hint(known_hint(&key.text, names))
+        .about(Mistake::Key(near.map(Into::into))))
 }
 
 /// A node that must be a single value.

@@ -255,7 +255,8 @@ pub(super) async fn export(
             | ExportFormat::Flame
             | ExportFormat::Collapsed
             | ExportFormat::Jfr
-            | ExportFormat::Kubernetes => {
+            | ExportFormat::Kubernetes
+            | ExportFormat::Scenario => {
                 return Err(nothing());
             }
         };

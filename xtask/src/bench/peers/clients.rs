@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 
 use crate::bench::broker::StandingCluster;
 use crate::bench::drop_in::Total;
 use crate::bench::librdkafka;
 use crate::bench::load::{BenchLoad, LoadResult};
-use crate::bench::process::{measured, words};
+use crate::bench::process::measured;
 use crate::bench::setup::Setup;
 
 pub(super) const PARTITIONS: u32 = 6;
