@@ -6,7 +6,6 @@ use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::secret::{SECRET_BYTES_MAX, SecretRef};
 use kdyno_store::StoreError;
 use kdyno_testbed::TestbedError;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Why a run could not begin or could not go on.
@@ -230,9 +229,6 @@ impl LabError {
             Self::JavaConnection { .. } => Some("name the certificates by file (`ssl.truststore.location`)".to_owned()),
             Self::Side { source, .. } => source.hint(),
             Self::Store(error) => error.hint().map(ToOwned::to_owned),
-            Self::Folder { source, .. } if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
-                Some(kdyno_store::MAY_WRITE.to_owned())
-            }
             Self::TopicsStay { .. } => Some(
                 "did its brokers go away? when they answer again, `kdyno clean --target FILE` removes these topics"
                     .to_owned(),

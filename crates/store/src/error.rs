@@ -111,13 +111,6 @@ pub enum StoreError {
     },
 }
 
-/// What to do where this user may not write, as in a folder that is mounted into a container.
-pub const MAY_WRITE: &str = "name a folder in which this user may write: `--out DIR`";
-
-fn is_denied(reason: &str) -> bool {
-    ["Permission denied", "Read-only file system", "readonly database"].iter().any(|why| reason.contains(why))
-}
-
 impl StoreError {
     /// What to do about it, one lowercase sentence, where something can be said.
     pub fn hint(&self) -> Option<&'static str> {
@@ -132,7 +125,6 @@ impl StoreError {
             Self::OldFormat { .. } => Some("check out and build that commit"),
             Self::InUse { .. } => Some("wait until the run ends"),
             Self::SessionNumber { .. } => Some("another kdyno has resumed this run meanwhile"),
-            Self::Write { reason, .. } if is_denied(reason) => Some(MAY_WRITE),
             Self::Write { .. }
             | Self::Read { .. }
             | Self::NotARunFile { .. }

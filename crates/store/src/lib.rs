@@ -30,7 +30,7 @@ mod stacks;
 mod writer;
 mod writing;
 
-pub use error::{MAY_WRITE, StoreError};
+pub use error::StoreError;
 pub use import::{ImportedTrial, import};
 pub use list::{RunList, RunSummary, list, list_by, summary};
 pub use reader::RunFile;
