@@ -9,8 +9,9 @@ use crate::gate::gated;
 use crate::looks::ComparisonLooks;
 use crate::metrics_listener::MetricsListener;
 use crate::progress::{Printer, tell_died};
-use crate::{given_files, moment, out, signals};
+use crate::{generators, given_files, moment, out, signals};
 use kdyno_lab::{LabError, RunOptions, RunOutcome, RunProgress, RunRequest};
+use kdyno_model::generator::GeneratorHost;
 use kdyno_model::plan::Plan;
 use kdyno_plan::Remark;
 use kdyno_report::judged::judged;
@@ -55,6 +56,7 @@ pub(crate) struct Resumed {
 
 /// Executes the plan, keeps its evidence, prints its result.
 pub(crate) fn execute(mut planned: PlannedExecution, args: &ExecutionArgs) -> CommandResult {
+    let generators = generators::place(&mut planned, args)?;
     let named = named_processes(&planned.plan, args)?;
     named.keep_names(&mut planned.plan.probe);
     confirm(&planned.plan, args)?;
@@ -72,6 +74,7 @@ pub(crate) fn execute(mut planned: PlannedExecution, args: &ExecutionArgs) -> Co
     let way = Way {
         out: args.out.as_deref(),
         named,
+        generators,
         share: args.share,
         command_line: command_line(std::env::args_os()),
         variables: &|name| std::env::var_os(name),
@@ -100,6 +103,8 @@ pub(crate) struct Way<'a> {
     pub(crate) out: Option<&'a Path>,
     /// Processes of this host that are read in addition to those of the run.
     pub(crate) named: NamedProcesses,
+    /// How the hosts are reached that carry the load.
+    pub(crate) generators: Vec<GeneratorHost>,
     /// Run although another run measures on this host.
     pub(crate) share: bool,
     /// The command line that the run file keeps.
@@ -136,6 +141,7 @@ pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutc
         self_exe: environment.self_exe.clone(),
         environment: environment.testbed.clone(),
         named: way.named,
+        generators: &way.generators,
         share: way.share,
         stop,
         variables: way.variables,

@@ -10,6 +10,7 @@ mod evidence;
 mod execution;
 mod failure;
 mod gate;
+mod generators;
 mod given_files;
 mod http;
 mod looks;

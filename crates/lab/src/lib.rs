@@ -23,6 +23,7 @@ mod connections;
 mod database_watch;
 mod dry_run_checks;
 mod error;
+pub mod generator;
 mod given;
 mod heaps;
 pub mod inbox;

@@ -96,6 +96,13 @@ pub enum Caveat {
     Stalled(Stalled),
     /// See [`FewSeconds`].
     FewSeconds(FewSeconds),
+    /// Clients are on hosts whose clocks are not one, so no end-to-end latency is reported.
+    ClocksDiffer {
+        /// Load item that is handed the records.
+        item: String,
+        /// How far a clock may be from where it was found, ns, at most.
+        bound_ns: u64,
+    },
     /// The load generator's own lateness makes up more than a tenth of the end-to-end latency at a quantile.
     LateEndToEnd {
         /// Load item that is handed the records.

@@ -19,6 +19,7 @@ pub mod declared;
 pub mod event;
 pub mod evidence;
 pub mod finding;
+pub mod generator;
 pub mod health;
 mod health_rules;
 pub mod held_up;

@@ -51,6 +51,7 @@ mod strategy;
 mod sustained;
 mod system;
 mod topic_settings;
+mod workers;
 mod zones;
 
 pub use choices::{
@@ -65,6 +66,7 @@ pub use in_force::clients_in_force;
 pub use remarks::{Remark, of_existing_topics, remarks};
 pub use stored::{check as check_stored, check_trusted as check_trusted_stored};
 pub use strategy::{Next, Upcoming, next, upcoming};
+pub use workers::on_generators;
 
 use budget::Budget;
 use cases::Chosen;

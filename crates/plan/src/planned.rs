@@ -3,7 +3,8 @@
 use crate::cases::{Chosen, UnresolvedCase};
 use crate::choices::{CaseTarget, Choices, PlanError};
 use crate::reader::CaseReader;
-use crate::{command, component, internal_topics, load, phases, proxy, spans, sustained, system};
+use crate::{command, component, internal_topics, load, phases, proxy, spans, sustained, system, workers};
+use kdyno_model::generator::GeneratorsPlan;
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -126,7 +127,8 @@ fn case_plan(reader: &CaseReader<'_>, target: Option<&Target>) -> Result<CasePla
         params: reader.case.params.clone(),
         system,
         topics,
-        workers: load::workers(&load),
+        workers: workers::workers(&load, &GeneratorsPlan::default()),
+        generators: GeneratorsPlan::default(),
         load,
         commands,
         components,

@@ -4,6 +4,7 @@
 mod client;
 mod command;
 mod component;
+mod generators;
 mod http_load;
 mod listeners;
 mod load;
@@ -15,6 +16,7 @@ mod zones;
 pub use client::{ITEM_CLIENT, JAVA_CLIENT};
 pub use command::{COLUMNS, COMMAND};
 pub use component::{COMPONENT, POSTGRES, READY, READY_WORDS, STOP};
+pub use generators::{GENERATOR, GENERATORS, HOSTS_OF_ITEMS};
 pub use http_load::{HTTP_STEP, JOB, USERS};
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{
@@ -92,6 +94,7 @@ const NOUNS: &[&str] = &[
     "request",
     "step",
     "target",
+    "generator",
     "side",
     "contrast",
     "secret",

@@ -77,8 +77,17 @@ const SECTIONS: &[&Section] = &[
     &keys::SOURCE,
 ];
 
-const TARGET_SECTIONS: &[&Section] =
-    &[&keys::TARGET, &keys::CLIENT, &keys::SECRET, &keys::PRICE, &keys::METRICS, &keys::GUARD, &keys::CAPS];
+const TARGET_SECTIONS: &[&Section] = &[
+    &keys::TARGET,
+    &keys::CLIENT,
+    &keys::SECRET,
+    &keys::PRICE,
+    &keys::METRICS,
+    &keys::GUARD,
+    &keys::CAPS,
+    &keys::GENERATORS,
+    &keys::GENERATOR,
+];
 
 fn root(section: &Section, title: &str, sections: &[&Section]) -> Value {
     let mut schema = section_schema(section);
@@ -149,7 +158,7 @@ fn kind_schema(kind: &ValueKind) -> Value {
         ValueKind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
         // Their values may be maps.
         ValueKind::Settings(
-            "facts" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE | keys::COMPONENTS_OF_SIDE,
+            "facts" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE | keys::COMPONENTS_OF_SIDE | keys::HOSTS_OF_ITEMS,
         ) => {
             json!({"type": "object"})
         }

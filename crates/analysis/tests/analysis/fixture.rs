@@ -414,6 +414,7 @@ pub fn case() -> CasePlan {
         commands: BTreeMap::new(),
         components: Vec::new(),
         phases: PhasesPlan { warmup_ns: 2 * S, warmup_auto: None, measure_ns: 10 * S, drain_ns: 3 * S },
+        generators: Default::default(),
         workers: vec![WorkerPlan { worker: 0, shares: vec![share("readers"), share("writers")] }],
         secrets: BTreeMap::new(),
     }

@@ -23,7 +23,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         &["quick", "init", "run", "compare", "find", "rerun", "producer-perf-test", "consumer-perf-test"],
     ),
     ("Look", &["show", "runs", "report", "serve", "export", "publish", "import"]),
-    ("Clusters", &["target", "cluster", "up", "down", "doctor", "clean", "null-broker"]),
+    ("Clusters", &["target", "cluster", "up", "down", "doctor", "clean", "null-broker", "agent"]),
     ("Other", &["scenarios", "schema", "completions", "man"]),
 ];
 

@@ -10,6 +10,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use kdyno_lab::clock::{monotonic_ns, wall_offset_ns};
 use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
+use kdyno_lab::generator::ChildPlace;
 use kdyno_lab::worker::Worker;
 use kdyno_model::plan::{
     Arrivals, Compression, Fill, LoadSpan, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings,
@@ -34,7 +35,8 @@ pub(crate) fn bench_load(args: &BenchLoadArgs) -> CommandResult {
     let program = std::env::current_exe().map_err(Failure::tool)?;
     let log_dir = tempfile::tempdir().map_err(Failure::tool)?;
     let inbox = Inbox::default();
-    let mut worker = Worker::spawn(&program, 0, log_dir.path(), &[], inbox.sender())?;
+    let here = ChildPlace { self_exe: &program, work_dir: log_dir.path(), hidden: &[] };
+    let mut worker = Worker::spawn(&here, 0, inbox.sender())?;
     let (totals, seen) = drive(&mut worker, &inbox, args)?;
     let end = worker.finish(false);
     let cpu_s = end.cpu_s.ok_or_else(|| Failure::tool("the worker's CPU time is not known"))?;

@@ -1,5 +1,6 @@
 //! The commands, one file each. Every one returns how the program ends.
 
+mod agent;
 mod bench_evidence;
 mod bench_flame;
 mod bench_load;
@@ -54,11 +55,11 @@ use crate::out;
 /// Runs the command.
 pub(crate) fn dispatch(command: Command) -> CommandResult {
     match command {
-        Command::Run(args) if args.choices.dry_run => run::dry_run(&run::plan(&args)?, &args.execution),
+        Command::Run(args) if args.choices.dry_run => run::dry_run(run::plan(&args)?, &args.execution),
         Command::Run(args) if args.serve => serve::after(execute(run::plan(&args)?, &args.execution)?, &args),
         Command::Run(args) => execute(run::plan(&args)?, &args.execution),
         Command::Compare(args) => compare::compare(&args),
-        Command::Find(args) if args.choices.dry_run => run::dry_run(&find::plan(&args)?, &args.execution),
+        Command::Find(args) if args.choices.dry_run => run::dry_run(find::plan(&args)?, &args.execution),
         Command::Find(args) => execute(find::plan(&args)?, &args.execution),
         Command::ConsumerPerfTest(args) => consumer_perf_test::consumer_perf_test(&args.args),
         Command::Init(args) => init::init(&args),
@@ -93,6 +94,7 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => manual::manual(&args),
         Command::Version => out::line(&format!("kdyno {VERSION}")).map(|()| Exit::Done),
+        Command::Agent(args) => agent::agent(&args),
         Command::Worker => inner::worker(),
         Command::BenchEvidence(args) => bench_evidence::bench_evidence(&args),
         Command::BenchLoad(args) => bench_load::bench_load(&args),

@@ -298,6 +298,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::RunsUnpaired,
         Caveat::EvidenceOfRuns { detail: text() },
         Caveat::Stalled(Stalled { item: item(), seconds: 1.94, at_s: 20.1 }),
+        Caveat::ClocksDiffer { item: item(), bound_ns: 40_000 },
         Caveat::LateEndToEnd {
             item: item(),
             quantile: "p99".to_owned(),

@@ -1,6 +1,6 @@
 //! Keys of a target: how to reach an existing cluster and what may be done to it.
 
-use super::{COUNT, DURATION, SIZE, Section, TEXT, ValueKind, key, needed, or, section};
+use super::{COUNT, DURATION, GENERATORS, SIZE, Section, TEXT, ValueKind, key, needed, or, section};
 
 /// A target's top level.
 pub static TARGET: Section = Section {
@@ -33,6 +33,11 @@ pub static TARGET: Section = Section {
             "where the metrics that its brokers keep of themselves are read, every 10 s",
         ),
         key("guard", ValueKind::Section(&GUARD), "what may be done to it"),
+        key(
+            "generators",
+            ValueKind::Section(&GENERATORS),
+            "other hosts that carry the load of runs on this target; `--generators` names others",
+        ),
     ],
     later: &[],
     open: false,

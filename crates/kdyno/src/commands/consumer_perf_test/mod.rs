@@ -71,6 +71,7 @@ fn run(options: &ConsumerOptions) -> CommandResult {
     let mut output = ConsumerOutput::new(options, &carrier);
     let way = Way {
         named: NamedProcesses::default(),
+        generators: Vec::new(),
         out: None,
         share: true,
         command_line: command_line(std::env::args_os()),
