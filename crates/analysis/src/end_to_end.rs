@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 /// Whether an item is handed records that say when they were intended, and looked at them: consumers of earlier versions
 /// did not.
 pub(crate) fn is_reported(evidence: &TrialEvidence, item: &str) -> bool {
-    let Some((plan, _)) = consuming(evidence, item).filter(|_| !has_many_clocks(evidence)) else { return false };
+    let Some((plan, _)) = consuming(evidence, item).filter(|_| !has_many_clocks(evidence)) else {
+        return false;
+    };
     let own = streams_of(evidence, item);
     let mut all = Counts::default();
     seconds(evidence).filter(|row| own.contains(&row.id)).for_each(|row| all.add(&row.counts));

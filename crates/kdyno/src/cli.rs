@@ -14,8 +14,8 @@ mod question;
 mod stored;
 mod values;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use agent::AgentArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use execution::{ExecutionArgs, Gate, OutputForm};
 pub(crate) use hidden::{

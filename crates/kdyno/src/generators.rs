@@ -10,7 +10,10 @@ use kdyno_scenario::generators::Generators;
 use std::path::Path;
 
 /// Puts the load of a plan on the hosts that were named; how they are reached. None: this host carries it.
-pub(crate) fn place(planned: &mut PlannedExecution, args: &ExecutionArgs) -> Result<Vec<GeneratorHost>, Failure> {
+pub(crate) fn place(
+    planned: &mut PlannedExecution,
+    args: &ExecutionArgs,
+) -> Result<Vec<GeneratorHost>, Failure> {
     let found = match &args.generators {
         Some(path) => Some(read(path)?),
         None => of_targets(planned)?,

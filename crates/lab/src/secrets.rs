@@ -107,7 +107,11 @@ pub fn access(
     Ok(Access { bootstrap: target.bootstrap.clone(), security })
 }
 
-pub(crate) fn resolved(name: &str, reference: &SecretRef, variables: VariableLookup<'_>) -> Result<Secret, LabError> {
+pub(crate) fn resolved(
+    name: &str,
+    reference: &SecretRef,
+    variables: VariableLookup<'_>,
+) -> Result<Secret, LabError> {
     kdyno_credentials::close_memory();
     value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Secret {
         name: name.to_owned(),

@@ -70,7 +70,8 @@ pub fn on_generators(plan: &mut Plan, generators: &GeneratorsPlan) -> Result<(),
 fn can_be_there(case: &CasePlan) -> Result<(), PlanError> {
     let of_java = |item: &&String| case.load[*item].driver.as_java().is_some();
     if let Some(item) = case.load.keys().find(of_java) {
-        let message = format!("load item {} is carried by a Java client, which runs on this host alone", quoted(item));
+        let message =
+            format!("load item {} is carried by a Java client, which runs on this host alone", quoted(item));
         return Err(InputError::whole(message).hint("leave the generators out, or `driver` of its `client`"));
     }
     let is_idle = |place: usize| !case.workers.iter().any(|worker| usize::from(worker.worker) == place);

@@ -80,8 +80,9 @@ fn host(node: &YamlNode, folder: &Path) -> Result<GeneratorHost, InputError> {
         (None, Some(typed)) => tls(&typed, &fields, folder)?,
         _ => {
             let message = "a generator takes either `ssh` or `connect`";
-            return Err(InputError::at(fields.place, message)
-                .hint("`{ssh: user@host}`, or `{connect: host:port, certificate: FILE, token: {file: FILE}}`"));
+            return Err(InputError::at(fields.place, message).hint(
+                "`{ssh: user@host}`, or `{connect: host:port, certificate: FILE, token: {file: FILE}}`",
+            ));
         }
     };
     let name = fields.scalar("name")?.unwrap_or(own);
@@ -196,7 +197,7 @@ mod tests {
             ("hosts: []\n", "/lab/generators.yaml:1:1: `hosts` takes 1 to 100 hosts, not 0"),
             ("hosts: [{name: a}]\n", "either `ssh` or `connect`"),
             ("hosts: [{ssh: a, connect: 'a:1'}]\n", "either `ssh` or `connect`"),
-            ("hosts: [{ssh: -oProxyCommand=x}]\n", "1:14: `-oProxyCommand=x` is no host of ssh"),
+            ("hosts: [{ssh: -oProxyCommand=x}]\n", "1:15: `-oProxyCommand=x` is no host of ssh"),
             ("hosts: [{ssh: 'a b'}]\n", "is no host of ssh"),
             ("hosts: [{ssh: a, program: 'kdyno; rm'}]\n", "is no path of kdyno"),
             ("hosts: [{ssh: a, token: {file: t}}]\n", "`token` goes with `connect`"),
@@ -204,9 +205,15 @@ mod tests {
             ("hosts: [{connect: a, certificate: c, token: {file: t}}]\n", "`a` is not `host:port`"),
             ("hosts: [{connect: 'a:1', token: {file: t}}]\n", "`connect` takes `certificate`, too"),
             ("hosts: [{connect: 'a:1', certificate: c}]\n", "`connect` takes `token`, too"),
-            ("hosts: [{connect: 'a:1', certificate: c, token: hunter2}]\n", "the token is here in plain text"),
+            (
+                "hosts: [{connect: 'a:1', certificate: c, token: hunter2}]\n",
+                "the token is here in plain text",
+            ),
             ("hosts: [{ssh: a}]\nshare: most\n", "2:8: `most` is no way to share"),
-            ("hosts: [{ssh: gen-1}]\nshare: {w: [gen-2]}\n", "`gen-2` is none of the generators | did you mean `gen-1`?"),
+            (
+                "hosts: [{ssh: gen-1}]\nshare: {w: [gen-2]}\n",
+                "`gen-2` is none of the generators | did you mean `gen-1`?",
+            ),
             ("hosts: [{ssh: a}]\nshare: {w: []}\n", "no host would carry `w`"),
             ("host: [{ssh: a}]\n", "`host` is not a key of `generators`"),
         ] {

@@ -225,14 +225,18 @@ pub(super) fn worker_busy(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
         let has = |worker: u16| workers.contains(&Subject::Worker(worker));
         let streams = start.streams.iter().filter(|stream| has(stream.id.worker)).count();
         let processors = match workers[0] {
-            Subject::Worker(worker) => start.processors_elsewhere(worker).filter(|_| start.is_elsewhere(worker)),
+            Subject::Worker(worker) => {
+                start.processors_elsewhere(worker).filter(|_| start.is_elsewhere(worker))
+            }
             _ => None,
         };
         let processors = processors.unwrap_or(trial.evidence.session.processors);
         Some((cpu_percent, u32::try_from(streams).unwrap_or(u32::MAX).min(processors)))
     };
-    let busy = hosts.filter_map(of_host).max_by(|a, b| (a.0 / f64::from(a.1)).total_cmp(&(b.0 / f64::from(b.1))));
-    let is_busy = |(cpu_percent, cores): &(f64, u32)| *cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX * f64::from(*cores);
+    let busy =
+        hosts.filter_map(of_host).max_by(|a, b| (a.0 / f64::from(a.1)).total_cmp(&(b.0 / f64::from(b.1))));
+    let is_busy =
+        |(cpu_percent, cores): &(f64, u32)| *cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX * f64::from(*cores);
     let caveat = |(cpu_percent, cores)| Caveat::WorkerBusy { cpu_percent, cores }.into();
     busy.filter(is_busy).map(caveat).into_iter().collect()
 }
@@ -259,9 +263,11 @@ pub(super) fn clocks_differ(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let bounds = trial.probes().iter().filter(|reading| reading.series == series::CLOCK_BOUND_S);
     let bound_ns = (1e9 * bounds.map(|reading| reading.value).fold(0.0, f64::max)) as u64;
     let case = &trial.evidence.start.trial.effective;
-    let found = trial.items.iter().filter(|item| case.has_end_to_end(item.plan)).map(|item| {
-        FoundCaveat::of(item, Caveat::ClocksDiffer { item: item.name.to_owned(), bound_ns })
-    });
+    let found = trial
+        .items
+        .iter()
+        .filter(|item| case.has_end_to_end(item.plan))
+        .map(|item| FoundCaveat::of(item, Caveat::ClocksDiffer { item: item.name.to_owned(), bound_ns }));
     found.collect()
 }
 

@@ -6,6 +6,8 @@ use crate::environment::ProgramEnvironment;
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::{out, signals};
 use kdyno_lab::generator::{AgentOptions, Listening, listen, serve_stdio};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Serves until the lab ends the session, or until it is interrupted.
 pub(crate) fn agent(args: &AgentArgs) -> CommandResult {
@@ -17,7 +19,10 @@ pub(crate) fn agent(args: &AgentArgs) -> CommandResult {
         stop: signals::stop_flag()?,
     };
     let Some(address) = args.listen else {
-        serve_stdio(std::io::stdin(), std::io::stdout(), &options).map_err(Failure::tool)?;
+        // Without the buffers of the standard streams, in which bytes would wait unseen.
+        let owned = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map(File::from).map_err(Failure::tool);
+        let (input, output) = (owned(std::io::stdin().as_fd())?, owned(std::io::stdout().as_fd())?);
+        serve_stdio(input, output, &options).map_err(Failure::tool)?;
         return Ok(Exit::Done);
     };
     let started = |of: &Listening| {

@@ -9,8 +9,8 @@ use crate::out;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use kdyno_lab::clock::{monotonic_ns, wall_offset_ns};
-use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
 use kdyno_lab::generator::ChildPlace;
+use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
 use kdyno_lab::worker::Worker;
 use kdyno_model::plan::{
     Arrivals, Compression, Fill, LoadSpan, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings,

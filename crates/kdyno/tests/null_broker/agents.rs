@@ -78,7 +78,8 @@ fn two_agents_share_a_load_and_its_counts_add_up() {
     for counts in &both {
         assert!(counts.offered > 100 && counts.acknowledged == counts.offered, "{counts:?}");
     }
-    let clients: Vec<_> = evidence.start.streams.iter().map(|stream| (stream.id.worker, stream.clients)).collect();
+    let clients: Vec<_> =
+        evidence.start.streams.iter().map(|stream| (stream.id.worker, stream.clients)).collect();
     assert_eq!(clients, [(0, 1), (1, 1)]);
     // The same kernel, so the same clock; each agent reads its own worker.
     let facts = &evidence.start.cluster;
@@ -86,7 +87,8 @@ fn two_agents_share_a_load_and_its_counts_add_up() {
         assert_eq!(facts[&format!("generator.{name}.is_another_host")], "no");
         assert_eq!(facts[&format!("generator.{name}.has_own_clock")], "no");
         assert!(facts.contains_key(&format!("generator.{name}.kernel")), "{facts:?}");
-        let is_of_it = |subject: &kdyno_model::event::Subject| *subject == kdyno_model::event::Subject::Worker(worker);
+        let is_of_it =
+            |subject: &kdyno_model::event::Subject| *subject == kdyno_model::event::Subject::Worker(worker);
         for series in ["cpu_user_s_total", "cpu_user_s_at_exit"] {
             let read = evidence.probes.iter().any(|one| is_of_it(&one.subject) && one.series == series);
             assert!(read, "{name}: {series}");
@@ -142,7 +144,10 @@ fn a_lab_without_the_token_is_refused_before_anything_is_started() {
     place.file("generators.yaml", &text.replace("two/certificate", "one/certificate"));
     let said = run(&place, &files, &["--generators", &agents.file]).wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.stderr.contains("generator two: it is not spoken to by TLS: invalid peer certificate"), "{said:?}");
+    assert!(
+        said.stderr.contains("generator two: it is not spoken to by TLS: invalid peer certificate"),
+        "{said:?}"
+    );
     agents.stop();
     place.expect_no_processes();
 }
@@ -154,7 +159,10 @@ fn an_agent_is_started_by_ssh_and_ends_with_its_stream() {
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let exe = env!("CARGO_BIN_EXE_kdyno");
-    let ssh = place.file("ssh", &format!("#!/bin/sh\n[ \"$5\" = load@gen-1 ] || exit 9\nshift 6\nexec '{exe}' \"$@\"\n"));
+    let ssh = place.file(
+        "ssh",
+        &format!("#!/bin/sh\n[ \"$5\" = load@gen-1 ] || exit 9\nshift 6\nexec '{exe}' \"$@\"\n"),
+    );
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(&ssh, executable).expect("executable");
     let generators = place.file("generators.yaml", "hosts: [{ssh: load@gen-1}]\n");
@@ -180,7 +188,10 @@ fn a_run_that_is_repeated_needs_its_generators_again() {
     let again = ["rerun", "latest", "--share", "--target", &files[2]];
     let said = place.start(place.command(&again)).wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.stderr.contains("how it is reached is not kept") && said.stderr.contains("--generators"), "{said:?}");
+    assert!(
+        said.stderr.contains("how it is reached is not kept") && said.stderr.contains("--generators"),
+        "{said:?}"
+    );
     let again = [&again[..], &["--generators", &agents.file]].concat();
     ran(&place.start(place.command(&again)).wait(RUN_DEADLINE));
     agents.stop();

@@ -3,9 +3,11 @@
 //! It starts nothing but `worker` of its own program. A lab that ends the session, or is silent for too long, takes all of
 //! its workers with it.
 
-use super::child::{ChildPlace, ChildProcess};
-use super::session::{self, AgentHost, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SessionWriter, ToAgent, Watched};
 use super::WorkerProcess;
+use super::child::{ChildPlace, ChildProcess};
+use super::session::{
+    self, AgentHost, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SessionWriter, ToAgent, Watched,
+};
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
 use crate::inbox::{Heard, Inbox};
@@ -66,8 +68,8 @@ pub fn serve_stdio(
 ) -> Result<(), LabError> {
     let mut reader = Watched::new(input, Some(Instant::now() + GREETING_DEADLINE));
     let writer = Arc::new(SessionWriter::new(output));
-    let served = greet(&mut reader, &writer, None, || Ok(()))
-        .and_then(|()| serve(&mut reader, &writer, options));
+    let served =
+        greet(&mut reader, &writer, None, || Ok(())).and_then(|()| serve(&mut reader, &writer, options));
     served.map_err(|error| LabError::Agent { why: error.to_string() })
 }
 
@@ -233,9 +235,8 @@ impl<'o> AgentSession<'o> {
         if self.readings.is_some() {
             return Ok(());
         }
-        let of_worker = |(number, worker): (&u16, &ServedWorker)| {
-            ProcessRef::new(Subject::Worker(*number), worker.pid)
-        };
+        let of_worker =
+            |(number, worker): (&u16, &ServedWorker)| ProcessRef::new(Subject::Worker(*number), worker.pid);
         let processes = self.workers.iter().map(of_worker).collect();
         let inbox = Inbox::default();
         let may_go_on = MayGoOn { stop: Arc::default(), time_cap: None };

@@ -59,7 +59,9 @@ impl ClockOffset {
         let most = bounds().map(|(_, most)| most).min()? + drift;
         let middle = least + (most - least).div_euclid(2);
         let offset_ns = i64::try_from(middle).ok()?;
-        (least <= most).then(|| u64::try_from(most - middle).ok())?.map(|bound_ns| Self { offset_ns, bound_ns })
+        (least <= most)
+            .then(|| u64::try_from(most - middle).ok())?
+            .map(|bound_ns| Self { offset_ns, bound_ns })
     }
 
     /// Whether its clock can be the lab's own.

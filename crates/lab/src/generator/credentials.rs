@@ -42,7 +42,8 @@ impl Identity {
             read.map_err(|why| wrong(format!("{} {why}", path.display())))
         };
         let path = folder.join(CERTIFICATE);
-        let certificate = read_certificate(&path).map_err(|why| wrong(format!("{} {why}", path.display())))?;
+        let certificate =
+            read_certificate(&path).map_err(|why| wrong(format!("{} {why}", path.display())))?;
         Ok(Self { certificate, key: secret(KEY)?, token: secret(TOKEN)? })
     }
 }

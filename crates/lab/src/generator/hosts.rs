@@ -108,7 +108,7 @@ impl Generators {
         });
         let opened: Vec<_> = std::thread::scope(|scope| {
             let opening: Vec<_> =
-                wanted.map(|(worker, host)| (worker, scope.spawn(|| host.open(&self.own)))).collect();
+                wanted.map(|(worker, host)| (worker, scope.spawn(move || host.open(&self.own)))).collect();
             let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 // A defect of ours: it is not hidden by going on.
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -164,7 +164,9 @@ impl ReachedHost {
         };
         let hint = match self.by {
             ReachedBy::Ssh { .. } => "does `ssh HOST kdyno version` work without a question?",
-            ReachedBy::Tls { .. } => "does `kdyno agent --listen` run there, with this certificate and token?",
+            ReachedBy::Tls { .. } => {
+                "does `kdyno agent --listen` run there, with this certificate and token?"
+            }
         };
         opened.map_err(|why| LabError::Generator { name: self.name.clone(), why, hint })
     }
@@ -240,7 +242,11 @@ impl Ssh {
     /// Ends it; what it wrote last.
     fn last_words(&mut self) -> String {
         self.end();
-        self.tail.take().and_then(|thread| thread.join().ok()).map(|tail| last_lines(&tail)).unwrap_or_default()
+        self.tail
+            .take()
+            .and_then(|thread| thread.join().ok())
+            .map(|tail| last_lines(&tail))
+            .unwrap_or_default()
     }
 
     fn end(&mut self) {
@@ -284,7 +290,8 @@ impl TrialPlaces {
             None => Ok(()),
             Some(host) => Err(LabError::Generator {
                 name: host.name.clone(),
-                why: "it cannot reach the brokers of this run, which listen on this host's loopback address".to_owned(),
+                why: "it cannot reach the brokers of this run, which listen on this host's loopback address"
+                    .to_owned(),
                 hint: "name an existing cluster with --target",
             }),
         }
@@ -340,7 +347,8 @@ impl TrialPlaces {
     /// How far ahead T0 is announced, ns.
     pub(crate) fn t0_ahead_ns(&self) -> u64 {
         let slowest = self.sessions.values().map(|host| host.session.round_trip_ns).max();
-        slowest.map_or(T0_AHEAD_NS, |slowest| REMOTE_T0_AHEAD_NS.max(slowest.saturating_mul(ROUND_TRIPS_AHEAD)))
+        slowest
+            .map_or(T0_AHEAD_NS, |slowest| REMOTE_T0_AHEAD_NS.max(slowest.saturating_mul(ROUND_TRIPS_AHEAD)))
     }
 
     /// Whether every agent has heard of T0 before it.

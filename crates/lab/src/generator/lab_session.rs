@@ -1,7 +1,9 @@
 //! The lab's side of a session with the agent of one host: starts workers there, and is their end of the stream here.
 
 use super::clock::{ClockOffset, Exchange};
-use super::session::{self, AgentHost, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SessionWriter, ToAgent, Watched, shown};
+use super::session::{
+    self, AgentHost, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SessionWriter, ToAgent, Watched, shown,
+};
 use super::{Place, StartedWorker, WorkerEnd, WorkerProcess};
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
@@ -73,7 +75,11 @@ impl Shared {
     }
 
     /// Waits until something is there, the session has ended or the time is over.
-    fn wait<T>(&self, deadline: Duration, look: impl Fn(&mut SessionState) -> Option<T>) -> Result<T, String> {
+    fn wait<T>(
+        &self,
+        deadline: Duration,
+        look: impl Fn(&mut SessionState) -> Option<T>,
+    ) -> Result<T, String> {
         let end = Instant::now() + deadline;
         let mut state = self.state();
         loop {
@@ -87,7 +93,8 @@ impl Shared {
             if left.is_zero() {
                 return Err(format!("its agent did not answer within {} s", deadline.as_secs()));
             }
-            state = self.changed.wait_timeout(state, left).map_or_else(|e| e.into_inner().0, |(state, _)| state);
+            state =
+                self.changed.wait_timeout(state, left).map_or_else(|e| e.into_inner().0, |(state, _)| state);
         }
     }
 
@@ -104,7 +111,9 @@ impl Shared {
 
     fn tell(&self, message: &ToAgent) -> Result<(), String> {
         let told = self.writer.message(message);
-        told.map_err(|error| self.state().lost.clone().unwrap_or_else(|| format!("its session broke: {error}")))
+        told.map_err(|error| {
+            self.state().lost.clone().unwrap_or_else(|| format!("its session broke: {error}"))
+        })
     }
 
     /// Passes on what comes, until the session ends.
@@ -199,10 +208,14 @@ impl LabSession {
         let greeted = writer.greeting(token);
         let host = match session::read::<FromAgent>(&mut reader) {
             Ok(Some(Frame::Message(FromAgent::Welcome(host)))) => host,
-            Ok(Some(Frame::Message(FromAgent::Refused { why }))) => return Err(format!("its agent {}", shown(&why))),
+            Ok(Some(Frame::Message(FromAgent::Refused { why }))) => {
+                return Err(format!("its agent {}", shown(&why)));
+            }
             Ok(None) => return Err("it ended the connection without an answer".to_owned()),
             Ok(Some(_)) => return Err("it did not answer as an agent does".to_owned()),
-            Err(error) => return Err(format!("it did not answer as an agent does: {}", greeted.err().unwrap_or(error))),
+            Err(error) => {
+                return Err(format!("it did not answer as an agent does: {}", greeted.err().unwrap_or(error)));
+            }
         };
         reader.is_known();
         let shared = Arc::new(Shared {
@@ -240,7 +253,11 @@ impl LabSession {
     pub(super) fn check_in_time(&self, t0_ns: u64) -> Result<(), String> {
         let read_ns = self.exchange()?.read_ns;
         let late_ns = read_ns.saturating_add(self.clock.bound_ns).saturating_sub(self.clock.theirs(t0_ns));
-        if late_ns == 0 { Ok(()) } else { Err(format!("it learned of the start {} ms too late", late_ns / 1_000_000)) }
+        if late_ns == 0 {
+            Ok(())
+        } else {
+            Err(format!("it learned of the start {} ms too late", late_ns / 1_000_000))
+        }
     }
 
     /// Workers are read from T0 on, an instant of our clock. An agent that is gone reads nothing.
@@ -270,7 +287,7 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
 }
 
 /// The host of an agent.
-pub(super) struct AgentPlace<'s> {
+pub(crate) struct AgentPlace<'s> {
     session: &'s LabSession,
     work_dir: &'s Path,
 }
@@ -338,7 +355,8 @@ impl WorkerProcess for AgentProcess {
 
     fn end(&mut self, deadline: Duration) -> WorkerEnd {
         let number = self.number;
-        let ended = |state: &mut SessionState| state.workers.get_mut(&number).and_then(|one| one.ended.take());
+        let ended =
+            |state: &mut SessionState| state.workers.get_mut(&number).and_then(|one| one.ended.take());
         let found = self.shared.wait(deadline, ended).or_else(|why| {
             if self.shared.state().lost.is_some() {
                 return Err(why);

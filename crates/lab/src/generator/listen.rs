@@ -47,10 +47,12 @@ pub fn listen(
     say: &(dyn Fn(&str) + Sync),
 ) -> Result<(), LabError> {
     kdyno_credentials::close_memory();
-    let failed = |error: io::Error| LabError::Agent { why: format!("{address} cannot be listened at: {error}") };
+    let failed =
+        |error: io::Error| LabError::Agent { why: format!("{address} cannot be listened at: {error}") };
     let known_by = Identity::of(identity)?;
     let config = tls::server(&known_by.certificate, known_by.key.expose());
-    let config = config.map_err(|why| LabError::Agent { why: format!("its certificate is of no use: {why}") })?;
+    let config =
+        config.map_err(|why| LabError::Agent { why: format!("its certificate is of no use: {why}") })?;
     let listener = TcpListener::bind(address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;

@@ -9,13 +9,15 @@ mod hosts;
 mod lab_session;
 mod listen;
 mod session;
+#[cfg(test)]
+mod tests;
 mod tls;
 
-pub(crate) use child::exited_within;
+pub use agent::{AgentOptions, serve_stdio};
 pub use child::ChildPlace;
+pub(crate) use child::exited_within;
 pub use clock::ClockOffset;
 pub(crate) use hosts::{Generators, TrialPlaces};
-pub use agent::{AgentOptions, serve_stdio};
 pub use listen::{Listening, listen};
 
 use crate::error::LabError;

@@ -166,11 +166,18 @@ pub(super) struct Watched<R> {
     stream: R,
     /// When all has to have come, whatever comes meanwhile.
     until: Option<Instant>,
+    /// How long it may be silent.
+    silence: Duration,
 }
 
 impl<R: Read + AsFd> Watched<R> {
     pub(super) fn new(stream: R, until: Option<Instant>) -> Self {
-        Self { stream, until }
+        Self { stream, until, silence: SILENCE }
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_silence(self, silence: Duration) -> Self {
+        Self { silence, ..self }
     }
 
     /// From now on only silence ends it.
@@ -181,8 +188,8 @@ impl<R: Read + AsFd> Watched<R> {
 
 impl<R: Read + AsFd> Read for Watched<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let wait =
-            self.until.map_or(SILENCE, |until| until.saturating_duration_since(Instant::now()).min(SILENCE));
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let wait = left.map_or(self.silence, |left| left.min(self.silence));
         let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], Some(&wait)) {
             Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "it was silent for too long")),
@@ -280,7 +287,8 @@ impl SessionWriter {
     }
 
     fn write(&self, kind: u8, before: &[u8], body: &[u8]) -> io::Result<()> {
-        let length = u32::try_from(before.len() + body.len()).ok().filter(|length| *length <= FRAME_BYTES_MAX);
+        let length =
+            u32::try_from(before.len() + body.len()).ok().filter(|length| *length <= FRAME_BYTES_MAX);
         let length = length.ok_or_else(|| wrong("it is too large to be sent"))?;
         let mut frame = Vec::with_capacity(5 + before.len() + body.len());
         frame.extend_from_slice(&length.to_be_bytes());
@@ -333,10 +341,14 @@ mod tests {
         bytes.extend(written(|writer| writer.bytes(513, b"hunter2")));
         bytes.extend(written(|writer| writer.bytes(0, &[])));
         let mut stream = bytes.as_slice();
-        let Ok(Some(Frame::Message(ToAgent::Start { worker: 7 }))) = read(&mut stream) else { panic!("start") };
+        let Ok(Some(Frame::Message(ToAgent::Start { worker: 7 }))) = read(&mut stream) else {
+            panic!("start")
+        };
         let Ok(Some(Frame::<ToAgent>::Bytes(513, found))) = read(&mut stream) else { panic!("bytes") };
         assert_eq!(found.expose(), b"hunter2");
-        assert!(matches!(read::<ToAgent>(&mut stream), Ok(Some(Frame::Bytes(0, none))) if none.expose().is_empty()));
+        assert!(
+            matches!(read::<ToAgent>(&mut stream), Ok(Some(Frame::Bytes(0, none))) if none.expose().is_empty())
+        );
         assert!(matches!(read::<ToAgent>(&mut stream), Ok(None)));
         let greeting = written(|writer| writer.greeting(b"token"));
         let (version, token) = read_greeting(&mut greeting.as_slice()).expect("a greeting");
@@ -352,13 +364,15 @@ mod tests {
         assert!(refused(&frame(0, GREETING, &[])).contains("neither"), "a second greeting");
         assert!(refused(&frame(0, 9, &[])).contains("neither"));
         assert!(refused(&frame(5, MESSAGE, b"\"run\"")).contains("unknown variant `run`"));
-        assert!(refused(&frame(9, BYTES, &[0, 0, 1])).contains("end of file") );
+        assert!(refused(&frame(9, BYTES, &[0, 0, 1])).contains("end of file"));
         assert!(refused(&[0, 0]).contains("end of file"));
         // Before it is known a peer may claim less.
         let large = frame(GREETING_BYTES_MAX + 1, GREETING, &[]);
         let reported = read_greeting(&mut large.as_slice()).err().expect("refused").to_string();
         assert!(reported.contains("claims 4097 bytes, 4096 are allowed"), "{reported}");
-        for hostile in [frame(3, GREETING, &[0, 0, 1]), frame(4, MESSAGE, b"null"), b"GET / HTTP/1.1".to_vec()] {
+        for hostile in
+            [frame(3, GREETING, &[0, 0, 1]), frame(4, MESSAGE, b"null"), b"GET / HTTP/1.1".to_vec()]
+        {
             assert!(read_greeting(&mut hostile.as_slice()).is_err());
         }
     }

@@ -70,7 +70,8 @@ fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<Carried> {
     tcp.set_nodelay(true)?;
     tcp.set_nonblocking(true)?;
     plain.set_nonblocking(true)?;
-    let carrier = Carrier { tls, tcp, plain, waiting: Vec::new(), until: Instant::now() + HANDSHAKE_DEADLINE };
+    let carrier =
+        Carrier { tls, tcp, plain, waiting: Vec::new(), until: Instant::now() + HANDSHAKE_DEADLINE };
     let thread = std::thread::Builder::new().name("tls".to_owned()).spawn(move || carrier.run())?;
     Ok((ours, thread))
 }

@@ -164,7 +164,7 @@ fn workers(context: &TrialContext<'_>, places: &TrialPlaces, inbox: &Inbox) -> R
     let here = ChildPlace { self_exe, work_dir, hidden: &hidden };
     let started = context.trial.effective.workers.iter().map(|planned| {
         let elsewhere = places.of(planned.worker, work_dir);
-        let place = elsewhere.as_ref().map_or(&here as &dyn Place, |there| there);
+        let place = elsewhere.as_ref().map_or(&here as &dyn Place, |there| there as &dyn Place);
         Worker::spawn(place, planned.worker, inbox.sender())
     });
     started.collect()

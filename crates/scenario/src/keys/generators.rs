@@ -26,12 +26,12 @@ pub static GENERATOR: Section = section(
     "generator",
     "One of `ssh` and `connect`: how its agent is reached.",
     &[
+        key("name", TEXT, "its name in reports and in `share`; without it the host of `ssh` or `connect`"),
         key(
-            "name",
+            "ssh",
             TEXT,
-            "its name in reports and in `share`; without it the host of `ssh` or `connect`",
+            "`HOST` or `USER@HOST` as ssh takes it; keys and jump hosts are those of ssh's own configuration",
         ),
-        key("ssh", TEXT, "`HOST` or `USER@HOST` as ssh takes it; keys and jump hosts are those of ssh's own configuration"),
         key("program", TEXT, "with `ssh`: kdyno's path there; without it `kdyno`"),
         key("connect", TEXT, "`HOST:PORT` at which `kdyno agent --listen` answers"),
         key(
