@@ -75,8 +75,8 @@ fn can_be_there(case: &CasePlan) -> Result<(), PlanError> {
         return Err(InputError::whole(message).hint("leave the generators out, or `driver` of its `client`"));
     }
     let is_idle = |place: usize| !case.workers.iter().any(|worker| usize::from(worker.worker) == place);
-    let hosts = case.generators.hosts.iter().enumerate().filter(|_| !case.load.is_empty());
-    match hosts.into_iter().find(|(place, _)| is_idle(*place)) {
+    let mut hosts = case.generators.hosts.iter().enumerate().filter(|_| !case.load.is_empty());
+    match hosts.find(|(place, _)| is_idle(*place)) {
         None => Ok(()),
         Some((_, host)) => {
             let clients: u64 = case.load.values().map(|item| u64::from(item.clients)).sum();

@@ -15,7 +15,7 @@ use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{ProbeReading, Sample, Timing, series};
 use kdyno_model::secret::{Secret, SecretRef};
 use rustls::ClientConfig;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -65,17 +65,17 @@ impl Generators {
         known: &[GeneratorHost],
         variables: VariableLookup<'_>,
     ) -> Result<Self, LabError> {
-        let named = plan.every_case().flat_map(|case| &case.generators.hosts);
+        let named: BTreeSet<&String> = plan.every_case().flat_map(|case| &case.generators.hosts).collect();
         let is_known = |name: &String| known.iter().any(|host| host.name == *name);
-        if let Some(name) = named.clone().find(|name| !is_known(name)) {
+        if let Some(name) = named.iter().find(|name| !is_known(name)) {
             return Err(LabError::Generator {
-                name: name.clone(),
+                name: (*name).clone(),
                 why: "how it is reached is not kept with a run".to_owned(),
                 hint: "name the generators again: `--generators FILE`",
             });
         }
         let mut hosts = Vec::new();
-        for host in known.iter().filter(|host| named.clone().any(|name| *name == host.name)) {
+        for host in known.iter().filter(|host| named.contains(&host.name)) {
             hosts.push(ReachedHost::resolve(host, variables)?);
         }
         let variable = |host: &GeneratorHost| match &host.reach {

@@ -214,7 +214,10 @@ impl LabSession {
             Ok(None) => return Err("it ended the connection without an answer".to_owned()),
             Ok(Some(_)) => return Err("it did not answer as an agent does".to_owned()),
             Err(error) => {
-                return Err(format!("it did not answer as an agent does: {}", greeted.err().unwrap_or(error)));
+                return Err(format!(
+                    "it did not answer as an agent does: {}",
+                    greeted.err().unwrap_or(error)
+                ));
             }
         };
         reader.is_known();
