@@ -131,8 +131,9 @@ fn a_lost_agent_ends_the_trial_which_is_not_valid() {
 #[test]
 fn a_lab_without_the_token_is_refused_before_anything_is_started() {
     let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
     let agents = Agents::start(&place);
-    let files = files(&place, "127.0.0.1:1", CLUSTER_ID);
+    let files = files(&place, &broker.address, CLUSTER_ID);
     let text = std::fs::read_to_string(&agents.file).expect("the file");
     place.file("other-token", "hunter2");
     place.file("generators.yaml", &text.replace("two/token", "other-token"));
@@ -148,6 +149,8 @@ fn a_lab_without_the_token_is_refused_before_anything_is_started() {
         said.stderr.contains("generator two: it is not spoken to by TLS: invalid peer certificate"),
         "{said:?}"
     );
+    assert!(!place.path().join("kdyno-runs").exists(), "no run began");
+    broker.stop();
     agents.stop();
     place.expect_no_processes();
 }
