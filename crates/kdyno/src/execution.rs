@@ -56,7 +56,8 @@ pub(crate) struct Resumed {
 
 /// Executes the plan, keeps its evidence, prints its result.
 pub(crate) fn execute(mut planned: PlannedExecution, args: &ExecutionArgs) -> CommandResult {
-    let generators = generators::place(&mut planned, args)?;
+    let generators =
+        generators::place(&mut planned.plan, planned.target_files.values(), &mut planned.remarks, args)?;
     let named = named_processes(&planned.plan, args)?;
     named.keep_names(&mut planned.plan.probe);
     confirm(&planned.plan, args)?;

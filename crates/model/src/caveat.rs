@@ -12,7 +12,7 @@ pub use crate::concern::{Concern, ScopedCaveat};
 use crate::event::Subject;
 pub use crate::severity::Severity;
 pub use group::{GroupNotConserved, MembersPutOut};
-pub use moments::{FewSeconds, FullGc, Stalled};
+pub use moments::{ClocksDiffer, FewSeconds, FullGc, Stalled};
 pub use pairs::PairsTied;
 pub use row::{CaveatGroup, CaveatRow, CaveatWords, Degree, Grade, Question};
 use serde::{Deserialize, Serialize};
@@ -96,13 +96,8 @@ pub enum Caveat {
     Stalled(Stalled),
     /// See [`FewSeconds`].
     FewSeconds(FewSeconds),
-    /// Clients are on hosts whose clocks are not one, so no end-to-end latency is reported.
-    ClocksDiffer {
-        /// Load item that is handed the records.
-        item: String,
-        /// How far a clock may be from where it was found, ns, at most.
-        bound_ns: u64,
-    },
+    /// See [`ClocksDiffer`].
+    ClocksDiffer(ClocksDiffer),
     /// The load generator's own lateness makes up more than a tenth of the end-to-end latency at a quantile.
     LateEndToEnd {
         /// Load item that is handed the records.

@@ -4,7 +4,6 @@
 mod client;
 mod command;
 mod component;
-mod generators;
 mod http_load;
 mod listeners;
 mod load;
@@ -16,7 +15,6 @@ mod zones;
 pub use client::{ITEM_CLIENT, JAVA_CLIENT};
 pub use command::{COLUMNS, COMMAND};
 pub use component::{COMPONENT, POSTGRES, READY, READY_WORDS, STOP};
-pub use generators::{GENERATOR, GENERATORS, HOSTS_OF_ITEMS};
 pub use http_load::{HTTP_STEP, JOB, USERS};
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{
@@ -25,7 +23,10 @@ pub use load::{
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{COMPONENTS_OF_SIDE, LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use records::{AVRO, GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
-pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, METRICS, PRICE, SECRET, TARGET};
+pub use target::{
+    ALLOW, ALLOW_LATER, CAPS, CLIENT, GENERATOR, GENERATORS, GUARD, HOSTS_OF_ITEMS, METRICS, PRICE, SECRET,
+    TARGET,
+};
 pub use zones::ZONES;
 
 use kdyno_model::stacks::FlameKind;

@@ -7,7 +7,7 @@ use crate::end_to_end;
 use crate::evidence::{Window, is_open_loop};
 use crate::histogram::LatencyDistribution;
 use crate::rows::{ItemRows, TrialRows};
-use kdyno_model::caveat::{Caveat, Concern};
+use kdyno_model::caveat::{Caveat, ClocksDiffer, Concern};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::metric;
@@ -263,11 +263,9 @@ pub(super) fn clocks_differ(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let bounds = trial.probes().iter().filter(|reading| reading.series == series::CLOCK_BOUND_S);
     let bound_ns = (1e9 * bounds.map(|reading| reading.value).fold(0.0, f64::max)) as u64;
     let case = &trial.evidence.start.trial.effective;
-    let found = trial
-        .items
-        .iter()
-        .filter(|item| case.has_end_to_end(item.plan))
-        .map(|item| FoundCaveat::of(item, Caveat::ClocksDiffer { item: item.name.to_owned(), bound_ns }));
+    let found = trial.items.iter().filter(|item| case.has_end_to_end(item.plan)).map(|item| {
+        FoundCaveat::of(item, Caveat::ClocksDiffer(ClocksDiffer { item: item.name.to_owned(), bound_ns }))
+    });
     found.collect()
 }
 

@@ -192,7 +192,7 @@ fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
 
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings.
 pub(crate) fn dry_run(mut planned: PlannedExecution, args: &ExecutionArgs) -> CommandResult {
-    generators::place(&mut planned, args)?;
+    generators::place(&mut planned.plan, planned.target_files.values(), &mut planned.remarks, args)?;
     let plan = &planned.plan;
     execution::named_processes(plan, args)?;
     let folder = runs_dir(args.out.as_deref())?;

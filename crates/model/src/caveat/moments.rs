@@ -41,3 +41,12 @@ pub struct FullGc {
     /// What the first event says.
     pub first: String,
 }
+
+/// Clients are on hosts whose clocks are not one, so no end-to-end latency is reported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClocksDiffer {
+    /// Load item that is handed the records.
+    pub item: String,
+    /// How far a clock may be from where it was found, ns, at most.
+    pub bound_ns: u64,
+}
