@@ -86,6 +86,16 @@ impl<'a> TrialRows<'a> {
         workers.iter().map(|plan| Subject::Worker(plan.worker)).collect()
     }
 
+    /// Those that use the processors of the lab's host.
+    pub(crate) fn workers_here(&self) -> Vec<Subject> {
+        self.workers().into_iter().filter(|worker| self.is_here(worker)).collect()
+    }
+
+    /// Whether a subject is no worker of another host.
+    pub(crate) fn is_here(&self, subject: &Subject) -> bool {
+        !matches!(subject, Subject::Worker(worker) if self.evidence.start.is_elsewhere(*worker))
+    }
+
     /// Readings of processes and host.
     pub(crate) fn probes(&self) -> &'a [ProbeReading] {
         &self.evidence.probes

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use hdrhistogram::Histogram;
 use kdyno_lab::clock::{monotonic_ns, wall_offset_ns};
+use kdyno_lab::generator::ChildPlace;
 use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
 use kdyno_lab::worker::Worker;
 use kdyno_model::histogram;
@@ -79,7 +80,8 @@ pub struct BenchLoadArgs {
 pub fn run(args: &BenchLoadArgs) -> anyhow::Result<Value> {
     let log_dir = tempfile::tempdir()?;
     let inbox = Inbox::default();
-    let mut worker = Worker::spawn(&args.kdyno, 0, log_dir.path(), &[], inbox.sender())?;
+    let here = ChildPlace { self_exe: &args.kdyno, work_dir: log_dir.path(), hidden: &[] };
+    let mut worker = Worker::spawn(&here, 0, inbox.sender())?;
     let (totals, seen) = drive(&mut worker, &inbox, args)?;
     let end = worker.finish(false);
     let cpu_s = end.cpu_s.context("the worker's CPU time is not known")?;

@@ -1,6 +1,7 @@
 //! What can be typed: every command with its arguments. What a command does lies in the file of `commands` that
 //! bears its name; nothing here reaches there.
 
+mod agent;
 mod doctor;
 mod execution;
 pub(crate) mod help;
@@ -14,6 +15,7 @@ mod question;
 mod stored;
 mod values;
 
+pub(crate) use agent::AgentArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use execution::{ExecutionArgs, Gate, OutputForm};
@@ -106,6 +108,8 @@ pub(crate) enum Command {
     Clean(CleanArgs),
     /// Serve a broker that acknowledges everything and keeps nothing
     NullBroker(NullBrokerArgs),
+    /// Carry load on this host for a run on another one
+    Agent(AgentArgs),
     /// Print the version
     #[command(hide = true)]
     Version,

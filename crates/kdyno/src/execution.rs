@@ -1,6 +1,7 @@
 //! From a plan to a run file, a table and an exit code: what `run`, `quick`, `omb` and `rerun` share.
 
 use crate::cli::ExecutionArgs;
+use crate::command_line::command_line;
 use crate::commands::show;
 use crate::environment::{self, ENDING, ProgramEnvironment, runs_dir};
 use crate::evidence::RunEvidence;
@@ -9,8 +10,9 @@ use crate::gate::gated;
 use crate::looks::ComparisonLooks;
 use crate::metrics_listener::MetricsListener;
 use crate::progress::{Printer, tell_died};
-use crate::{given_files, moment, out, signals};
+use crate::{generators, given_files, moment, out, signals};
 use kdyno_lab::{LabError, RunOptions, RunOutcome, RunProgress, RunRequest};
+use kdyno_model::generator::GeneratorHost;
 use kdyno_model::plan::Plan;
 use kdyno_plan::Remark;
 use kdyno_report::judged::judged;
@@ -65,6 +67,8 @@ pub(crate) fn execute_with(
     args: &ExecutionArgs,
     also: &mut dyn FnMut(&RunProgress),
 ) -> Result<(Exit, PathBuf), Failure> {
+    let generators =
+        generators::place(&mut planned.plan, planned.target_files.values(), &mut planned.remarks, args)?;
     let named = named_processes(&planned.plan, args)?;
     named.keep_names(&mut planned.plan.probe);
     confirm(&planned.plan, args)?;
@@ -82,6 +86,7 @@ pub(crate) fn execute_with(
     let way = Way {
         out: args.out.as_deref(),
         named,
+        generators,
         share: args.share,
         wait: Duration::from_nanos(args.wait.unwrap_or_default()),
         command_line: command_line(std::env::args_os()),
@@ -112,6 +117,8 @@ pub(crate) struct Way<'a> {
     pub(crate) out: Option<&'a Path>,
     /// Processes of this host that are read in addition to those of the run.
     pub(crate) named: NamedProcesses,
+    /// How the hosts are reached that carry the load.
+    pub(crate) generators: Vec<GeneratorHost>,
     /// Run although another run measures on this host.
     pub(crate) share: bool,
     /// How long to wait for one that does.
@@ -150,6 +157,7 @@ pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutc
         self_exe: environment.self_exe.clone(),
         environment: environment.testbed.clone(),
         named: way.named,
+        generators: &way.generators,
         share: way.share,
         wait: way.wait,
         stop,
@@ -158,43 +166,6 @@ pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutc
         progress: way.progress,
     };
     Ok(kdyno_lab::run(&request, options)?)
-}
-
-/// Options whose values are not kept: addresses and topics of somebody's cluster, and properties, which may hold secrets.
-const HIDDEN: &[&str] = &["bootstrap-server", PROPERTY, "topic", "include"];
-/// Kafka's producer tool takes a list of these. Where one alone is taken, what is typed behind it is no less private.
-const PROPERTY: &str = "command-property";
-
-/// The command line as the run file keeps it, as text: of hidden values at most what is before their `=`.
-pub(crate) fn command_line(args: impl Iterator<Item = OsString>) -> Vec<String> {
-    let (mut is_hidden, mut is_property) = (false, false);
-    let redacted = |value: &str| match value.split_once('=') {
-        Some((name, _)) => format!("{name}=redacted"),
-        None => "redacted".to_owned(),
-    };
-    let redact = |arg: String| {
-        if std::mem::take(&mut is_hidden) {
-            return redacted(&arg);
-        }
-        // Drop-in commands take options with one dash too.
-        let Some(option) = arg.strip_prefix('-') else {
-            return if is_property { redacted(&arg) } else { arg };
-        };
-        let (name, value) = option.split_once('=').unzip();
-        let name = name.unwrap_or(option);
-        let bare = name.strip_prefix('-').unwrap_or(name);
-        is_property = bare == PROPERTY;
-        let is_one = HIDDEN.contains(&bare);
-        match value {
-            Some(value) if is_one => format!("-{name}={}", redacted(value)),
-            None => {
-                is_hidden = is_one;
-                arg
-            }
-            Some(_) => arg,
-        }
-    };
-    args.map(|arg| arg.to_string_lossy().into_owned()).map(redact).collect()
 }
 
 /// A random number: for run ids, and for seeds where none is given. The standard library's hasher
@@ -465,31 +436,6 @@ mod tests {
         }
         assert!(confirm(&plan, &typed(&["kdyno", "--yes"])).is_ok());
         assert!(confirm(&Plan { strategy: Strategy::List(Vec::new()), ..plan }, &typed(&["kdyno"])).is_ok());
-    }
-
-    #[test]
-    fn addresses_do_not_stay_in_the_command_line() {
-        let kept = |typed: &[&str]| command_line(typed.iter().map(OsString::from)).join(" ");
-        assert_eq!(
-            kept(&["quick", "--bootstrap-server", "a:1", "--json"]),
-            "quick --bootstrap-server redacted --json"
-        );
-        assert_eq!(kept(&["quick", "--bootstrap-server=a:1", "x"]), "quick --bootstrap-server=redacted x");
-        let typed = [
-            "x",
-            "-bootstrap-server",
-            "a:1",
-            "--command-property",
-            "a.b=c=d",
-            "--command-property=e=f",
-            "g=h",
-            "required",
-            "--json",
-            "y",
-        ];
-        let expected = "x -bootstrap-server redacted --command-property a.b=redacted --command-property=e=redacted \
-                        g=redacted redacted --json y";
-        assert_eq!(kept(&typed), expected);
     }
 
     #[test]

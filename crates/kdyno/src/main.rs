@@ -4,6 +4,7 @@
 //! prints. Only this crate prints, reads the environment, handles signals or exits.
 
 mod cli;
+mod command_line;
 mod commands;
 mod completion;
 mod environment;
@@ -11,6 +12,7 @@ mod evidence;
 mod execution;
 mod failure;
 mod gate;
+mod generators;
 mod given_files;
 mod http;
 mod looks;

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::{out, scenario_source};
+use kdyno_scenario::generators::Generators;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::security::PropertiesFile;
 use kdyno_scenario::target::{Target, TargetFile};
@@ -16,12 +17,21 @@ pub(crate) fn of_cases(typed: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Reads a target file, and the properties file it names.
-pub(crate) fn read_target(path: &Path) -> Result<Target, Failure> {
+/// The hosts that a target file names to carry the load.
+pub(crate) fn generators_of(path: &Path) -> Result<Option<Generators>, Failure> {
+    Ok(read_file(path)?.generators().cloned())
+}
+
+fn read_file(path: &Path) -> Result<TargetFile, Failure> {
     let text = String::from_utf8(scenario_source::read_bytes(path, "target")?)
         .map_err(|_| Failure::usage(format!("the target {} is not UTF-8", path.display())))?;
     refuse_shared(path)?;
-    let file = TargetFile::parse(&text, &path.display().to_string())?;
+    Ok(TargetFile::parse(&text, &path.display().to_string())?)
+}
+
+/// Reads a target file, and the properties file it names.
+pub(crate) fn read_target(path: &Path) -> Result<Target, Failure> {
+    let file = read_file(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let target = match file.properties().map(|name| folder.join(name)) {
         None => file.resolve(None)?,

@@ -5,6 +5,7 @@
 
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
+use crate::generator::ChildPlace;
 use crate::given::GivenContents;
 use crate::inbox::{Heard, Inbox, WorkerNews};
 use crate::null_broker::NullBroker;
@@ -223,7 +224,8 @@ fn of_item(
     let plan = NullBrokerPlan { tls: tls_of(case).unwrap_or_default(), ..NullBrokerPlan::default() };
     let broker = NullBroker::start(&options.self_exe, partitions, &plan, hidden)?;
     let inbox = Inbox::default();
-    let worker = Worker::spawn(&options.self_exe, 0, &options.work_dir, hidden, inbox.sender());
+    let here = ChildPlace { self_exe: &options.self_exe, work_dir: &options.work_dir, hidden };
+    let worker = Worker::spawn(&here, 0, inbox.sender());
     let mut worker = worker.map_err(|error| error.to_string())?;
     for given in given.of(case, std::iter::once(item)) {
         worker.send_given(given).map_err(|error| error.to_string())?;

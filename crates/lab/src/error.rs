@@ -88,6 +88,22 @@ pub enum LabError {
         /// Why.
         source: std::io::Error,
     },
+    /// A host cannot carry load, or no longer does.
+    #[error("generator {name}: {why}")]
+    Generator {
+        /// Its name.
+        name: String,
+        /// One lowercase clause.
+        why: String,
+        /// What can be done; empty: nothing that is known.
+        hint: &'static str,
+    },
+    /// An agent cannot serve.
+    #[error("the agent cannot serve: {why}")]
+    Agent {
+        /// One lowercase clause.
+        why: String,
+    },
     /// A worker process could not be started.
     #[error("worker {number} could not {what}: {source}")]
     WorkerStart {
@@ -226,6 +242,7 @@ impl LabError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Testbed(error) => error.hint().map(ToOwned::to_owned),
+            Self::Generator { hint, .. } => Some((*hint).to_owned()).filter(|hint| !hint.is_empty()),
             Self::JavaConnection { .. } => Some("name the certificates by file (`ssl.truststore.location`)".to_owned()),
             Self::Side { source, .. } => source.hint(),
             Self::Store(error) => error.hint().map(ToOwned::to_owned),

@@ -53,6 +53,8 @@ pub enum Heard {
 pub enum WorkerNews {
     /// It sent a message.
     Message(FromWorker),
+    /// The agent that it is a child of has read what it uses.
+    Probes(Vec<ProbeReading>),
     /// Its end of the socket is closed: it has ended.
     Closed,
     /// What arrived is no message of ours; nothing further is read.

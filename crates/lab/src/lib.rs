@@ -24,6 +24,7 @@ mod database_watch;
 mod drivers;
 mod dry_run_checks;
 mod error;
+pub mod generator;
 mod given;
 mod heaps;
 pub mod inbox;

@@ -25,7 +25,7 @@ pub(crate) fn keep(
 }
 
 /// The last [`LOG_BYTES_KEPT`] of a file, from the beginning of a line on.
-fn tail(path: &Path) -> std::io::Result<String> {
+pub(crate) fn tail(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let skipped = length.saturating_sub(LOG_BYTES_KEPT);

@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use kdyno_model::caveat::ScopedCaveat;
 use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::generator::GeneratorHost;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::Plan;
 use kdyno_model::run::RunStatus;
@@ -50,6 +51,8 @@ pub struct RunOptions<'a> {
     pub environment: kdyno_testbed::environment::Environment,
     /// Processes of this host that are read in addition to those of the run.
     pub named: NamedProcesses,
+    /// How the hosts are reached that carry the load of the plan.
+    pub generators: &'a [GeneratorHost],
     /// Run although another run measures on this host.
     pub share: bool,
     /// How long to wait until no other run measures on this host.

@@ -137,6 +137,7 @@ mod tests {
             commands: BTreeMap::new(),
             components: Vec::new(),
             phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 1 },
+            generators: Default::default(),
             workers: Vec::new(),
             secrets: BTreeMap::new(),
         };

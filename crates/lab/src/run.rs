@@ -4,6 +4,7 @@ use crate::calibration::{self, Limits};
 use crate::clock::{monotonic_ns, unix_ns, wall_offset_ns};
 use crate::drivers::ReadyDrivers;
 use crate::error::LabError;
+use crate::generator::Generators;
 use crate::given::GivenContents;
 use crate::limit::{TimeBudget, TimeCap};
 use crate::observer::MayGoOn;
@@ -37,8 +38,10 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
     let secrets = RunSecrets::resolve(&request.plan, options.variables)?;
+    let generators = Generators::resolve(&request.plan, options.generators, options.variables)?;
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
+    generators.check(&request.plan)?;
     let environment = &options.environment;
     let drivers = ReadyDrivers::make_ready(&request.plan, environment, options.progress);
     let drivers = drivers.map_err(|error| unless_stopped(error, &options))?;
@@ -60,6 +63,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         may_go_on,
         private: Private::of(&request.plan),
         secrets,
+        generators,
         given,
         drivers,
         stacks,
@@ -136,6 +140,8 @@ struct RunInProgress<'a> {
     private: Private,
     /// What only workers get.
     secrets: RunSecrets,
+    /// The hosts that carry the load.
+    generators: Generators,
     /// Files of keys and values.
     given: GivenContents,
     /// Clients that are not our own.
@@ -182,6 +188,10 @@ impl RunInProgress<'_> {
 
     /// Measures what the load generator can do, where that matters to the plan's answer.
     fn calibrate(&mut self, session: &Session) -> Result<(), LabError> {
+        // What this host can do says nothing of others.
+        if !self.generators.is_empty() {
+            return Ok(());
+        }
         let hidden = self.secrets.variables();
         let given = (hidden.as_slice(), &self.given);
         let limits = calibration::measure(self.request, session, &self.may_go_on, given, &mut self.options);
@@ -245,6 +255,7 @@ impl RunInProgress<'_> {
                 system: &*standing.system,
                 in_force: &standing.in_force,
                 declared: &plan.environment,
+                generators: &self.generators,
                 generator_facts: calibration::facts(&self.limits, &trial.effective),
                 topics: &topics.names,
                 store: &self.store,

@@ -1,7 +1,7 @@
 //! From the references of a plan to the values of its secrets: resolved once for a run, gone at its end.
 
 use crate::error::LabError;
-use crate::worker::exited_within;
+use crate::generator::exited_within;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kdyno_kafka::admin::Access;
 use kdyno_model::jaas;
@@ -30,7 +30,7 @@ const COMMAND_DEADLINE: Duration = Duration::from_secs(30);
 const MADE_BYTES: usize = 32;
 
 /// Gives the value of an environment variable.
-type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+pub(crate) type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// Why there is no value: one lowercase clause about the reference, and what can be done.
 #[derive(Debug)]
@@ -107,7 +107,11 @@ pub fn access(
     Ok(Access { bootstrap: target.bootstrap.clone(), security })
 }
 
-fn resolved(name: &str, reference: &SecretRef, variables: VariableLookup<'_>) -> Result<Secret, LabError> {
+pub(crate) fn resolved(
+    name: &str,
+    reference: &SecretRef,
+    variables: VariableLookup<'_>,
+) -> Result<Secret, LabError> {
     kdyno_credentials::close_memory();
     value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Secret {
         name: name.to_owned(),

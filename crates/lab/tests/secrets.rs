@@ -198,6 +198,7 @@ fn options<'a>(here: &Path, progress: &'a mut dyn FnMut(RunProgress)) -> RunOpti
         work_dir: here.join("work"),
         self_exe: std::env::current_exe().expect("a path of its own"),
         environment: kdyno_testbed::Environment::in_folder(here),
+        generators: &[],
         share: true,
         wait: Default::default(),
         stop: Arc::default(),

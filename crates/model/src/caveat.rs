@@ -10,7 +10,9 @@ use crate::plan::{Compression, Payload, ProducePlan, ValuesPlan};
 pub use crate::severity::Severity;
 pub use kinds::{Caveat, CaveatKind};
 pub use row::{CaveatGroup, CaveatRow, CaveatWords, Degree, Grade, Question};
-pub use values::{FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill};
+pub use values::{
+    ClocksDiffer, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill,
+};
 
 impl Caveat {
     /// That a load item compresses what no application sends, if it does: values drawn at random, or few values over and over.

@@ -19,6 +19,7 @@ pub mod declared;
 pub mod event;
 pub mod evidence;
 pub mod finding;
+pub mod generator;
 pub mod grouped;
 pub mod health;
 pub mod held_up;

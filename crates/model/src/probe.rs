@@ -19,6 +19,8 @@ pub struct ProbeReading {
 /// Names of probe series. CPU in seconds since the process (host: the machine) started.
 #[allow(missing_docs)]
 pub mod series {
+    pub const CLOCK_OFFSET_S: &str = "clock_offset_s";
+    pub const CLOCK_BOUND_S: &str = "clock_bound_s";
     pub const CPU_USER_S_TOTAL: &str = "cpu_user_s_total";
     pub const CPU_SYSTEM_S_TOTAL: &str = "cpu_system_s_total";
     /// Workers only: user time of the whole process, read once when it had ended.

@@ -76,9 +76,30 @@ impl TrialStart {
         is_attached_here(&self.cluster)
     }
 
-    /// Whether the system under test runs on the host that the load comes from.
+    /// Whether the system under test runs on the host of the lab, from which the load comes unless others carry it.
     pub fn is_on_this_host(&self) -> bool {
         self.trial.effective.system.runs_here() || self.is_attached_here()
+    }
+
+    /// A fact of the host on which a worker is; `None`: it is a child of the lab.
+    fn generator_fact(&self, worker: u16, what: &str) -> Option<&str> {
+        let host = self.trial.effective.generators.host_of(worker)?;
+        self.cluster.get(&cluster_fact::generator(host, what)).map(String::as_str)
+    }
+
+    /// Whether a worker is on another host than the lab, whose processors it does not use.
+    pub fn is_elsewhere(&self, worker: u16) -> bool {
+        self.generator_fact(worker, cluster_fact::ELSEWHERE) == Some(cluster_fact::YES)
+    }
+
+    /// Processors of the host of a worker that is elsewhere.
+    pub fn processors_elsewhere(&self, worker: u16) -> Option<u32> {
+        self.generator_fact(worker, cluster_fact::PROCESSORS)?.parse().ok()
+    }
+
+    /// Whether a worker has another clock than the lab.
+    pub fn has_own_clock(&self, worker: u16) -> bool {
+        self.generator_fact(worker, cluster_fact::OWN_CLOCK) == Some(cluster_fact::YES)
     }
 }
 
@@ -129,6 +150,17 @@ pub mod cluster_fact {
     pub fn java_client(item: &str, what: &str) -> String {
         format!("java_client.{item}.{what}")
     }
+
+    /// A fact of a host that carries load: one of the next three, or what is known of the host as of the lab's.
+    pub fn generator(host: &str, what: &str) -> String {
+        format!("generator.{host}.{what}")
+    }
+    /// How many processors it has.
+    pub const PROCESSORS: &str = "processors";
+    /// `yes` when it is another host than the lab's.
+    pub const ELSEWHERE: &str = "is_another_host";
+    /// `yes` when its monotonic clock is not the lab's.
+    pub const OWN_CLOCK: &str = "has_own_clock";
 
     /// The fact that states the highest rate of a load item against a broker that does nothing, records/s.
     pub fn generator_max_per_s(item: &str) -> String {

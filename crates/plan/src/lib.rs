@@ -53,6 +53,7 @@ mod sustained;
 mod system;
 mod system_kind;
 mod topic_settings;
+mod workers;
 mod zones;
 
 pub use choices::{
@@ -67,6 +68,7 @@ pub use in_force::clients_in_force;
 pub use remarks::{Remark, of_existing_topics, remarks};
 pub use stored::{check as check_stored, check_trusted as check_trusted_stored};
 pub use strategy::{Next, Upcoming, next, upcoming};
+pub use workers::on_generators;
 
 use budget::Budget;
 use cases::Chosen;

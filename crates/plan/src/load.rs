@@ -15,7 +15,7 @@ use crate::zones;
 use kdyno_model::plan::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
     ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
-    TransactionsPlan, ValuesPlan, WorkerPlan, WorkerShare,
+    TransactionsPlan, ValuesPlan,
 };
 use kdyno_model::units::size;
 use kdyno_scenario::file::{
@@ -463,17 +463,4 @@ fn closed(reader: &CaseReader<'_>, typed: &ProduceFile) -> Result<Rate, PlanErro
         },
     };
     Ok(Rate::Max { fill })
-}
-
-/// One worker that has every client of every item; none where commands are all of the load.
-pub(crate) fn workers(load: &BTreeMap<String, LoadPlan>) -> Vec<WorkerPlan> {
-    if load.is_empty() {
-        return Vec::new();
-    }
-    let share = |(item, plan): (&String, &LoadPlan)| WorkerShare {
-        item: item.clone(),
-        client_first: 0,
-        client_count: plan.clients,
-    };
-    vec![WorkerPlan { worker: 0, shares: load.iter().map(share).collect() }]
 }

@@ -4,8 +4,9 @@ use crate::cases::{Chosen, UnresolvedCase};
 use crate::choices::{CaseTarget, Choices, PlanError};
 use crate::reader::CaseReader;
 use crate::{
-    command, component, internal_topics, load, phases, proxy, spans, sustained, system, system_kind,
+    command, component, internal_topics, load, phases, proxy, spans, sustained, system, system_kind, workers,
 };
+use kdyno_model::generator::GeneratorsPlan;
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -128,7 +129,8 @@ fn case_plan(reader: &CaseReader<'_>, target: Option<&Target>) -> Result<CasePla
         params: reader.case.params.clone(),
         system,
         topics,
-        workers: load::workers(&load),
+        workers: workers::workers(&load, &GeneratorsPlan::default()),
+        generators: GeneratorsPlan::default(),
         load,
         commands,
         components,

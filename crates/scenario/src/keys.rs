@@ -25,7 +25,10 @@ pub use load::{
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{COMPONENTS_OF_SIDE, LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use records::{AVRO, GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
-pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, METRICS, PRICE, SECRET, TARGET};
+pub use target::{
+    ALLOW, ALLOW_LATER, CAPS, CLIENT, GENERATOR, GENERATORS, GUARD, HOSTS_OF_ITEMS, METRICS, PRICE, SECRET,
+    TARGET,
+};
 pub use zones::ZONES;
 
 use kdyno_model::stacks::FlameKind;
@@ -95,6 +98,7 @@ const NOUNS: &[&str] = &[
     "request",
     "step",
     "target",
+    "generator",
     "side",
     "contrast",
     "secret",

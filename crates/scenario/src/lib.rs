@@ -12,6 +12,7 @@ pub mod expr;
 mod facts;
 pub mod file;
 mod formats;
+pub mod generators;
 pub mod input;
 pub mod judged;
 pub mod keys;

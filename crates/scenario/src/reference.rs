@@ -68,8 +68,17 @@ pub(crate) const SECTIONS: &[&Section] = &[
 ];
 
 /// Those of a target.
-pub(crate) const TARGET_SECTIONS: &[&Section] =
-    &[&keys::TARGET, &keys::CLIENT, &keys::SECRET, &keys::PRICE, &keys::METRICS, &keys::GUARD, &keys::CAPS];
+pub(crate) const TARGET_SECTIONS: &[&Section] = &[
+    &keys::TARGET,
+    &keys::CLIENT,
+    &keys::SECRET,
+    &keys::PRICE,
+    &keys::METRICS,
+    &keys::GUARD,
+    &keys::CAPS,
+    &keys::GENERATORS,
+    &keys::GENERATOR,
+];
 
 /// The reference of scenarios and targets, as Markdown.
 pub fn reference() -> String {

@@ -99,7 +99,11 @@ fn kind_schema(kind: &ValueKind) -> Value {
         ValueKind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
         // Their values may be maps.
         ValueKind::Settings(
-            "facts" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE | keys::COMPONENTS_OF_SIDE,
+            "facts"
+            | keys::TOPICS_OF_SIDE
+            | keys::LOAD_OF_SIDE
+            | keys::COMPONENTS_OF_SIDE
+            | keys::HOSTS_OF_ITEMS,
         ) => {
             json!({"type": "object"})
         }

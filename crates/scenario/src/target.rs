@@ -5,9 +5,12 @@ mod price;
 mod secrets;
 mod topics;
 
+pub(crate) use secrets::reference;
+
 use crate::facts::facts;
 use crate::file::version;
 use crate::formats;
+use crate::generators::Generators;
 use crate::input::{InputError, known_hint, listed, quoted};
 use crate::keys;
 use crate::security::{self, ClientProperties, PropertiesFile};
@@ -35,6 +38,7 @@ pub struct TargetFile {
     facts: BTreeMap<String, String>,
     price: Option<Price>,
     metrics: Option<MetricsPlan>,
+    generators: Option<Generators>,
 }
 
 #[derive(Debug, Clone)]
@@ -104,12 +108,18 @@ impl TargetFile {
             facts,
             price: fields.get("price").map(price::price).transpose()?,
             metrics,
+            generators: fields.get("generators").map(|node| Generators::read(node, folder)).transpose()?,
         })
     }
 
     /// The properties file to read, relative to the target file; none when everything is here.
     pub fn properties(&self) -> Option<&str> {
         self.client.properties.as_ref().map(|typed| typed.text.as_str())
+    }
+
+    /// The hosts that carry the load of runs on it, where it names some.
+    pub fn generators(&self) -> Option<&Generators> {
+        self.generators.as_ref()
     }
 
     /// The checked target; `properties` is the file of [`TargetFile::properties`].

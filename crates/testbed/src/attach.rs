@@ -306,6 +306,7 @@ pub(crate) mod tests {
             commands: BTreeMap::new(),
             components: Vec::new(),
             phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 0 },
+            generators: Default::default(),
             workers: Vec::new(),
             secrets: BTreeMap::new(),
         }

@@ -110,6 +110,22 @@ pub(super) fn warmup_not_settled(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
 }
 
 pub(super) fn cut_short_by(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    if has_lost_generator(trial) { Vec::new() } else { ended_early(trial) }
+}
+
+/// A part of a load that several hosts carry was lost: what is left is not the load that was asked for.
+pub(super) fn generator_lost(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    if has_lost_generator(trial) { ended_early(trial) } else { Vec::new() }
+}
+
+/// Whether the worker of another host ended without its totals.
+fn has_lost_generator(trial: &TrialRows<'_>) -> bool {
+    let case = &trial.evidence.start.trial.effective;
+    let has_ended = |worker: u16| trial.evidence.totals.iter().any(|totals| totals.id.worker == worker);
+    !case.generators.is_empty() && !case.workers.iter().all(|planned| has_ended(planned.worker))
+}
+
+fn ended_early(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(reason) = cut_short(trial.evidence) else { return Vec::new() };
     let measured_s = trial.window.map_or(0, |window| window.end_second - window.first_second);
     let planned_ns = trial.evidence.start.trial.effective.phases.measure_ns;

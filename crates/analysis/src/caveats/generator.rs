@@ -3,14 +3,16 @@
 use super::found::FoundCaveat;
 use crate::commands;
 use crate::cpu;
+use crate::end_to_end;
 use crate::evidence::{Window, is_open_loop};
 use crate::histogram::LatencyDistribution;
 use crate::rows::{ItemRows, TrialRows};
-use kdyno_model::caveat::{Caveat, Concern};
+use kdyno_model::caveat::{Caveat, ClocksDiffer, Concern};
+use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::metric;
 use kdyno_model::run::cluster_fact;
-use kdyno_model::sample::Timing;
+use kdyno_model::sample::{Timing, series};
 
 /// Share of a core from which a thread of a worker may itself be the limit, and of the cores that all of its
 /// event loop threads can use.
@@ -207,16 +209,33 @@ pub(super) fn users_busy(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     found.collect()
 }
 
-/// All workers together; not said again where a single thread is busy.
+/// All workers of this host together, or the one of another host that is nearest to its limit; not said again where a single thread
+/// is busy.
 pub(super) fn worker_busy(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let Some(window) = trial.window.filter(|_| thread_busy(trial).is_empty()) else { return Vec::new() };
-    let used_s = cpu::used_by_all_s(trial.probes(), &trial.workers(), window);
-    let Some(cpu_percent) = used_s.map(|used_s| 100.0 * used_s / window.seconds()) else { return Vec::new() };
-    // Each stream of a worker has an event loop thread of its own.
-    let threads = u32::try_from(trial.evidence.start.streams.len()).unwrap_or(u32::MAX);
-    let cores = threads.min(trial.evidence.session.processors);
-    let is_busy = cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX * f64::from(cores);
-    is_busy.then(|| Caveat::WorkerBusy { cpu_percent, cores }.into()).into_iter().collect()
+    let start = &trial.evidence.start;
+    let elsewhere = trial.workers().into_iter().filter(|worker| !trial.is_here(worker)).map(|one| vec![one]);
+    let hosts = elsewhere.chain([trial.workers_here()]).filter(|workers| !workers.is_empty());
+    let of_host = |workers: Vec<Subject>| {
+        let cpu_percent = 100.0 * cpu::used_by_all_s(trial.probes(), &workers, window)? / window.seconds();
+        // Each stream of a worker has an event loop thread of its own.
+        let has = |worker: u16| workers.contains(&Subject::Worker(worker));
+        let streams = start.streams.iter().filter(|stream| has(stream.id.worker)).count();
+        let processors = match workers[0] {
+            Subject::Worker(worker) => {
+                start.processors_elsewhere(worker).filter(|_| start.is_elsewhere(worker))
+            }
+            _ => None,
+        };
+        let processors = processors.unwrap_or(trial.evidence.session.processors);
+        Some((cpu_percent, u32::try_from(streams).unwrap_or(u32::MAX).min(processors)))
+    };
+    let busy =
+        hosts.filter_map(of_host).max_by(|a, b| (a.0 / f64::from(a.1)).total_cmp(&(b.0 / f64::from(b.1))));
+    let is_busy =
+        |(cpu_percent, cores): &(f64, u32)| *cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX * f64::from(*cores);
+    let caveat = |(cpu_percent, cores)| Caveat::WorkerBusy { cpu_percent, cores }.into();
+    busy.filter(is_busy).map(caveat).into_iter().collect()
 }
 
 /// Threads of load items that were ready and had no processor: what is due then is late.
@@ -231,6 +250,20 @@ pub(super) fn waited(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
             Caveat::WaitedForProcessor { who: thread.to_owned(), share, share_of_ready: None }.into()
         })
         .collect()
+}
+
+/// Items whose records are sent and read by clocks that are not one: from one to the other no time is known.
+pub(super) fn clocks_differ(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
+    if !end_to_end::has_many_clocks(trial.evidence) {
+        return Vec::new();
+    }
+    let bounds = trial.probes().iter().filter(|reading| reading.series == series::CLOCK_BOUND_S);
+    let bound_ns = (1e9 * bounds.map(|reading| reading.value).fold(0.0, f64::max)) as u64;
+    let case = &trial.evidence.start.trial.effective;
+    let found = trial.items.iter().filter(|item| case.has_end_to_end(item.plan)).map(|item| {
+        FoundCaveat::of(item, Caveat::ClocksDiffer(ClocksDiffer { item: item.name.to_owned(), bound_ns }))
+    });
+    found.collect()
 }
 
 /// The highest rate of an item against a broker that does nothing, records/s, where it was measured.

@@ -48,11 +48,11 @@ pub(super) fn other_load(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     // here.
     let java = java::all_processes(trial);
     let of_other_side = !java.is_empty() && trial.evidence.start.trial.is_of_duet();
-    let own: Vec<Subject> = trial.workers().into_iter().chain(java).collect();
+    let own: Vec<Subject> = trial.workers_here().into_iter().chain(java).collect();
     if of_other_side || cpu::used_by_all_s(trial.probes(), &own, window).is_none() {
         return Vec::new();
     }
-    let own = cpu::subjects(trial.probes(), cpu::is_own_process);
+    let own = cpu::subjects(trial.probes(), |one| cpu::is_own_process(one) && trial.is_here(one));
     let own_s = own.iter().filter_map(|process| cpu::used_s(trial.probes(), process, window));
     // For a command its use in all is reported, which is most of what it used in the window.
     let commands_s = commands::cpu_s(trial.evidence);
@@ -96,7 +96,9 @@ pub(super) fn processor_limited(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
 }
 
 pub(super) fn shared_processors(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
-    let is_shared = trial.evidence.start.is_on_this_host();
+    // Brokers alone share nothing with workers that are all elsewhere.
+    let is_load_here = trial.workers().is_empty() || !trial.workers_here().is_empty();
+    let is_shared = trial.evidence.start.is_on_this_host() && is_load_here;
     let processors = trial.evidence.session.processors;
     is_shared.then(|| Caveat::SharedProcessors { processors }.into()).into_iter().collect()
 }

@@ -164,7 +164,7 @@ impl ProducingItem<'_> {
     fn host_use(&self) -> Option<HostUse> {
         let probes = self.trial.probes();
         let generators: Vec<Subject> =
-            self.trial.workers().into_iter().chain(java::all_processes(self.trial)).collect();
+            self.trial.workers_here().into_iter().chain(java::all_processes(self.trial)).collect();
         let generator_s = cpu::used_by_all_s(probes, &generators, self.window)?;
         let brokers_s = cpu::used_by_all_s(probes, &self.trial.brokers(), self.window)?;
         // In a target the brokers may be among the others.
@@ -179,6 +179,7 @@ impl ProducingItem<'_> {
         // Brokers elsewhere that report their own time are no programs of this host.
         let here = self.trial.brokers();
         own.retain(|one| !matches!(one, Subject::Broker(_)) || here.contains(one));
+        own.retain(|one| self.trial.is_here(one));
         let others_s =
             cpu::host_programs_s(probes, self.window)? - cpu::used_by_all_s(probes, &own, self.window)?;
         let all_s = self.window.seconds() * f64::from(self.trial.evidence.session.processors);

@@ -1,5 +1,4 @@
-//! A made-up trial: a warm-up of 2 s, a measure phase of 10 s, a drain; 1000 records per second, each
-//! acknowledged in the second in which it was intended, with a response of 4 ms.
+//! A made-up trial: a warm-up of 2 s, a measure phase of 10 s, a drain; 1000 records/s, each acknowledged 4 ms after its t0.
 
 #[path = "../../../model/tests/common/clients.rs"]
 mod clients;
@@ -418,6 +417,7 @@ pub fn case() -> CasePlan {
         commands: BTreeMap::new(),
         components: Vec::new(),
         phases: PhasesPlan { warmup_ns: 2 * S, warmup_auto: None, measure_ns: 10 * S, drain_ns: 3 * S },
+        generators: Default::default(),
         workers: vec![WorkerPlan { worker: 0, shares: vec![share("readers"), share("writers")] }],
         secrets: BTreeMap::new(),
     }

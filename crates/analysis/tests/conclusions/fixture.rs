@@ -49,6 +49,7 @@ pub fn case(kafka: &str) -> CasePlan {
         commands: BTreeMap::new(),
         components: Vec::new(),
         phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 0 },
+        generators: Default::default(),
         workers: Vec::new(),
         secrets: BTreeMap::new(),
     }

@@ -62,6 +62,10 @@ pub(crate) struct ExecutionArgs {
     /// and `rerun` look for the names again, where a name that nothing has is a warning and no error; a PID is not kept
     #[arg(long, value_name = "NAME|PID")]
     pub(crate) probe: Vec<String>,
+    /// Have other hosts carry the load: a file with their `hosts`, and how they `share` it (see the reference, generators). They are not kept
+    /// with a run: `--resume` and `rerun` need the file again [default: `generators` of the target, else this host]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) generators: Option<PathBuf>,
     /// Run although another run measures on this host
     #[arg(long)]
     pub(crate) share: bool,

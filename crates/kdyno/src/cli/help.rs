@@ -33,7 +33,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         ],
     ),
     ("Look", &["show", "runs", "report", "serve", "export", "publish", "import"]),
-    ("Clusters", &["target", "cluster", "up", "down", "doctor", "clean", "null-broker"]),
+    ("Clusters", &["target", "cluster", "up", "down", "doctor", "clean", "null-broker", "agent"]),
     ("Other", &["scenarios", "schema", "completions", "man"]),
 ];
 

@@ -47,7 +47,7 @@ pub(crate) fn compare(args: &CompareArgs) -> CommandResult {
 
 fn start(planned: PlannedExecution, args: &CompareArgs) -> CommandResult {
     if args.choices.dry_run {
-        return run::dry_run(&planned, &args.execution);
+        return run::dry_run(planned, &args.execution);
     }
     execute(planned, &args.execution)
 }

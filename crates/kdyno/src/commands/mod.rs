@@ -1,5 +1,6 @@
 //! The commands, one file each. Every one returns how the program ends.
 
+mod agent;
 mod clean;
 mod cluster;
 mod compare;
@@ -48,11 +49,11 @@ use crate::out;
 /// Runs the command.
 pub(crate) fn dispatch(command: Command) -> CommandResult {
     match command {
-        Command::Run(args) if args.choices.dry_run => run::dry_run(&run::plan(&args)?, &args.execution),
+        Command::Run(args) if args.choices.dry_run => run::dry_run(run::plan(&args)?, &args.execution),
         Command::Run(args) if args.serve => serve::after(execute(run::plan(&args)?, &args.execution)?, &args),
         Command::Run(args) => execute(run::plan(&args)?, &args.execution),
         Command::Compare(args) => compare::compare(&args),
-        Command::Find(args) if args.choices.dry_run => run::dry_run(&find::plan(&args)?, &args.execution),
+        Command::Find(args) if args.choices.dry_run => run::dry_run(find::plan(&args)?, &args.execution),
         Command::Find(args) => execute(find::plan(&args)?, &args.execution),
         Command::ConsumerPerfTest(args) => consumer_perf_test::consumer_perf_test(&args.args),
         Command::Init(args) => init::init(&args),
@@ -60,14 +61,14 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
             fill_in_cluster(&mut args.bootstrap_server, &mut args.command_config)?;
             let planned = quick::plan(&args)?;
             if args.dry_run {
-                run::dry_run(&planned, &args.execution)
+                run::dry_run(planned, &args.execution)
             } else {
                 execute(planned, &args.execution)
             }
         }
         Command::Omb(args) => omb::omb(*args),
         Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
-        Command::Rerun(args) if args.dry_run => run::dry_run(&rerun::plan(&args)?, &args.execution),
+        Command::Rerun(args) if args.dry_run => run::dry_run(rerun::plan(&args)?, &args.execution),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
         Command::Runs(args) => runs::runs(&args),
@@ -94,6 +95,7 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => manual::manual(&args),
         Command::Version => out::line(&format!("kdyno {VERSION}")).map(|()| Exit::Done),
+        Command::Agent(args) => agent::agent(&args),
         Command::Worker => inner::worker(),
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),

@@ -62,6 +62,7 @@ fn run(options: &ProducerOptions) -> CommandResult {
     let mut reported = ProducerOutput::new(options, &carrier);
     let way = Way {
         named: NamedProcesses::default(),
+        generators: Vec::new(),
         out: None,
         // Several may be started at once on purpose, as many published benchmarks do.
         share: true,

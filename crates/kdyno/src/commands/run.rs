@@ -7,7 +7,7 @@ use crate::execution::{self, PlannedExecution, TargetFiles, random_u64};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::scenario_source::ScenarioSource;
 use crate::target_source::{of_cases, read_target};
-use crate::{given_files, out, scenario_source};
+use crate::{generators, given_files, out, scenario_source};
 use kdyno_model::plan::Depth;
 use kdyno_plan::{CaseTarget, Choices, FileReader, PathCheck, PlanQuestion, Remark, Schemas};
 use kdyno_report::terminal::{PlanDetail, plan_text};
@@ -216,7 +216,8 @@ fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
 }
 
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings.
-pub(crate) fn dry_run(planned: &PlannedExecution, args: &ExecutionArgs) -> CommandResult {
+pub(crate) fn dry_run(mut planned: PlannedExecution, args: &ExecutionArgs) -> CommandResult {
+    generators::place(&mut planned.plan, planned.target_files.values(), &mut planned.remarks, args)?;
     let plan = &planned.plan;
     execution::named_processes(plan, args)?;
     let folder = runs_dir(args.out.as_deref())?;

@@ -46,6 +46,7 @@ fn refuse_options_of_runs(args: &CompareArgs) -> Result<(), Failure> {
         ("--sustain", choices.sustain.is_some(), ran),
         ("--dry-run", choices.dry_run, ran),
         ("--out", execution.out.is_some(), ran),
+        ("--generators", execution.generators.is_some(), ran),
         ("--share", execution.share, ran),
         ("--wait", execution.wait.is_some(), ran),
         ("--yes", execution.yes, ran),

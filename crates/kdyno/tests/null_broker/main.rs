@@ -1,6 +1,7 @@
 //! Whole runs without brokers of Kafka: what they send to is the null broker in a process of its own, or a fake cluster.
 
 mod action;
+mod agents;
 mod brokers_words;
 mod commands;
 #[path = "../common/mod.rs"]

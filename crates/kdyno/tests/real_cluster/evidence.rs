@@ -161,6 +161,7 @@ fn go_on(place: &TestFolder, path: &Path) {
         work_dir: place.path().join("kdyno-again"),
         self_exe: env!("CARGO_BIN_EXE_kdyno").into(),
         environment: Environment { state_dir: place.path().join("state"), ..environment },
+        generators: &[],
         share: true,
         wait: Default::default(),
         stop: Arc::default(),

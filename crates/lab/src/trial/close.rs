@@ -5,10 +5,10 @@ use super::command_set::{Commands, GONE_NS};
 use super::events::store_event;
 use crate::clock::{monotonic_ns, relative_ns, until};
 use crate::error::LabError;
-use crate::inbox::Heard;
+use crate::generator::WorkerEnd;
+use crate::inbox::{Heard, WorkerNews};
 use crate::log_ends;
 use crate::options::RunProgress;
-use crate::worker::WorkerEnd;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::sample::{ProbeReading, series};
 use std::time::Duration;
@@ -45,6 +45,9 @@ impl Execution<'_> {
                 Heard::Command(item, news) => self.hear_command(&item, news, progress)?,
                 Heard::Database(component, at_ns, counted) => {
                     self.keep_counted(&component, at_ns, counted)?
+                }
+                Heard::Worker(_, WorkerNews::Probes(readings)) => {
+                    context.store.probe(context.trial.id, readings)?
                 }
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }

@@ -155,11 +155,13 @@ fn start(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(RunProgress)
         execution.announce_fixed(progress)?;
         log_ends.push(log_ends::read(execution.context.system, execution.context.topics));
     }
-    let t0_ns = monotonic_ns() + T0_AHEAD_NS;
+    let ahead_ns = executions.iter().map(|execution| execution.places.t0_ahead_ns()).max();
+    let t0_ns = monotonic_ns() + ahead_ns.unwrap_or(T0_AHEAD_NS);
     for execution in &mut *executions {
         execution.t0_ns = t0_ns;
         execution.tell_workers(&ToWorker::Start { t0_monotonic_ns: t0_ns })?;
     }
+    executions.iter().try_for_each(|execution| execution.places.check_in_time(t0_ns))?;
     let mut started = executions.iter_mut().zip(log_ends);
     started.try_for_each(|(execution, log_ends)| execution.started(log_ends))
 }

@@ -63,7 +63,8 @@ impl Execution<'_> {
             context.declared.iter().map(|(name, value)| (cluster_fact::declared(name), value.clone()));
         // What a target declares of itself is nearer to it than what a scenario does.
         let system = context.system.facts().into_iter().chain(context.in_force.facts.clone());
-        declared.chain(system).chain(context.generator_facts.clone()).chain(clients).collect()
+        let generators = context.generator_facts.clone().into_iter().chain(self.places.facts());
+        declared.chain(system).chain(generators).chain(clients).collect()
     }
 
     /// Keeps what a Java client reported of its settings, for each load item the first that does.

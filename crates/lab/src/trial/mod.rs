@@ -33,6 +33,7 @@ use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::cluster_watch::ClusterWatch;
 use crate::drivers::ReadyDrivers;
 use crate::error::LabError;
+use crate::generator::{ChildPlace, Generators, Place, TrialPlaces};
 use crate::given::GivenContents;
 use crate::inbox::{Heard, Inbox, WorkerNews};
 use crate::log_ends::LogEnds;
@@ -86,6 +87,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) declared: &'a BTreeMap<String, String>,
     /// What the load generator can do, as facts.
     pub(crate) generator_facts: BTreeMap<String, String>,
+    /// The hosts that carry its load, if this one does not.
+    pub(crate) generators: &'a Generators,
     /// Topic address to real name.
     pub(crate) topics: &'a BTreeMap<String, String>,
     pub(crate) store: &'a RunWriter,
@@ -124,6 +127,8 @@ struct Execution<'a> {
     cluster_watch: Option<ClusterWatch>,
     /// Reads the brokers' own metrics, and the cluster's logs and groups, from then to the end.
     metrics: MetricsWatch,
+    /// Where the workers are that are no children of the lab.
+    places: TrialPlaces,
     /// Whose metrics could not be read at some time.
     unread: BTreeSet<Subject>,
     /// T0 on CLOCK_MONOTONIC, ns; 0 before it is chosen.
@@ -151,17 +156,27 @@ struct Execution<'a> {
     sampler: StackSampler,
 }
 
+/// Starts the workers that the plan names, each at its place.
+fn workers(context: &TrialContext<'_>, places: &TrialPlaces, inbox: &Inbox) -> Result<Vec<Worker>, LabError> {
+    let mut hidden = context.secrets.variables();
+    hidden.extend_from_slice(context.generators.variables());
+    let (self_exe, work_dir) = (context.self_exe, context.work_dir.as_path());
+    let here = ChildPlace { self_exe, work_dir, hidden: &hidden };
+    let started = context.trial.effective.workers.iter().map(|planned| {
+        let elsewhere = places.of(planned.worker, work_dir);
+        let place = elsewhere.as_ref().map_or(&here as &dyn Place, |there| there as &dyn Place);
+        Worker::spawn(place, planned.worker, inbox.sender())
+    });
+    started.collect()
+}
+
 impl<'a> Execution<'a> {
     /// Starts the workers that the plan names. The sides of a duet each have a `seat` where they agree when their warm-ups
     /// end.
     fn spawn(context: &'a TrialContext<'a>, seat: Option<Seat>) -> Result<Self, LabError> {
         let inbox = Inbox::default();
-        let hidden = context.secrets.variables();
-        let mut workers = Vec::new();
-        for planned in &context.trial.effective.workers {
-            let (exe, dir) = (context.self_exe, &context.work_dir);
-            workers.push(Worker::spawn(exe, planned.worker, dir, &hidden, inbox.sender())?);
-        }
+        let places = context.generators.open(&context.trial.effective)?;
+        let workers = workers(context, &places, &inbox)?;
         Ok(Self {
             context,
             inbox,
@@ -171,6 +186,7 @@ impl<'a> Execution<'a> {
             observer: None,
             cluster_watch: None,
             metrics: MetricsWatch::default(),
+            places,
             unread: BTreeSet::new(),
             t0_ns: 0,
             phases: phase_spans(&context.trial.effective.phases, None),
@@ -190,8 +206,9 @@ impl<'a> Execution<'a> {
 
     /// The processes of its system and its workers.
     fn processes(&self) -> Vec<ProcessRef> {
-        let of_worker = |worker: &Worker| ProcessRef::new(Subject::Worker(worker.number()), worker.pid());
-        let workers = self.workers.iter().map(of_worker);
+        let of_worker =
+            |worker: &Worker| Some(ProcessRef::new(Subject::Worker(worker.number()), worker.pid()?));
+        let workers = self.workers.iter().filter_map(of_worker);
         let components = self.components.processes();
         self.context.system.processes().into_iter().chain(components).chain(workers).collect()
     }
@@ -232,6 +249,8 @@ impl<'a> Execution<'a> {
             observer.load_starts(self.t0_ns);
         }
         self.metrics.load_starts(self.t0_ns);
+        self.places.load_starts(self.t0_ns);
+        context.store.probe(context.trial.id, self.places.clocks())?;
         match log_ends {
             Ok(ends) => context.store.probe(context.trial.id, ends.readings(self.t0_ns))?,
             Err(error) => self.log_unchecked(None, &error.to_string())?,
@@ -255,6 +274,7 @@ impl<'a> Execution<'a> {
         if let Some(at) = spans.iter().position(|span| span.phase == Phase::Measure) {
             self.metrics.measure_begins(spans[at].start_ns, &ends_ns[at..]);
         }
+        self.places.phases_end(&ends_ns);
         if let Some(observer) = &self.observer {
             observer.phases_end(ends_ns);
         }
@@ -356,7 +376,11 @@ impl<'a> Execution<'a> {
                 self.done.insert(worker);
                 self.stop(LabError::WorkerGone { number: worker, detail });
             }
-            WorkerNews::Message(FromWorker::Sample(sample)) => store.sample(trial, *sample)?,
+            WorkerNews::Probes(readings) => store.probe(trial, readings)?,
+            WorkerNews::Message(FromWorker::Sample(mut sample)) => {
+                self.places.keep_known(&mut sample);
+                store.sample(trial, *sample)?;
+            }
             WorkerNews::Message(FromWorker::Event(event)) => {
                 self.worker_event(worker, &event, Some(event.at_ns))?;
             }

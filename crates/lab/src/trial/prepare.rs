@@ -73,6 +73,7 @@ impl Execution<'_> {
                 Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::ClientSettings(reported)))) => {
                     self.keep_settings(worker, reported);
                 }
+                Some(Heard::Worker(_, WorkerNews::Probes(_))) => {}
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,

@@ -176,6 +176,7 @@ impl LimitFixture {
                 measure_ns: drain_ns - measure_ns,
                 drain_ns: end_ns - drain_ns,
             },
+            generators: Default::default(),
             workers: Vec::new(),
             secrets: BTreeMap::new(),
         };

@@ -1,6 +1,8 @@
 //! Every kind of caveat with its values, as run files hold them.
 
-use super::values::{FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill};
+use super::values::{
+    ClocksDiffer, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill,
+};
 use crate::event::Subject;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumCount, EnumDiscriminants, EnumIter};
@@ -82,6 +84,8 @@ pub enum Caveat {
     Stalled(Stalled),
     /// See [`FewSeconds`].
     FewSeconds(FewSeconds),
+    /// See [`ClocksDiffer`].
+    ClocksDiffer(ClocksDiffer),
     /// The load generator's own lateness makes up more than a tenth of the end-to-end latency at a quantile.
     LateEndToEnd {
         /// Load item that is handed the records.

@@ -28,6 +28,15 @@ pub struct FewSeconds {
     pub at_s: u32,
 }
 
+/// Clients are on hosts whose clocks are not one, so no end-to-end latency is reported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClocksDiffer {
+    /// Load item that is handed the records.
+    pub item: String,
+    /// How far a clock may be from where it was found, ns, at most.
+    pub bound_ns: u64,
+}
+
 /// Java processes of a load item's clients made full garbage collections, which stop them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FullGc {

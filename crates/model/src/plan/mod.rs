@@ -20,6 +20,7 @@ mod shares;
 mod system;
 mod zones;
 
+use crate::generator::GeneratorsPlan;
 use crate::grouped::distinct;
 use crate::secret::SecretRef;
 use crate::stacks::FlameKind;
@@ -223,6 +224,9 @@ pub struct CasePlan {
     pub phases: PhasesPlan,
     /// The workers that carry the load, and which clients each of them has.
     pub workers: Vec<WorkerPlan>,
+    /// The hosts that these workers are on.
+    #[serde(default, skip_serializing_if = "GeneratorsPlan::is_empty")]
+    pub generators: GeneratorsPlan,
     /// What only clients and brokers may know, by name: where the values come from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, SecretRef>,

@@ -2,13 +2,15 @@
 
 use super::refusal::{KeyPath, Passed};
 use super::{load, system};
-use crate::load::workers;
 use crate::phases::PHASE_NS_MAX;
 use crate::system_kind;
+use crate::workers::workers;
+use kdyno_model::generator::{GeneratorsPlan, HOSTS_MAX};
 use kdyno_model::plan::{
     COMPONENT_WAIT_NS_MAX, CasePlan, CommandPlan, ComponentPlan, PhasesPlan, WarmupAuto,
 };
 use kdyno_model::secret::SecretRef;
+use kdyno_scenario::generators::is_generator_name;
 use kdyno_scenario::input::quoted;
 
 /// The cases of a plan, or of a side.
@@ -28,6 +30,7 @@ fn one(at: &KeyPath<'_>, case: &CasePlan) -> Passed {
         components,
         phases,
         workers: shares,
+        generators,
         secrets,
     } = case;
     commands.iter().try_for_each(|(item, command)| no_command(&at.key("commands"), item, command))?;
@@ -37,12 +40,23 @@ fn one(at: &KeyPath<'_>, case: &CasePlan) -> Passed {
     topics.iter().try_for_each(|(name, topic)| system::topic(&at.key("topics"), name, topic))?;
     load.iter().try_for_each(|(name, item)| load::item(&at.key("load").key(name), name, item, case))?;
     // How clients are shared out among workers follows from the load.
-    at.key("workers").holds(*shares == workers(load), "has workers that are not those of its load")?;
+    on_hosts(&at.key("generators"), generators)?;
+    let is_so = *shares == workers(load, generators);
+    at.key("workers").holds(is_so, "has workers that are not those of its load")?;
     lengths(&at.key("phases"), phases)?;
     // A target brings its own.
     let is_attached = system.target().is_some();
     let mut secrets = secrets.iter().filter(|_| !is_attached);
     secrets.try_for_each(|(name, reference)| secret(&at.key("secrets"), name, reference))
+}
+
+/// Names alone: how they are reached is in a file of the user's own.
+fn on_hosts(at: &KeyPath<'_>, of: &GeneratorsPlan) -> Passed {
+    let GeneratorsPlan { hosts, shares } = of;
+    at.within(hosts.len(), 0..=HOSTS_MAX)?;
+    at.within(shares.len(), 0..=HOSTS_MAX)?;
+    let mut names = hosts.iter().chain(shares.values().flatten());
+    names.try_for_each(|name| at.named(name, is_generator_name(name), "a load generator"))
 }
 
 fn no_command(at: &KeyPath<'_>, item: &str, command: &CommandPlan) -> Passed {

@@ -5,7 +5,8 @@
 
 use super::trials::{ConditioningPace, Ground, Next, Upcoming, conditioning, next_id, trial_seed};
 use crate::choices::PlanError;
-use crate::load::{CLIENTS_MAX, workers};
+use crate::load::CLIENTS_MAX;
+use crate::workers::workers;
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settle_ns;
 use kdyno_analysis::search::{
@@ -169,7 +170,7 @@ pub(crate) fn loaded(
     };
     let drain_ns = case.phases.drain_ns;
     case.phases = PhasesPlan { warmup_ns: settle_ns(measure_ns), warmup_auto: None, measure_ns, drain_ns };
-    case.workers = workers(&case.load);
+    case.workers = workers(&case.load, &case.generators);
     Some(case)
 }
 

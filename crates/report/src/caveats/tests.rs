@@ -3,7 +3,8 @@
 use super::words::{CaveatValues, filled, whom};
 use super::*;
 use kdyno_model::caveat::{
-    CaveatRow, Concern, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill,
+    CaveatRow, ClocksDiffer, Concern, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied,
+    Stalled, StoodStill,
 };
 use kdyno_model::event::Subject;
 
@@ -298,6 +299,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::RunsUnpaired,
         Caveat::EvidenceOfRuns { detail: text() },
         Caveat::Stalled(Stalled { item: item(), seconds: 1.94, at_s: 20.1 }),
+        Caveat::ClocksDiffer(ClocksDiffer { item: item(), bound_ns: 40_000 }),
         Caveat::LateEndToEnd {
             item: item(),
             quantile: "p99".to_owned(),

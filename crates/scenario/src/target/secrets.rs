@@ -19,20 +19,24 @@ pub(super) fn secrets(node: &YamlNode, folder: &Path) -> Result<BTreeMap<String,
         return Err(InputError::at(node.place(), format!("there are more than {SECRETS_MAX} secrets")));
     }
     for (name, value) in all {
-        if let YamlNode::Scalar(typed) = value {
-            let message = format!("secret {} is here in plain text", quoted(&name.text));
-            return Err(InputError::at(typed.place, message)
-                .hint("refer to it: `{env: NAME}`, `{file: PATH}` or `{exec: [PROGRAM, ARGUMENT]}`"));
-        }
-        let (kind, source) = Fields::of(value, &keys::SECRET)?.single()?;
-        let reference = match kind {
-            "env" => SecretRef::Env(scalar(source, kind)?.text),
-            "file" => SecretRef::File(folder.join(scalar(source, kind)?.text)),
-            _ => SecretRef::Exec(command(source)?),
-        };
-        found.insert(name.text.clone(), reference);
+        let what = format!("secret {}", quoted(&name.text));
+        found.insert(name.text.clone(), reference(&what, value, folder)?);
     }
     Ok(found)
+}
+
+/// Where one value is, relative to `folder`; `what` it is, for messages.
+pub(crate) fn reference(what: &str, node: &YamlNode, folder: &Path) -> Result<SecretRef, InputError> {
+    if let YamlNode::Scalar(typed) = node {
+        return Err(InputError::at(typed.place, format!("{what} is here in plain text"))
+            .hint("refer to it: `{env: NAME}`, `{file: PATH}` or `{exec: [PROGRAM, ARGUMENT]}`"));
+    }
+    let (kind, source) = Fields::of(node, &keys::SECRET)?.single()?;
+    Ok(match kind {
+        "env" => SecretRef::Env(scalar(source, kind)?.text),
+        "file" => SecretRef::File(folder.join(scalar(source, kind)?.text)),
+        _ => SecretRef::Exec(command(source)?),
+    })
 }
 
 /// A program, alone or with its arguments. There is no shell that would take a text apart.

@@ -118,6 +118,7 @@ pub fn case() -> CasePlan {
             measure_ns: 3_000_000_000,
             drain_ns: 1_000_000_000,
         },
+        generators: Default::default(),
         workers: (0..2u16)
             .map(|worker| WorkerPlan { worker, shares: vec![share(u32::from(worker))] })
             .collect(),

@@ -10,7 +10,7 @@ mod properties;
 
 use crate::cli::VERSION;
 use crate::commands::drop_in_driver::Carrier;
-use crate::execution::{Way, command_line, failed_or, measure, tell};
+use crate::execution::{Way, failed_or, measure, tell};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::by_thresholds;
 use crate::out;
@@ -71,6 +71,7 @@ fn run(options: &ConsumerOptions) -> CommandResult {
     let mut output = ConsumerOutput::new(options, &carrier);
     let way = Way {
         named: NamedProcesses::default(),
+        generators: Vec::new(),
         out: None,
         share: true,
         wait: Default::default(),

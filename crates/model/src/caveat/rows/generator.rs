@@ -1,6 +1,6 @@
 //! Whether the load generator, or a relay, is what was measured.
 
-use crate::caveat::row::{CaveatGroup, CaveatRow, capacity, latency, reported, warning};
+use crate::caveat::row::{CaveatGroup, CaveatRow, capacity, latency, note, reported, warning};
 use crate::caveat::{Caveat, CaveatKind, FullGc, Severity, StoodStill};
 
 const GENERATOR: CaveatRow = CaveatRow { group: CaveatGroup::Generator, ..CaveatRow::PLAIN };
@@ -90,6 +90,18 @@ pub(super) const ROWS: &[CaveatRow] = &[
             LESS_LATE,
         )],
         more: "[Lateness of the generator](../METHOD.md#lateness-of-the-generator) says how it is computed.",
+        ..OF_ITEM
+    },
+    CaveatRow {
+        kind: CaveatKind::ClocksDiffer,
+        short: "{item}: no end-to-end latency, since clients are on hosts with different clocks",
+        usual: note("a worker runs on a host whose monotonic clock is not the lab's"),
+        words: &[reported(
+            "{item}",
+            "{item}: end-to-end latencies are not reported, since records are sent by one clock and consumed by another (found within \
+             {bound_ns:ns} of each other before the load began, without their drift)",
+            "measure them with producers and consumers on the lab's host, in a run of its own",
+        )],
         ..OF_ITEM
     },
     CaveatRow {

@@ -48,6 +48,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             "the trial ended before its plan did, a part of the load ended without its totals, or the end of a command that was \
              started was not seen",
         ),
+        grave: Some(invalid("a worker on another host ended without its totals: what the others sent is not the load that was planned")),
         words: &[
             reported(
                 "{reason}",

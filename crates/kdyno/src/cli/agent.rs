@@ -1,0 +1,25 @@
+//! How an agent is reached.
+
+use clap::{Args, ValueHint};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  kdyno agent --listen 0.0.0.0:7400            then name this host in the generators of a run
+  ssh load@gen-1 kdyno agent --stdio           what `{ssh: load@gen-1}` starts by itself";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AgentArgs {
+    /// Serve the run at the other end of standard input and output, as ssh starts it
+    #[arg(long, required_unless_present = "listen", conflicts_with = "listen")]
+    pub(crate) stdio: bool,
+    /// Serve runs that connect to this address by TLS; port 0 takes a free one
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Folder with the certificate, its key and the token by which both sides know each other; made where it is not there. Runs need
+    /// copies of `certificate.pem` and `token`
+    #[arg(long, value_name = "DIR", default_value = "kdyno-agent", value_hint = ValueHint::DirPath, conflicts_with = "stdio")]
+    pub(crate) identity: PathBuf,
+}
