@@ -9,6 +9,7 @@ mod plan;
 mod properties;
 
 use crate::cli::VERSION;
+use crate::command_line::command_line;
 use crate::commands::drop_in_driver::Carrier;
 use crate::execution::{Way, failed_or, measure, tell};
 use crate::failure::{CommandResult, Exit, Failure};
