@@ -47,7 +47,7 @@ Examples:
 Exit codes: 0 done · 1 kdyno failed · 2 usage · 3 claim, threshold, SLA or advice of high severity
 not met · 4 materially worse · 5 no answer (--gate) · 6 answer invalid · 130 interrupted";
 
-/// Measures Apache Kafka: starts a cluster or attaches to one, applies a controlled load, keeps the evidence.
+/// Measures Apache Kafka: starts a cluster or attaches to one, applies a load, keeps the evidence.
 #[derive(Debug, Parser)]
 #[command(name = "kdyno", version = VERSION, after_help = EXAMPLES, max_term_width = 100)]
 #[command(subcommand_required = true, infer_subcommands = false)]
@@ -118,6 +118,7 @@ pub(crate) enum Command {
     /// Print a shell's completion script
     Completions(CompletionsArgs),
     /// Write the manual pages into a folder: MANPATH is the folder above `man1`
+    #[command(hide = true)]
     Man(ManArgs),
     /// Be a worker: speak the lab's messages over the socket that is standard input
     #[command(hide = true)]

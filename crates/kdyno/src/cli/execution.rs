@@ -55,15 +55,13 @@ pub(crate) struct ExecutionArgs {
     /// What makes the exit code red
     #[arg(long, value_enum, default_value_t)]
     pub(crate) gate: Gate,
-    /// Also read another process of this host, such as an application or a database, next to the run's own. PID: that process
-    /// alone. NAME: its whole name as in `pgrep -x`, the file name of its program, or of a Java process its main class (with or
-    /// without package) or jar; looked up when the run starts (none there is an error) and in each trial, and a single process of
-    /// a name also after a restart. Several of one name are all read, as NAME-PID. May be repeated; at most 16 processes. `--resume`
-    /// and `rerun` look for the names again, where a name that nothing has is a warning and no error; a PID is not kept
+    /// Also read another process of this host, such as a database: a PID, or a NAME as of `pgrep -x`, of a program's file, of
+    /// a Java process's main class or jar. Names are looked up at the start (none there is an error) and in each trial; all of
+    /// a name are read, as NAME-PID. May be repeated; at most 16 processes. `--resume` and `rerun` look for the names again
     #[arg(long, value_name = "NAME|PID")]
     pub(crate) probe: Vec<String>,
-    /// Have other hosts carry the load: a file with their `hosts`, and how they `share` it (see the reference, generators). They are not kept
-    /// with a run: `--resume` and `rerun` need the file again [default: `generators` of the target, else this host]
+    /// A file with the `hosts` that carry the load and how they `share` it; `--resume` and `rerun` need it again [default:
+    /// `generators` of the target, else this host]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) generators: Option<PathBuf>,
     /// Run although another run measures on this host

@@ -34,7 +34,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     ("Look", &["show", "runs", "report", "serve", "export", "publish", "import"]),
     ("Clusters", &["target", "cluster", "up", "down", "doctor", "clean", "null-broker", "agent"]),
-    ("Other", &["scenarios", "schema", "completions", "man"]),
+    ("Other", &["scenarios", "schema", "completions"]),
 ];
 
 /// Two examples of each command whose options are not all there is to it.
@@ -114,6 +114,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 /// Options that few runs need.
 const ADVANCED: &[&str] = &[
     "seed",
+    "generators",
     "sustain",
     "flame",
     "probe",

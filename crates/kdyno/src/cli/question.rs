@@ -55,7 +55,7 @@ pub(crate) struct ChoiceArgs {
     /// Seed of schedules and of the order of trials [default: chosen at random, and printed]
     #[arg(long, value_parser = number_up_to(0, u64::MAX, u64::MAX))]
     pub(crate) seed: Option<u64>,
-    /// Time that all of it may take, e.g. 25m: fewer repeats, of a table of cases then shorter windows, never another method;
+    /// Time that all of it may take, e.g. 25m: fewer repeats, then shorter windows, never another method;
     /// with --resume the new total, of all sessions
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) budget: Option<u64>,
@@ -140,9 +140,6 @@ More examples:
   kdyno compare my.yaml --a home=/opt/kafka --b source=/src/kafka   a distribution against a built checkout
   kdyno compare my.yaml --a @a.yaml --b @b.yaml                     patches of the scenario
   kdyno compare my.yaml --a target=one.yaml --b target=two.yaml     two clusters: the verdict names them
-  kdyno compare my.yaml --a target=a1.yaml,a2.yaml,… --b target=b1.yaml,b2.yaml,…
-                                                                    as many of each: seven or more are a verdict on what runs on them
-  kdyno compare upgrade-check                                       the scenario's own `compare:`
   kdyno compare RUN RUN                                             two stored runs, and what that cannot carry
   kdyno compare --before RUN RUN RUN --after RUN RUN RUN            an upgrade in place: the run is the unit
   kdyno compare --course writers.acked_per_s first-light            a metric over all runs of a scenario

@@ -45,6 +45,9 @@ fn files_shown(place: &TestFolder) {
         place.file(&format!("{target}.yaml"), &shown("target: staging"));
     }
     place.file("staging.properties", "bootstrap.servers=127.0.0.1:9092\n");
+    for side in ["old", "new"] {
+        place.file(&format!("{side}.properties"), &format!("num.io.threads={}\n", side.len() + 5));
+    }
 }
 
 /// Their lines.
@@ -66,7 +69,7 @@ fn commands_that_start_nothing_run_as_written() {
     let commands = blocks.lines().filter_map(|line| line.strip_prefix("kdyno "));
     let commands: Vec<&str> = commands.map(|line| line.split('#').next().unwrap_or("").trim()).collect();
     let harmless = |line: &&&str| line.ends_with("--dry-run") || line.starts_with("scenarios");
-    assert_eq!(commands.iter().filter(harmless).count(), 11, "they show them: {commands:?}");
+    assert_eq!(commands.iter().filter(harmless).count(), 12, "they show them: {commands:?}");
     for line in commands.iter().filter(harmless) {
         let said = place.kdyno(&words(line));
         assert_eq!(said.code, Some(0), "{line}: {said:?}");

@@ -63,7 +63,7 @@ pub fn conclusions() -> Vec<Conclusion> {
             compared: None,
             n: 1,
             reason: Some("one trial says nothing about the next".into()),
-            by_bound: true,
+            by_bound: false,
         }),
         Conclusion::ToldApart(DistinctRows { of, base: 3, differ: vec![1], same: vec![2], why_not: None }),
         Conclusion::SettingDiffers(SettingDiffers {
