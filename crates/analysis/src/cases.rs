@@ -70,6 +70,10 @@ impl<'a> CaseFigures<'a> {
                     MetricValues::default()
                 });
                 if finding.estimate == Value::None {
+                    // A repeat that is left out has no bound.
+                    if trial.is_invalid(finding) {
+                        chosen.insert(&finding.of);
+                    }
                     continue;
                 }
                 let usable = trial.usable(finding);
@@ -83,10 +87,9 @@ impl<'a> CaseFigures<'a> {
                     Some(value) => {
                         repeats.entry(&finding.of).or_default().insert(trial.trial.repeat, value);
                     }
-                    None if is_of_system => {
+                    None => {
                         chosen.insert(&finding.of);
                     }
-                    None => {}
                 }
             }
         }

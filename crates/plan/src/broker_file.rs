@@ -50,15 +50,17 @@ const REMOVED: &[(&str, (u32, u32))] = &[
 ];
 
 /// Parts of the names of secrets.
-const SECRET: [&str; 10] = [
+const SECRET: [&str; 12] = [
     ".key",
+    ".pin",
+    "accesskey",
+    "apikey",
     "credential",
     "jaas",
     "license",
-    "passphrase",
-    "passwd",
-    "password",
+    "pass",
     "private",
+    "pwd",
     "secret",
     "token",
 ];

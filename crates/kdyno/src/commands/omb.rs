@@ -31,6 +31,13 @@ const TARGET: &str = "omb";
 
 /// Translates all, runs what can be run, and ends with the first exit code that is not 0.
 pub(crate) fn omb(mut args: OmbArgs) -> CommandResult {
+    if args.execution.generators.is_some() {
+        let message = "a result of OMB's has no way to say that end-to-end latencies are unknown, as they are where other \
+                       hosts carry the load";
+        return Err(
+            Failure::usage(message).hint("--print-scenario writes what `kdyno run --generators` takes")
+        );
+    }
     let drivers = args.drivers.iter().map(|path| Ok((path.as_path(), driver(path)?)));
     let drivers = drivers.collect::<Result<Vec<_>, Failure>>()?;
     let mut exit = Exit::Done;
@@ -134,8 +141,17 @@ fn measured(run: &OmbRun, target: Option<Target>, args: &OmbArgs, folder: Option
     let mut lines = OmbLines::new(run.workload.subscriptions, args.execution.quiet || args.execution.json);
     let (exit, file) = execute_with(planned, &args.execution, &mut |progress| lines.hear(progress))?;
     lines.failure()?;
+    if exit == Exit::Interrupted {
+        out::note("no result of OMB's is written: the run was interrupted");
+        return Ok(exit);
+    }
     let Some(result) = result::of(run, &file)? else {
-        out::note("no result of OMB's is written: no load of the search was sustained");
+        let why = if run.workload.is_search() {
+            "no load of the search was sustained"
+        } else {
+            "nothing was measured"
+        };
+        out::note(&format!("no result of OMB's is written: {why}"));
         return Ok(exit);
     };
     let name = || {

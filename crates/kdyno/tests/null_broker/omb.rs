@@ -18,7 +18,7 @@ fn workloads_are_printed_as_scenarios_that_can_be_planned() {
     let file = place.file("printed.yaml", &said.stdout);
     let dry = place.kdyno(&["run", file.to_str().expect("plain path"), "--dry-run"]);
     assert_eq!(dry.code, Some(0), "{dry:?}");
-    assert!(dry.stdout.contains("writers.rate"), "{dry:?}");
+    assert!(dry.stdout.contains("search: the rate of writers"), "{dry:?}");
     let hinted = place.kdyno(&["run", &workload]);
     assert!(
         hinted.code == Some(2) && hinted.stderr.contains("kdyno omb --drivers DRIVER.yaml FILE"),

@@ -2,7 +2,7 @@
 
 use super::agent::{AgentOptions, GREETING_DEADLINE, greet, serve};
 use super::credentials::{CERTIFICATE, Identity, TOKEN};
-use super::session::{SessionWriter, Watched};
+use super::session::{SILENCE, SessionWriter, Watched};
 use super::tls::{self, HANDSHAKE_DEADLINE};
 use crate::error::LabError;
 use kdyno_model::secret::Secret;
@@ -100,6 +100,8 @@ impl ListeningAgent<'_> {
     fn serve(&self, tcp: TcpStream, unknown: Slot<'_>) -> io::Result<()> {
         tcp.set_nonblocking(false)?;
         let (stream, _) = tls::accept(&self.config, tcp)?;
+        // A lab that no longer reads would hold the session's threads, and so its end.
+        stream.set_write_timeout(Some(SILENCE))?;
         let end = stream.try_clone()?;
         let until = Instant::now() + HANDSHAKE_DEADLINE.max(GREETING_DEADLINE);
         let mut reader = Watched::new(stream.try_clone()?, Some(until));

@@ -7,8 +7,9 @@ use kdyno_scenario::yaml::{self, Scalar, YamlNode};
 use std::path::Path;
 
 /// Variables that images take for themselves: none is a setting.
-const OF_IMAGES: [&str; 14] = [
+const OF_IMAGES: [&str; 16] = [
     "KAFKA_CLUSTER_ID",
+    "KAFKA_DEBUG",
     "KAFKA_GC_LOG_OPTS",
     "KAFKA_HEAP_OPTS",
     "KAFKA_HOME",
@@ -19,6 +20,7 @@ const OF_IMAGES: [&str; 14] = [
     "KAFKA_LOG4J_LOGGERS",
     "KAFKA_LOG4J_OPTS",
     "KAFKA_LOG4J_ROOT_LOGLEVEL",
+    "KAFKA_MODE",
     "KAFKA_OPTS",
     "KAFKA_TOOLS_LOG4J_LOGLEVEL",
     "KAFKA_VERSION",

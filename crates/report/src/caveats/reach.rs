@@ -5,7 +5,7 @@ use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::concern::{rank, timing};
 use kdyno_model::conclusion::{Verdict, of_kind};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Finding, Scope};
+use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{PairDesign, Strategy};
 use kdyno_model::sample::Timing;
@@ -109,6 +109,10 @@ fn is_of_answer(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
     if shown.is_empty() || !matches!(plan.strategy, Strategy::List(_)) {
         return true;
     }
+    // Lost records make a run invalid wherever they were lost.
+    if matches!(caveat.caveat, Caveat::Lost { .. }) {
+        return true;
+    }
     let case = match caveat.scope {
         Scope::Trial(id) => input.trial(id).map(|trial| trial.case),
         _ => None,
@@ -122,14 +126,12 @@ fn is_of_answer(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
         matches!(caveat.concerns, Concern::Latencies { .. })
             && timing(&of.metric).is_some_and(|(timing, _)| Timing::OF_HANDED.contains(&timing))
     };
-    let mut of_cases = input.findings.iter().filter(|one| is_of_case(one)).peekable();
-    of_cases.peek().is_none()
-        || of_cases.any(|one| {
-            let of = &one.of;
-            one.is_invalid()
-                && (shown.contains(of) || claimed.contains(&of))
-                && (caveat.concerns.covers(of) || is_behind(of))
-        })
+    let concerns = |of: &Address| caveat.concerns.covers(of) || is_behind(of);
+    // A figure that was never reported has no finding, or one without a value.
+    shown.iter().chain(claimed).filter(|of| concerns(of)).any(|of| {
+        let mut found = input.findings.iter().filter(|one| is_of_case(one) && one.of == *of).peekable();
+        found.peek().is_none() || found.any(|one| one.is_invalid() || one.estimate == Value::None)
+    })
 }
 
 /// Which figures of a load item a caveat speaks of.

@@ -47,7 +47,8 @@ pub fn scenario(
     let value = value(workload, driver, choices, &mut notes)?;
     let phases = phases(workload, choices)?;
     let id = id(stem);
-    let question = format!("What do {} of OMB say with {}?", workload.name, driver.name);
+    let question =
+        format!("What does OMB's workload `{}` give with the driver `{}`?", workload.name, driver.name);
     let mut text = String::from("# Made by `kdyno omb`.\n");
     let mut write = |part: String| text.push_str(&part);
     notes.iter().for_each(|note| write(format!("# {}\n", one_line(note))));

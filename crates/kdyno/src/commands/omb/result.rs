@@ -9,11 +9,12 @@ use crate::failure::Failure;
 use kdyno_analysis::LatencyDistribution;
 use kdyno_analysis::latencies::measured_latencies;
 use kdyno_analysis::periods::{Period, periods, whole};
-use kdyno_model::conclusion::{Conclusion, SearchPoint};
+use kdyno_analysis::search::is_in_table;
+use kdyno_model::conclusion::{SearchPoint, SearchResult, of_kind};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value as Figure;
 use kdyno_model::sample::{Counts, Timing};
-use kdyno_model::trial::{SearchStage, TrialId};
+use kdyno_model::trial::TrialId;
 use kdyno_store::RunFile;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -55,7 +56,7 @@ pub(super) fn of(run: &OmbRun, file: &Path) -> Result<Option<Value>, Failure> {
     Ok(Some(result.into()))
 }
 
-/// The one trial, or of a search the last one that confirmed a load, else the highest that passed; and its load.
+/// The one trial, or of a search one at the load that it ended with; and its load.
 fn trial(run: &OmbRun, stored: &RunFile) -> Result<Option<(TrialId, Option<f64>)>, Failure> {
     if !run.workload.is_search() {
         let starts = stored.trials()?;
@@ -63,16 +64,13 @@ fn trial(run: &OmbRun, stored: &RunFile) -> Result<Option<(TrialId, Option<f64>)
         return Ok(measured.map(|start| (start.trial.id, None)));
     }
     let conclusions = stored.judgement()?.conclusions;
-    let searches = conclusions.iter().filter_map(|one| match one {
-        Conclusion::Search(search) => Some(search),
-        _ => None,
-    });
-    let passed = searches.flat_map(|search| &search.points).filter(|point| point.passed == Some(true));
-    let is_confirmed = |point: &&SearchPoint| point.stage == SearchStage::Confirm;
-    let by = |a: &&SearchPoint, b: &&SearchPoint| {
-        is_confirmed(a).cmp(&is_confirmed(b)).then(a.load_per_s.total_cmp(&b.load_per_s))
+    let starts = stored.trials()?;
+    let is_its_end = |point: &&SearchPoint| {
+        let start = starts.iter().find(|start| start.trial.id == point.trial);
+        point.passed == Some(true) && start.is_some_and(|start| is_in_table(&conclusions, &start.trial))
     };
-    let best = passed.max_by(by);
+    let points = of_kind::<SearchResult>(&conclusions).flat_map(|search| &search.points);
+    let best = points.filter(is_its_end).last();
     Ok(best.map(|point| (point.trial, Some(point.load_per_s))))
 }
 
