@@ -42,6 +42,7 @@ What we wanted to know: does `linger.ms=5` pay, and how much does one broker sus
 END
 "$kdyno" publish "$runs/front.md" "$runs"/verdict/*.kdyno "$runs"/capacity/*.kdyno --out "$runs/document.html"
 
+rm -f "$runs/address"
 "$kdyno" serve "$runs/all" --port 0 >"$runs/address" &
 server=$!
 trap 'kill "$server"' EXIT

@@ -20,7 +20,7 @@ const WIDTH = 1000;
 const SHOTS = [
   { name: "page", page: "page", height: 800 },
   { name: "health", page: "page", of: "Health", height: 700 },
-  { name: "verdict", page: "verdict", of: "Verdict", height: 900 },
+  { name: "verdict", page: "verdict", of: "Quick look", height: 900 },
   { name: "capacity", page: "capacity", of: "Throughput at an SLA", height: 900 },
   { name: "flame-graph", page: "flame-graph", of: "Flame graphs", height: 700 },
   { name: "document", page: "document", height: 1000 },
