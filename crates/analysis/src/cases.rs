@@ -16,8 +16,8 @@ pub(crate) struct CaseFigures<'a> {
     repeats: BTreeMap<&'a Address, BTreeMap<u32, Value>>,
     /// What a metric is at most of which no figure may be used, and of how many repeats that is the median.
     at_most: BTreeMap<&'a Address, (f64, u32)>,
-    /// Metrics of which a repeat is left out for what the system did: what is left is a choice.
-    chosen: BTreeSet<&'a Address>,
+    /// Metrics with a repeat that has no figure that may be used: the others bound nothing.
+    left_out: BTreeSet<&'a Address>,
     /// The smallest and the largest figure among the parts of a window, by metric and repeat.
     parts: BTreeMap<(&'a Address, u32), (f64, f64)>,
 }
@@ -60,7 +60,7 @@ impl<'a> CaseFigures<'a> {
         let mut metrics: Vec<(&Address, Unit)> = Vec::new();
         let mut values: BTreeMap<&Address, MetricValues> = BTreeMap::new();
         let mut repeats: BTreeMap<&Address, BTreeMap<u32, Value>> = BTreeMap::new();
-        let (mut parts, mut chosen) = (BTreeMap::new(), BTreeSet::new());
+        let (mut parts, mut left_out) = (BTreeMap::new(), BTreeSet::new());
         for trial in trials {
             let of_window = of_kind::<WindowParts>(trial.conclusions).flat_map(|found| &found.of);
             parts.extend(of_window.map(|one| ((&one.of, trial.trial.repeat), (one.low, one.high))));
@@ -70,9 +70,8 @@ impl<'a> CaseFigures<'a> {
                     MetricValues::default()
                 });
                 if finding.estimate == Value::None {
-                    // A repeat that is left out has no bound.
                     if trial.is_invalid(finding) {
-                        chosen.insert(&finding.of);
+                        left_out.insert(&finding.of);
                     }
                     continue;
                 }
@@ -80,22 +79,21 @@ impl<'a> CaseFigures<'a> {
                 let group = usize::from(usable.is_none());
                 values.known[group].push(usable.unwrap_or(finding.estimate));
                 values.marks[group].extend(&finding.marks);
-                let is_of_system = trial.is_invalid(finding) && !trial.is_generators_alone(&finding.of);
-                values.is_choice |= is_of_system;
+                values.is_choice |= trial.is_invalid(finding) && !trial.is_generators_alone(&finding.of);
                 values.at_most += usize::from(trial.is_at_most(&finding.of));
                 match usable {
                     Some(value) => {
                         repeats.entry(&finding.of).or_default().insert(trial.trial.repeat, value);
                     }
                     None => {
-                        chosen.insert(&finding.of);
+                        left_out.insert(&finding.of);
                     }
                 }
             }
         }
         let at_most = values.iter().filter_map(|(of, values)| Some((*of, values.at_most()?))).collect();
         let findings = metrics.into_iter().map(|(of, unit)| values[of].stated(scope, of, unit)).collect();
-        Some(Self { session, findings, repeats, at_most, chosen, parts })
+        Some(Self { session, findings, repeats, at_most, left_out, parts })
     }
 
     /// Its figures of a metric that may be used, as far as they may, by repeat.
@@ -110,7 +108,7 @@ impl<'a> CaseFigures<'a> {
 
     /// Whether a metric is invalid, and what it is at least is known of each of its repeats.
     pub(crate) fn is_bounded(&self, of: &Address) -> bool {
-        !self.chosen.contains(of)
+        !self.left_out.contains(of)
             && self.repeats.contains_key(of)
             && self.finding(of).is_some_and(Finding::is_invalid)
     }

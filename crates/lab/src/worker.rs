@@ -1,9 +1,9 @@
 //! One worker: a process that is driven over a socket pair. What it says goes to an inbox.
 //!
 //! A child of ours has the other end as its standard input; for one on another host it is an end of the session with the
-//! agent there ([`crate::generator`]). The child ends by itself when the socket closes, so that no worker outlives kdyno, however kdyno ends. It
-//! is put into a process group of its own: a Ctrl-C at the terminal reaches kdyno alone, which then stops
-//! the worker in an orderly way.
+//! agent there ([`crate::generator`]). The child ends by itself when the socket closes, so that no worker outlives kdyno,
+//! however kdyno ends. It is put into a process group of its own: a Ctrl-C at the terminal reaches kdyno alone, which then
+//! stops the worker in an orderly way.
 
 use crate::clock::monotonic_ns;
 use crate::error::LabError;

@@ -87,7 +87,7 @@ impl Generators {
         Ok(Self { hosts, own, variables })
     }
 
-    /// Whether the load is carried by other hosts.
+    /// Whether no other host carries load.
     pub(crate) fn is_empty(&self) -> bool {
         self.hosts.is_empty()
     }

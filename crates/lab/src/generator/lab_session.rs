@@ -172,9 +172,9 @@ impl Shared {
         for (worker, readings) in of {
             let inbox = self.state().workers.get(&worker).map(|one| one.inbox.clone());
             // A trial that is over reads nothing more.
-            inbox.into_iter().for_each(|inbox| {
-                let _ = inbox.send(Heard::Worker(worker, WorkerNews::Probes(readings.clone())));
-            });
+            if let Some(inbox) = inbox {
+                let _ = inbox.send(Heard::Worker(worker, WorkerNews::Probes(readings)));
+            }
         }
     }
 
