@@ -11,7 +11,8 @@ pub use crate::severity::Severity;
 pub use kinds::{Caveat, CaveatKind};
 pub use row::{CaveatGroup, CaveatRow, CaveatWords, Degree, Grade, Question};
 pub use values::{
-    ClocksDiffer, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill,
+    ClocksDiffer, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairOrder, PairsTied, Stalled,
+    StoodStill,
 };
 
 impl Caveat {

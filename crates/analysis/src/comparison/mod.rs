@@ -7,6 +7,7 @@
 
 mod hosts;
 mod metrics;
+mod order;
 mod pace;
 mod pairs;
 mod runs;

@@ -2,6 +2,7 @@
 
 use crate::analysed::AnalysedTrial;
 use crate::comparison::metrics::{ComparedMetric, FALSE_SHARE, better, compared, is_of_shift, margin};
+use crate::comparison::order::order_effect;
 use crate::comparison::pairs::{CasePairs, PairedTrials};
 use crate::comparison::stage::{ComparisonStage, can_tell, together};
 use crate::comparison::typical::starts_sd;
@@ -17,7 +18,7 @@ use kdyno_model::finding::{
 };
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{Better, ComparePlan, EvidenceUnit, Plan};
+use kdyno_model::plan::{Better, ComparePlan, EvidenceUnit, PairDesign, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the pairs say of each case that has a trial: CPU time per record first, then the metrics to be judged,
@@ -105,6 +106,7 @@ impl Judging<'_> {
         let probabilities = self.probabilities(&measured);
         for (measured, p) in measured.iter().zip(probabilities) {
             self.tell_ties(measured, found);
+            self.tell_order(measured.metric, found);
             let verdict = self.verdict(measured, p);
             found.findings.extend(self.finding(measured, &verdict));
             found.conclusions.push(Conclusion::Verdict(verdict));
@@ -154,6 +156,18 @@ impl Judging<'_> {
             first: first.clone(),
         });
         found.caveats.extend(ScopedCaveat::compared(self.scope(), Degree::Usual, caveat));
+    }
+
+    /// Of trials in turns only: in a duet no trial of a pair comes after the other.
+    fn tell_order(&self, metric: &ComparedMetric, found: &mut Judgement) {
+        let Some(judge) = metric.judge.as_ref().filter(|_| self.settings.design == PairDesign::Turns) else {
+            return;
+        };
+        let differences =
+            self.pairs.whole.iter().filter_map(|pair| Some((pair, difference(&metric.of, pair).ok()?)));
+        let caveat = order_effect(&metric.of, judge.margin, differences);
+        let caveat = caveat.and_then(|caveat| ScopedCaveat::compared(self.scope(), Degree::Usual, caveat));
+        found.caveats.extend(caveat);
     }
 
     /// `None`: there is nothing to compare, and it was not requested beforehand.

@@ -23,7 +23,7 @@ pub use looks::{Look, MEAN_UNITS_MIN, UNITS_MIN, look_least, looks, units_least}
 pub use power::{UnitSpread, smallest_visible};
 pub use sen::{SEN_LEVEL, SEN_MIN, SenSlope, sen_slope};
 pub use signed_rank::{critical, p_value, signed_ranks};
-pub use student::{PairedMean, WelchMean, quantile as student_quantile};
+pub use student::{PairedMean, WelchMean, quantile as student_quantile, two_sided_p as student_p};
 pub use verdict::{
     Decision, Family, LookOutcome, Margin, compare, compare_by_mean, compare_unpaired, compare_with_ties,
 };

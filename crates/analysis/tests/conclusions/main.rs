@@ -13,6 +13,7 @@ mod fixture;
 mod in_force;
 mod judged_by;
 mod one_start;
+mod order;
 mod out_of_time;
 mod pace;
 mod settings;

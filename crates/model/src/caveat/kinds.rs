@@ -1,7 +1,8 @@
 //! Every kind of caveat with its values, as run files hold them.
 
 use super::values::{
-    ClocksDiffer, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied, Stalled, StoodStill,
+    ClocksDiffer, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairOrder, PairsTied, Stalled,
+    StoodStill,
 };
 use crate::event::Subject;
 use serde::{Deserialize, Serialize};
@@ -282,6 +283,8 @@ pub enum Caveat {
         #[serde(default)]
         ended_after: Option<u32>,
     },
+    /// See [`PairOrder`].
+    PairOrder(PairOrder),
     /// See [`PairsTied`].
     PairsTied(PairsTied),
     /// A setting differs between the sides of a comparison and was not asked to.

@@ -70,6 +70,16 @@ pub struct StoodStill {
     pub without_ns: Option<u64>,
 }
 
+/// The second trial of a pair differs from the first one, whichever side it is: what one trial leaves to the next one is
+/// part of each difference.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairOrder {
+    /// The metric.
+    pub metric: String,
+    /// The second trial's figure ÷ the first one's.
+    pub ratio: f64,
+}
+
 /// Pairs of a comparison have a judged figure that must not be used: they count as ties.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairsTied {

@@ -21,6 +21,10 @@ use std::borrow::Cow;
 /// What draws from the plan's seed are for, so that none of them is another's.
 const ORDER_OF_PAIR: u64 = 0x7061_6972;
 const ORDER_OF_START: u64 = 0x7374_6172;
+/// Longer rows of coins are not looked at: of so many, one in 2³¹ is all alike.
+const ROW_MAX: u32 = 32;
+/// Rows that are drawn at most: of those of two coins half are alike.
+const DRAWS_MAX: u64 = 64;
 
 /// See [`super::next`].
 pub(super) fn next(plan: &Plan, settings: &ComparePlan, outcomes: &[TrialOutcome], session: u32) -> Next {
@@ -182,23 +186,37 @@ impl<'a> Comparing<'a> {
             return self.half(other, place, outcome.trial.start).map(|trial| Next::Trial(Box::new(trial)));
         }
         let start = self.start();
-        let coin = |of: u64, number: u32| {
-            let drawn = mix(mix(self.plan.seed, of), (u64::from(self.case) << 32) | u64::from(number));
-            usize::from(drawn & 1 == 1)
-        };
-        let first = coin(ORDER_OF_START, start);
+        let first = self.coin(ORDER_OF_START, start);
         let conditioned = [first, 1 - first].map(|side| self.conditioning(side, start));
         if conditioned.iter().any(Option::is_some) {
             return self.by_design(conditioned);
         }
         let pair = progress.next_pair;
-        let side = match self.plan.depth {
-            Depth::Verdict => coin(ORDER_OF_PAIR, pair),
-            // Few coins are often all alike, and what a trial leaves to the next one would then look like a side's doing.
-            Depth::Quick => (coin(ORDER_OF_PAIR, pair.div_ceil(2)) + usize::from(pair.is_multiple_of(2))) % 2,
-        };
+        let side = self.side_that_begins(pair);
         let half = |side: usize, place: u8| self.half(side, PairPlace { pair, place }, start);
         self.by_design([Some(half(side, 1)?), Some(half(1 - side, 2)?)])
+    }
+
+    fn coin(&self, of: u64, number: u32) -> usize {
+        let drawn = mix(mix(self.plan.seed, of), (u64::from(self.case) << 32) | u64::from(number));
+        usize::from(drawn & 1 == 1)
+    }
+
+    /// Which side comes first in a pair (0 is A, 1 is B). What a trial leaves to the next one looks like a side's doing where
+    /// the same side always comes first (docs/METHOD.md, Comparing A and B).
+    fn side_that_begins(&self, pair: u32) -> usize {
+        if self.plan.depth == Depth::Quick {
+            // One coin for two pairs: few coins are often all alike.
+            return (self.coin(ORDER_OF_PAIR, pair.div_ceil(2)) + usize::from(pair.is_multiple_of(2))) % 2;
+        }
+        // A row of coins up to the first look that are all alike is drawn again. Longer rows hardly ever are.
+        let row = self.settings.looks.first().copied().unwrap_or(0).min(ROW_MAX);
+        let is_mixed = |draw: &u64| {
+            let first = self.coin(ORDER_OF_PAIR + draw, 1);
+            (2..=row).any(|pair| self.coin(ORDER_OF_PAIR + draw, pair) != first)
+        };
+        let draw = if pair <= row { (0..DRAWS_MAX).find(is_mixed).unwrap_or(0) } else { 0 };
+        self.coin(ORDER_OF_PAIR + draw, pair)
     }
 
     /// What both sides are to run: the first trial, or in a duet both at once.

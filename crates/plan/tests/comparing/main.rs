@@ -256,6 +256,29 @@ fn the_order_of_pairs_is_that_of_independent_coins() {
     assert!((1842..=2158).contains(&alike), "{alike}");
 }
 
+/// With one order throughout, what a trial leaves to the next one is all that a comparison of alike sides finds.
+#[test]
+fn no_side_comes_first_in_every_pair_up_to_the_first_look() {
+    for unit in [EvidenceUnit::Pair, EvidenceUnit::Start] {
+        let mut plan = comparing(&[6, 7], 1, unit);
+        plan.conditioning = None;
+        let mut begins: BTreeMap<String, u32> = BTreeMap::new();
+        for seed in 0..400 {
+            plan.seed = seed;
+            let trials = Lab::new(&plan, &|_| 1.0).run();
+            let firsts = trials.iter().filter(|trial| trial.pair.is_some_and(|place| place.place == 1));
+            let sides: Vec<String> = firsts.map(|trial| trial.variant.clone().unwrap()).collect();
+            assert_eq!(sides.len(), 6);
+            assert!(sides.iter().any(|side| *side != sides[0]), "seed {seed}: {sides:?}");
+            for side in sides {
+                *begins.entry(side).or_default() += 1;
+            }
+        }
+        // 2,400 coins: half of them, within 5 standard errors of 24.5.
+        assert!((1077..=1323).contains(&begins["A"]), "{begins:?}");
+    }
+}
+
 #[test]
 fn it_stops_at_the_first_clear_look_and_in_any_case_at_the_last() {
     let plan = comparing(&[8, 16, 24], 1, EvidenceUnit::Start);

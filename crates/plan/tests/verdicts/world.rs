@@ -25,12 +25,13 @@ pub enum Variation {
 }
 
 /// The rates that comparisons must keep.
-pub const WORLDS: [Variation; 7] = [
+pub const WORLDS: [Variation; 8] = [
     Variation::Normal,
     Variation::Drift,
     Variation::HeavyTails,
     Variation::Autocorrelated,
     Variation::Order(3.0),
+    Variation::Order(10.0),
     Variation::Starts,
     Variation::Correlated,
 ];

@@ -3,8 +3,8 @@
 use super::words::{CaveatValues, filled, whom};
 use super::*;
 use kdyno_model::caveat::{
-    CaveatRow, ClocksDiffer, Concern, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairsTied,
-    Stalled, StoodStill,
+    CaveatRow, ClocksDiffer, Concern, FewSeconds, FullGc, GroupNotConserved, MembersPutOut, PairOrder,
+    PairsTied, Stalled, StoodStill,
 };
 use kdyno_model::event::Subject;
 
@@ -293,6 +293,7 @@ fn of_samples() -> Vec<Caveat> {
     vec![
         Caveat::PairsUnconditioned { pairs: 2 },
         Caveat::PairsLost { pairs: 2, first: text(), likewise: 0, ended_after: None },
+        Caveat::PairOrder(PairOrder { metric: text(), ratio: 0.62 }),
         Caveat::PairsTied(PairsTied { metric: text(), pairs: 2, first: text() }),
         Caveat::ClustersDiffer { side: "B".to_owned(), settings: 2, first: text() },
         Caveat::BrokersDiffer { side: "A".to_owned(), settings: 3, first: text() },

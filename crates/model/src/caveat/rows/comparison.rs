@@ -66,6 +66,22 @@ pub(super) const ROWS: &[CaveatRow] = &[
         ..COMPARISON
     },
     CaveatRow {
+        kind: CaveatKind::PairOrder,
+        short: "{metric}: the second trial of a pair has {ratio:ratio} × the first one's",
+        usual: compared(
+            Severity::Warning,
+            "a judged figure of the second trial of a pair differs from the first one's by more than the margin, whichever side it is: \
+             Student's t for the pairs in which A came first and those in which B did, p ≤ 1 %",
+        ),
+        words: &[reported(
+            "{metric}",
+            "{metric}: the second trial of a pair has {ratio:ratio} × the first one's, whichever side it is: the trials have not settled, \
+             and the interval is wide",
+            "condition the brokers for longer (`phases.condition`), or run both sides at once (`--design duet`)",
+        )],
+        ..COMPARISON
+    },
+    CaveatRow {
         kind: CaveatKind::UndeclaredDifference,
         short: "{setting} of {whose} differs between the sides and was not declared",
         usual: compared(
