@@ -69,7 +69,7 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 	KDYNO_MATRIX=full cargo test --workspace --test clusters
 	KDYNO_MATRIX=full cargo test --workspace --test defaults
 	KDYNO_MATRIX=full cargo test --workspace --test real_cluster -- \
-		each_group each_release transactions_are perf_test java_clients a_token a_thousand_producers bundled_smoke \
+		groups each_release transactions_are perf_test java_clients a_token a_thousand_producers bundled_smoke \
 		alone::health alone::quota a_bundled_report zones
 	KDYNO_MATRIX=full cargo test --workspace --test null_broker -- clients_lose_nothing
 	KDYNO_MATRIX=full cargo test --workspace --test provoked -- health limits answers_that

@@ -1,7 +1,8 @@
 //! Whatever is killed, interrupted or full: nothing survives, and the run keeps its evidence.
 
+use crate::common::cgroups::{self, of_brokers};
 use crate::common::turns::with_others;
-use crate::common::{RUN_DEADLINE, TestFolder, signal};
+use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{
     caveats, ended, event_kinds, evidences, figure, files, invalid_but_for_late_load, judged, ran, scenario,
     stand, start, start_and_measure, start_scenario, take_down, totals,
@@ -13,6 +14,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 #[test]
 fn ctrl_c_stops_cleanly_and_keeps_the_evidence() {
@@ -54,6 +56,30 @@ fn killing_kdyno_leaves_no_process_and_a_readable_run() {
     let document = place.show();
     assert_eq!(document["status"], Value::Null, "cut off");
     assert!(place.kdyno(&["runs"]).stdout.contains("cut off"));
+}
+
+/// The limit is so high that it holds nothing up: only what is left behind counts. No other test that runs meanwhile has one.
+#[test]
+fn killing_kdyno_leaves_no_control_group() {
+    let _turn = with_others();
+    if !cgroups::can_be_made() {
+        eprintln!("skipped: no control group with a limit on CPU time can be made here (needs root)");
+        return;
+    }
+    let place = TestFolder::new();
+    let limited = scenario(1, 120).replace("heap: 256MiB", "heap: 256MiB, cpus: 1.5");
+    let mut running = start_scenario(&place, &limited);
+    running.wait_for("· measure");
+    assert_eq!(of_brokers().len(), 1);
+    running.signal(Signal::KILL);
+    running.wait(RUN_DEADLINE);
+    let end = Instant::now() + QUICKLY;
+    while !of_brokers().is_empty() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let left = of_brokers();
+    assert!(left.is_empty(), "its guard has removed it: {left:?}");
+    place.expect_no_processes();
 }
 
 #[test]
@@ -254,9 +280,10 @@ load:
 phases: {warmup: 1s, condition: none, measure: 3s, drain: 20s}
 show: {columns: [writers.acked_per_s]}
 ";
-    let _turn = with_others();
+    let turn = with_others();
     let place = TestFolder::new();
     stand(&place, "small", "kafka: newest, metrics: none, config: {message.max.bytes: 2000}");
+    let _turn = turn.waits();
     let target = place.kdyno(&["cluster", "target", "small"]);
     ended(&target, 0);
     place.file("target.yaml", &target.stdout);

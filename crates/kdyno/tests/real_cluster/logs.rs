@@ -23,7 +23,7 @@ show: {columns: [writers.acked_per_s]}
 
 #[test]
 fn logs_grow_by_what_is_written_and_a_foreign_group_lags_by_it() {
-    let _turn = with_others();
+    let turn = with_others();
     let place = TestFolder::new();
     stand(&place, "theirs", "kafka: newest, config: {auto.create.topics.enable: true}");
     let address = bootstrap(&place);
@@ -36,6 +36,7 @@ fn logs_grow_by_what_is_written_and_a_foreign_group_lags_by_it() {
     let args = [&["--bootstrap-server", address][..], &what].concat();
     ended(&kafka_tool(&place, "org.apache.kafka.tools.consumer.ConsoleConsumer", &args), 0);
 
+    let _turn = turn.waits();
     let said = place.kdyno(&["cluster", "target", "theirs"]);
     ended(&said, 0);
     let allowed = "topics: {perf: orders}\nguard: {prefix: kdyno-, allow: [existing-topics]}";

@@ -40,7 +40,7 @@ fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
     let place = TestFolder::new();
     let load = "rate: 200/s, value: 100B";
     let mut running =
-        start_scenario(&place, &scenario("mode: kraft", 1, load, "warmup: 1s, measure: 7s, drain: 1s"));
+        start_scenario(&place, &scenario("mode: kraft", 1, load, "warmup: 1s, measure: 5s, drain: 1s"));
     running.wait_for("· measure");
     let mut spinning = Vec::new();
     for _ in 0..=std::thread::available_parallelism().map_or(1, usize::from) / 3 {
