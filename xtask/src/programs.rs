@@ -17,6 +17,9 @@ const TEST_THREADS: &str = "RUST_TEST_THREADS";
 /// (`crates/kdyno/tests/common/turns.rs`).
 const TOGETHER: &str = "KDYNO_TEST_TOGETHER";
 
+/// Programs that run together.
+const AT_ONCE: usize = 2;
+
 /// The code of a program that a signal ended, as Cargo has it for tests that failed.
 const FAILED: i32 = 101;
 
@@ -103,18 +106,16 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// The program with these arguments, as Cargo would start it.
-    fn command(&self, program: &TestProgram, more: &[&str]) -> Command {
+    /// The program with these arguments, as Cargo would start it, and so many of its tests at once.
+    fn command(&self, program: &TestProgram, more: &[&str], threads: usize) -> Command {
         let mut command = Command::new(&program.path);
         command.args(more).args(self.arguments).current_dir(&program.folder);
-        command.env("CARGO_MANIFEST_DIR", &program.folder);
+        command.env("CARGO_MANIFEST_DIR", &program.folder).env_remove(TOGETHER);
         if let Some((name, value)) = &self.variable {
             command.env(name, value);
         }
-        // Most tests wait for loads that last seconds. What needs a processor of its own waits for its turn.
         if std::env::var_os(TEST_THREADS).is_none() {
-            let processors = std::thread::available_parallelism().map_or(1, usize::from);
-            command.env(TEST_THREADS, (2 * processors).to_string());
+            command.env(TEST_THREADS, threads.to_string());
         }
         command
     }
@@ -123,27 +124,27 @@ impl Runner<'_> {
     pub fn run(&self, program: &TestProgram, part: &str, more: &[&str]) -> anyhow::Result<Ended> {
         let name = if part.is_empty() { program.name.clone() } else { format!("{} {part}", program.name) };
         write_line(&mut std::io::stderr(), announced(program, &name).as_bytes())?;
-        end_of(self.command(program, more), name, OutputLine::print)
+        end_of(self.command(program, more, 2 * processors()), name, OutputLine::print)
     }
 
-    /// Runs programs with these further arguments each, so many at once, in this order. The output of each is printed when it
-    /// has ended.
+    /// Runs programs with these further arguments each, two at once, in this order. The output of each is printed when it has
+    /// ended.
     pub fn run_together(
         &self,
         programs: &[(&TestProgram, &[&str])],
-        at_once: usize,
+        threads: usize,
     ) -> anyhow::Result<Vec<Ended>> {
         let (mut all, mut running) = (Vec::new(), 0);
         let mut waiting = programs.iter();
         let (said, hears) = mpsc::channel();
         std::thread::scope(|scope| -> anyhow::Result<Vec<Ended>> {
             loop {
-                while running < at_once
+                while running < AT_ONCE
                     && let Some((program, more)) = waiting.next()
                 {
                     running += 1;
                     write_line(&mut std::io::stderr(), announced(program, &program.name).as_bytes())?;
-                    let mut command = self.command(program, more);
+                    let mut command = self.command(program, more, threads);
                     command.env(TOGETHER, "yes");
                     let (said, name) = (said.clone(), program.name.clone());
                     scope.spawn(move || said.send(end_of(command, name, |_| Ok(()))));
@@ -159,6 +160,11 @@ impl Runner<'_> {
             }
         })
     }
+}
+
+/// The processors that this process may use.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// What is said when a program begins, in Cargo's words.
@@ -268,7 +274,7 @@ mod tests {
             &["-c", "echo $KDYNO_TEST_TOGETHER"],
             &["-c", "kill -9 $$"],
         ];
-        let all = runner.run_together(&scripts.map(|script| (&program, script)), 2).expect("they run");
+        let all = runner.run_together(&scripts.map(|script| (&program, script)), 1).expect("they run");
         let mut ends: Vec<(i32, Vec<String>)> =
             all.iter().map(|ended| (ended.code, ended.printed().collect())).collect();
         ends.sort();

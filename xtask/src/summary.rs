@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use crate::classes;
-use crate::programs::{self, Ended, Runner, TestProgram};
+use crate::programs::{self, Ended, Runner, TestProgram, processors};
 
 /// What the `test result:` lines of one or many test binaries add up to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -38,11 +38,9 @@ impl TestTally {
     }
 }
 
-/// Programs most of whose tests wait, for brokers, a browser, or a load of some seconds: two of them run at once. The longest
-/// comes first.
+/// Programs most of whose tests wait, for brokers, a browser, or a load of some seconds. The longest comes first.
 const WAITING: [&str; 7] =
     ["real_cluster", "null_broker", "provoked", "clusters", "browser", "java_client", "conformance"];
-const WAITING_AT_ONCE: usize = 2;
 
 /// Where they have the tests that must have the host to themselves.
 const ALONE: &str = "alone::";
@@ -109,24 +107,21 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
     Ok(code)
 }
 
-/// Runs programs that need the processors one after the other, then the tests that must be alone, then all that waits. Where
-/// the user selects tests, no program is run at the same time as another.
+/// Runs the programs that need processors, then the tests that must be alone, then all that waits. Where the user selects
+/// tests, one program runs after the other.
 fn run_all(runner: &Runner<'_>, programs: &[TestProgram]) -> anyhow::Result<Vec<Ended>> {
-    let place = |program: &TestProgram| WAITING.iter().position(|name| *name == program.name);
     if !runner.arguments.is_empty() {
         return programs.iter().map(|program| runner.run(program, "", &[])).collect();
     }
-    let mut all = Vec::new();
-    let mut waiting = Vec::new();
-    for program in programs {
-        match place(program) {
-            Some(place) => waiting.push((place, program)),
-            None => all.push(runner.run(program, "", &[])?),
-        }
-    }
-    waiting.sort_by_key(|(place, _)| *place);
+    let (mut waiting, busy): (Vec<&TestProgram>, Vec<&TestProgram>) =
+        programs.iter().partition(|program| place(program).is_some());
+    // Two programs, so that one has a processor where the other one's last test needs no more than one.
+    let no_more: &[&str] = &[];
+    let busy: Vec<(&TestProgram, &[&str])> = busy.into_iter().map(|program| (program, no_more)).collect();
+    let mut all = runner.run_together(&busy, processors())?;
+    waiting.sort_by_key(|program| place(program));
     let mut together: Vec<(&TestProgram, &[&str])> = Vec::new();
-    for (_, program) in waiting {
+    for program in waiting {
         let has_alone = program.has_tests(ALONE)?;
         if has_alone {
             all.push(runner.run(program, "alone", &[ALONE])?);
@@ -134,8 +129,14 @@ fn run_all(runner: &Runner<'_>, programs: &[TestProgram]) -> anyhow::Result<Vec<
         let rest: &[&str] = if has_alone { &["--skip", ALONE] } else { &[] };
         together.push((program, rest));
     }
-    all.extend(runner.run_together(&together, WAITING_AT_ONCE)?);
+    // What needs a processor of its own waits for its turn.
+    all.extend(runner.run_together(&together, 2 * processors())?);
     Ok(all)
+}
+
+/// Where a program is among those that wait.
+fn place(program: &TestProgram) -> Option<usize> {
+    WAITING.iter().position(|name| *name == program.name)
 }
 
 #[cfg(test)]
