@@ -21,7 +21,8 @@
 //! | consumer behind | `caveats`: a fetch of one batch takes a tenth of a second |
 //! | unsteady, warm-up not settled | `alone::levels`: answers take ten times as long from the middle on |
 //! | written not appended, pooled compression, random values, small batches, few records, assigned, closed loop | `caveats`: plans that have it so |
-//! | other load, shared processors, unconditioned, process died, memory storage | `real_cluster::alone::between_trials` |
+//! | other load, shared processors, unconditioned, process died | `real_cluster::faults` |
+//! | memory storage | `real_cluster::alone::between_trials` |
 //! | brokers fresh | `real_cluster::logs` |
 //! | unknown setting | `real_cluster::evidence` |
 //! | page cache absorbed | any short run on a real disk, `first-light` for one; what the host writes back of other programs makes it no test: `analysis` (`caveats`), on readings |
