@@ -1,6 +1,7 @@
 //! `cargo xtask test`: the tests of the whole workspace with one summary as its last line.
 
 use std::cmp::Reverse;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::classes;
@@ -41,6 +42,9 @@ impl TestTally {
 /// Programs most of whose tests wait, for brokers, a browser, or a load of some seconds. The longest comes first.
 const WAITING: [&str; 7] =
     ["real_cluster", "null_broker", "provoked", "clusters", "browser", "java_client", "conformance"];
+
+/// Programs for which Maven fetches clients of Kafka: by themselves, since Maven's own folder is no place for two at once.
+const FETCHING: [&str; 2] = ["defaults", "release"];
 
 /// Where they have the tests that must have the host to themselves.
 const ALONE: &str = "alone::";
@@ -88,11 +92,9 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
     };
     let mut times = Times { build: before.elapsed(), ..Times::default() };
     let own = std::env::current_exe()?;
-    let archives = own.parent().filter(|_| classes::are_used(of_cargo)).and_then(classes::archives);
-    let variable = archives.map(|folder| (classes::VARIABLE, folder));
-    let runner = Runner { arguments: of_programs.get(1..).unwrap_or_default(), variable };
+    let archives = || own.parent().filter(|_| classes::are_used(of_cargo)).and_then(classes::archives);
     let before = Instant::now();
-    let all = run_all(&runner, &programs)?;
+    let all = run_all(of_programs.get(1..).unwrap_or_default(), &programs, archives)?;
     times.tests = before.elapsed();
     let mut code = 0;
     for ended in all {
@@ -108,17 +110,37 @@ pub fn run(arguments: &[String]) -> anyhow::Result<i32> {
 }
 
 /// Runs the programs that need processors, then the tests that must be alone, then all that waits. Where the user selects
-/// tests, one program runs after the other.
-fn run_all(runner: &Runner<'_>, programs: &[TestProgram]) -> anyhow::Result<Vec<Ended>> {
-    if !runner.arguments.is_empty() {
+/// tests, one program runs after the other. `archives` makes those of Kafka's classes.
+fn run_all(
+    arguments: &[String],
+    programs: &[TestProgram],
+    archives: impl FnOnce() -> Option<PathBuf> + Send,
+) -> anyhow::Result<Vec<Ended>> {
+    let runner = |folder: Option<PathBuf>| Runner {
+        arguments,
+        variable: folder.map(|folder| (classes::VARIABLE, folder)),
+    };
+    if !arguments.is_empty() {
+        let runner = runner(archives());
         return programs.iter().map(|program| runner.run(program, "", &[])).collect();
     }
     let (mut waiting, busy): (Vec<&TestProgram>, Vec<&TestProgram>) =
         programs.iter().partition(|program| place(program).is_some());
+    let (fetching, busy): (Vec<&TestProgram>, Vec<&TestProgram>) =
+        busy.into_iter().partition(|program| FETCHING.contains(&program.name.as_str()));
     // Two programs, so that one has a processor where the other one's last test needs no more than one.
     let no_more: &[&str] = &[];
     let busy: Vec<(&TestProgram, &[&str])> = busy.into_iter().map(|program| (program, no_more)).collect();
-    let mut all = runner.run_together(&busy, processors())?;
+    let (mut all, folder) = std::thread::scope(|scope| -> anyhow::Result<(Vec<Ended>, Option<PathBuf>)> {
+        // Where Kafka has to be fetched this is waiting, too.
+        let made = scope.spawn(archives);
+        let all = runner(None).run_together(&busy, processors())?;
+        Ok((all, made.join().ok().flatten()))
+    })?;
+    let runner = runner(folder);
+    for program in fetching {
+        all.push(runner.run(program, "", &[])?);
+    }
     waiting.sort_by_key(|program| place(program));
     let mut together: Vec<(&TestProgram, &[&str])> = Vec::new();
     for program in waiting {
