@@ -88,15 +88,6 @@ fn program_of(message: &str) -> Option<TestProgram> {
     Some(TestProgram { name, path: path.into(), folder: folder.to_owned() })
 }
 
-impl TestProgram {
-    /// Whether it has tests whose names begin so.
-    pub fn has_tests(&self, beginning: &str) -> anyhow::Result<bool> {
-        let listed = Command::new(&self.path).arg("--list").current_dir(&self.folder).output();
-        let listed = listed.with_context(|| format!("cannot start {}", self.path.display()))?;
-        Ok(String::from_utf8_lossy(&listed.stdout).lines().any(|line| line.starts_with(beginning)))
-    }
-}
-
 /// What each program is run with.
 pub struct Runner<'a> {
     /// Arguments of the user's, such as a part of a test's name.

@@ -46,7 +46,8 @@ const WAITING: [&str; 7] =
 /// Programs for which Maven fetches clients of Kafka: by themselves, since Maven's own folder is no place for two at once.
 const FETCHING: [&str; 2] = ["defaults", "release"];
 
-/// Where they have the tests that must have the host to themselves.
+/// Those of them with tests that must have the host to themselves, and the module that these are in.
+const WITH_ALONE: [&str; 2] = ["real_cluster", "provoked"];
 const ALONE: &str = "alone::";
 
 const WORTH_TELLING: Duration = Duration::from_secs(10);
@@ -144,7 +145,7 @@ fn run_all(
     waiting.sort_by_key(|program| place(program));
     let mut together: Vec<(&TestProgram, &[&str])> = Vec::new();
     for program in waiting {
-        let has_alone = program.has_tests(ALONE)?;
+        let has_alone = WITH_ALONE.contains(&program.name.as_str());
         if has_alone {
             all.push(runner.run(program, "alone", &[ALONE])?);
         }
