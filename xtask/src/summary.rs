@@ -44,7 +44,7 @@ const WAITING: [&str; 7] =
     ["real_cluster", "null_broker", "provoked", "clusters", "browser", "java_client", "conformance"];
 
 /// Programs for which Maven fetches clients of Kafka: by themselves, since Maven's own folder is no place for two at once.
-const FETCHING: [&str; 2] = ["defaults", "release"];
+const FETCHING: [&str; 3] = ["defaults", "release", "xtask"];
 
 /// Those of them with tests that must have the host to themselves, and the module that these are in.
 const WITH_ALONE: [&str; 2] = ["real_cluster", "provoked"];
