@@ -15,8 +15,8 @@ check test: export RUSTC_WORKSPACE_WRAPPER = clippy-driver
 check test: export CLIPPY_ARGS = -Dwarnings
 
 # Builds are always of the whole workspace: a package by itself resolves to other features, and all that stands below would
-# be built once more.
-XTASK = cargo build --quiet --workspace --bin xtask && $${CARGO_TARGET_DIR:-target}/debug/xtask
+# be built once more. So would it without what tests alone depend on: the program is built for its own test.
+XTASK = cargo test --quiet --workspace --test setup_script --no-run && $${CARGO_TARGET_DIR:-target}/debug/xtask
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target words; do \
@@ -69,7 +69,7 @@ test-matrix: ## every Kafka version and mode of the table in docs (long, downloa
 	KDYNO_MATRIX=full cargo test --workspace --test clusters
 	KDYNO_MATRIX=full cargo test --workspace --test defaults
 	KDYNO_MATRIX=full cargo test --workspace --test real_cluster -- \
-		each_group each_release transactions_are perf_test java_clients a_token a_thousand_producers bundled_smoke \
+		groups each_release transactions_are perf_test java_clients a_token a_thousand_producers bundled_smoke \
 		alone::health alone::quota a_bundled_report zones
 	KDYNO_MATRIX=full cargo test --workspace --test null_broker -- clients_lose_nothing
 	KDYNO_MATRIX=full cargo test --workspace --test provoked -- health limits answers_that

@@ -8,6 +8,7 @@ mod cargo;
 mod classes;
 mod markdown;
 mod messages;
+mod programs;
 mod release;
 mod summary;
 mod tidy;
@@ -43,9 +44,9 @@ enum Chore {
         #[arg(long)]
         write: bool,
     },
-    /// cargo test for the workspace, counts on the last line
+    /// All tests of the workspace, counts on the last line
     Test {
-        /// Handed to cargo test
+        /// Handed to cargo test; behind `--`, to the test programs
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },

@@ -7,8 +7,11 @@ static TURNS: RwLock<()> = RwLock::new(());
 static AT_WORK: Mutex<usize> = Mutex::new(0);
 static ONE_ENDED: Condvar = Condvar::new();
 
-/// For what loads the machine to its limits, must not wait for a processor, or ends with a run that must be valid.
+/// For what loads the machine to its limits, must not wait for a processor, or ends with a run that must be valid. Such tests
+/// are in the module `alone` of their program: `cargo xtask test` runs it while no other program runs.
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
+    let is_together = std::env::var_os("KDYNO_TEST_TOGETHER").is_some();
+    assert!(!is_together, "a test that must be alone belongs in the module `alone` of its program");
     // A test that failed before has cleaned up behind itself.
     TURNS.write().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,6 +7,7 @@ mod commands;
 #[path = "../common/mod.rs"]
 mod common;
 mod components;
+mod consumer_perf_test;
 mod databases;
 mod denied;
 mod document;

@@ -9,9 +9,9 @@
 //! | log not checked, cut short | `process`: the cluster is gone; `real_cluster::faults` |
 //! | queue, queue long | `caveats`: a server that carries four fifths of the load |
 //! | generator late | `process`: the worker is stopped for 150 ms and more |
-//! | calibration short, thread or worker busy | `process`: as fast as it goes against the null broker |
-//! | waited for a processor | `process`: the worker shares one processor with two that never sleep |
-//! | processor limited | `process`: a limit on the run's control group, where one can be set |
+//! | calibration short, thread or worker busy | `alone::worker`: as fast as it goes against the null broker |
+//! | waited for a processor | `alone::worker`: the worker shares one processor with two that never sleep |
+//! | processor limited | `alone::worker`: a limit on the run's control group, where one can be set |
 //! | failures, retries | `caveats`: requests are refused for good, or once |
 //! | unresolved | `process`: killed in a stall; `real_cluster::faults` |
 //! | cluster changed: moved, left, throttled | `caveats`: one of two brokers ends, the other throttles |
@@ -19,9 +19,10 @@
 //! | cluster changed: out of sync; by a quota | `real_cluster::alone`: `between_trials`, `quota` |
 //! | fetch errors | `caveats`: the same, with a reader |
 //! | consumer behind | `caveats`: a fetch of one batch takes a tenth of a second |
-//! | unsteady, warm-up not settled | `caveats`: answers take ten times as long from the middle on |
+//! | unsteady, warm-up not settled | `alone::levels`: answers take ten times as long from the middle on |
 //! | written not appended, pooled compression, random values, small batches, few records, assigned, closed loop | `caveats`: plans that have it so |
-//! | other load, shared processors, unconditioned, process died, memory storage | `real_cluster::alone::between_trials` |
+//! | other load, shared processors, unconditioned, process died | `real_cluster::faults` |
+//! | memory storage | `real_cluster::alone::between_trials` |
 //! | brokers fresh | `real_cluster::logs` |
 //! | unknown setting | `real_cluster::evidence` |
 //! | page cache absorbed | any short run on a real disk, `first-light` for one; what the host writes back of other programs makes it no test: `analysis` (`caveats`), on readings |
@@ -32,11 +33,10 @@
 //! | steal | nothing but a hypervisor takes a processor: `analysis` (`caveats`), on readings |
 //! | records skipped | a log that is cut off below the reader: `kafka` (`consumer`), on replies |
 
+mod alone;
 mod caveats;
 #[path = "../common/mod.rs"]
 mod common;
 mod comparison;
 mod fixture;
-mod health;
-mod limits;
 mod process;

@@ -55,9 +55,10 @@ impl<'a> Bare<'a> {
 
 #[test]
 fn a_cluster_is_measured_from_where_nothing_is_installed() {
-    let _turn = with_others();
+    let turn = with_others();
     let place = TestFolder::new();
     stand(&place, "theirs", "kafka: 4.1.1, metrics: none");
+    let _turn = turn.waits();
     let target = place.kdyno(&["cluster", "target", "theirs"]);
     ended(&target, 0);
     place.file("target.yaml", &target.stdout);

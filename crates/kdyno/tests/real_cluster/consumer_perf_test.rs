@@ -3,7 +3,7 @@
 
 use crate::common::turns::with_others;
 use crate::common::{ProgramOutput, QUICKLY, RUN_DEADLINE, Running, TestFolder};
-use crate::fixture::{bootstrap, ended, kafka_home, kafka_tool, some_of, stand, take_down};
+use crate::fixture::{bootstrap, ended, is_matrix, kafka_home, kafka_tool, some_of, stand, take_down};
 use kdyno_kafka::admin::Admin;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
@@ -184,8 +184,12 @@ fn assert_java_carries(standing: &Standing) {
     assert_eq!(fields(&rest)[4], (RECORDS - 7_500).to_string());
 }
 
+/// In the full table: rows of intervals are tested without a cluster too (`null_broker::consumer_perf_test`).
 #[test]
 fn interval_rows_have_the_usual_shape_and_can_replace_the_last() {
+    if !is_matrix() {
+        return;
+    }
     let _turn = with_others();
     // Longer than an interval: each has a row, with the records that come after it.
     let standing = Standing::new(3_000);

@@ -1,18 +1,24 @@
 //! Whatever is killed, interrupted or full: nothing survives, and the run keeps its evidence.
 
+use crate::common::cgroups::{self, of_brokers};
 use crate::common::turns::with_others;
-use crate::common::{RUN_DEADLINE, TestFolder, signal};
+use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{
     caveats, ended, event_kinds, evidences, figure, files, invalid_but_for_late_load, judged, ran, scenario,
     stand, start, start_and_measure, start_scenario, take_down, totals,
 };
 use kdyno_model::caveat::Caveat;
-use kdyno_model::event::EventKind;
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::Scope;
 use kdyno_model::sample::series;
+use kdyno_model::trial::TrialId;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 #[test]
 fn ctrl_c_stops_cleanly_and_keeps_the_evidence() {
@@ -54,6 +60,30 @@ fn killing_kdyno_leaves_no_process_and_a_readable_run() {
     let document = place.show();
     assert_eq!(document["status"], Value::Null, "cut off");
     assert!(place.kdyno(&["runs"]).stdout.contains("cut off"));
+}
+
+/// The limit is so high that it holds nothing up: only what is left behind counts. No other test that runs meanwhile has one.
+#[test]
+fn killing_kdyno_leaves_no_control_group() {
+    let _turn = with_others();
+    if !cgroups::can_be_made() {
+        eprintln!("skipped: no control group with a limit on CPU time can be made here (needs root)");
+        return;
+    }
+    let place = TestFolder::new();
+    let limited = scenario(1, 120).replace("heap: 256MiB", "heap: 256MiB, cpus: 1.5");
+    let mut running = start_scenario(&place, &limited);
+    running.wait_for("· measure");
+    assert_eq!(of_brokers().len(), 1);
+    running.signal(Signal::KILL);
+    running.wait(RUN_DEADLINE);
+    let end = Instant::now() + QUICKLY;
+    while !of_brokers().is_empty() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let left = of_brokers();
+    assert!(left.is_empty(), "its guard has removed it: {left:?}");
+    place.expect_no_processes();
 }
 
 #[test]
@@ -185,6 +215,72 @@ fn the_log_is_compared_where_a_leader_died() {
     if is_lost { ended(&said, 6) } else { ran(&said) }
 }
 
+/// Two trials on two brokers that both hold part of the topic.
+const TWICE: &str = "\
+kdyno: 1
+id: twice
+question: Does it work?
+repeat: 2
+system: {kafka: 4.1.1, mode: kraft, brokers: 2, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM}
+topics: {perf: {partitions: 4, replicas: 1}}
+load: {writers: {produce: perf, rate: 200/s, value: 100B}}
+phases: {condition: none, warmup: 1s, measure: 5s, drain: 3s}
+show: {columns: [writers.acked_per_s]}
+";
+
+/// Programs that are not part of the run use a third of the CPUs meanwhile: both are reported, each with its trial.
+#[test]
+fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
+    let _turn = with_others();
+    let place = TestFolder::new();
+    let mut running = start_scenario(&place, TWICE);
+    running.wait_for("· measure");
+    let mut spinning = Vec::new();
+    for _ in 0..=std::thread::available_parallelism().map_or(1, usize::from) / 3 {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "while :; do :; done"]).current_dir(place.path());
+        spinning.push(place.start(shell));
+    }
+    let brokers = running.processes("kafka.Kafka");
+    assert_eq!(brokers.len(), 2, "two brokers");
+    signal(brokers[0], Signal::KILL);
+    running.wait_for("trial 2 of 2");
+    drop(spinning);
+    let said = running.wait(RUN_DEADLINE);
+    ran(&said);
+    place.expect_no_processes();
+    // The exit code says nothing of it: the run does, at once and at its end.
+    let at_once = said.stderr.lines().find(|line| line.contains(" ended in the middle of the trial: "));
+    assert!(at_once.is_some_and(|line| line.contains("warning: broker-")), "{}", said.stderr);
+    let last = said.stderr.lines().rev().take(3).collect::<Vec<_>>().join("\n");
+    assert!(
+        last.contains("ended in trial 1: figures are those of a cluster that lost it on the way"),
+        "{last}"
+    );
+
+    let all = evidences(&place);
+    let has_died = |of: &TrialEvidence| of.events.iter().any(|event| event.kind == EventKind::ProcessDied);
+    assert!(has_died(&all[0]), "{:?}", all[0].events);
+    assert!(!has_died(&all[1]), "{:?}", all[1].events);
+    let cluster = |of: &TrialEvidence| of.start.cluster.get("cluster_id").expect("an id").clone();
+    assert_ne!(cluster(&all[0]), cluster(&all[1]), "what is left of a cluster is measured no further");
+    for broker in [0, 1] {
+        let is_probed = all[1].probes.iter().any(|reading| reading.subject == Subject::Broker(broker));
+        assert!(is_probed, "broker {broker}");
+    }
+    let written = &totals(&all[1], "writers").counts;
+    assert_eq!(written.acknowledged, written.offered, "both of its brokers serve");
+
+    let caveats = judged(&place).caveats;
+    let of_first = |is_one: fn(&Caveat) -> bool| {
+        caveats.iter().any(|found| found.scope == Scope::Trial(TrialId(1)) && is_one(&found.caveat))
+    };
+    assert!(of_first(|caveat| matches!(caveat, Caveat::ProcessDied { .. })), "{caveats:#?}");
+    assert!(of_first(|caveat| matches!(caveat, Caveat::OtherLoad { .. })), "{caveats:#?}");
+    assert!(of_first(|caveat| matches!(caveat, Caveat::Unconditioned)), "{caveats:#?}");
+    assert!(of_first(|caveat| matches!(caveat, Caveat::SharedProcessors { .. })), "{caveats:#?}");
+}
+
 #[test]
 fn a_full_disk_stops_the_run_with_one_clear_error() {
     let _turn = with_others();
@@ -217,7 +313,7 @@ struct SmallDisk<'a>(&'a Path);
 impl<'a> SmallDisk<'a> {
     fn mount(path: &'a Path) -> Option<Self> {
         std::fs::create_dir(path).expect("a folder");
-        let mut mount = std::process::Command::new("mount");
+        let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=64m", "tmpfs"]).arg(path);
         let mounted = mount.output().is_ok_and(|output| output.status.success());
         mounted.then_some(Self(path))
@@ -234,7 +330,7 @@ impl<'a> SmallDisk<'a> {
 impl Drop for SmallDisk<'_> {
     fn drop(&mut self) {
         // `-l`: also when something still holds a file there.
-        let _ = std::process::Command::new("umount").arg("-l").arg(self.0).output();
+        let _ = Command::new("umount").arg("-l").arg(self.0).output();
     }
 }
 
@@ -254,9 +350,10 @@ load:
 phases: {warmup: 1s, condition: none, measure: 3s, drain: 20s}
 show: {columns: [writers.acked_per_s]}
 ";
-    let _turn = with_others();
+    let turn = with_others();
     let place = TestFolder::new();
     stand(&place, "small", "kafka: newest, metrics: none, config: {message.max.bytes: 2000}");
+    let _turn = turn.waits();
     let target = place.kdyno(&["cluster", "target", "small"]);
     ended(&target, 0);
     place.file("target.yaml", &target.stdout);

@@ -18,9 +18,9 @@ use std::process::Command;
 
 pub use crate::common::{broken_rules, is_matrix};
 
-/// Of a long table every one, or else every third.
+/// Of a long table every one, or else every sixth.
 pub fn some_of<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
-    all.into_iter().step_by(if is_matrix() { 1 } else { 3 })
+    all.into_iter().step_by(if is_matrix() { 1 } else { 6 })
 }
 
 /// A small scenario: `brokers` brokers without replication and with a setting that they do not know, a constant

@@ -16,7 +16,7 @@ kdyno: 1
 id: sampled
 question: Where does the time go?
 repeat: 2
-system: {kafka: 4.1.1, mode: kraft, brokers: 2, limits: {heap: 256MiB}}
+system: {kafka: 4.1.1, mode: kraft, brokers: 2, limits: {heap: 256MiB}, metrics: none}
 topics: {perf: {partitions: 4, replicas: 2}}
 load:
   writers: {produce: perf, rate: max, fill: in-flight, value: 1KiB}

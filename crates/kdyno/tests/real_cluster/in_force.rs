@@ -28,7 +28,7 @@ fn setting<'a>(config: &'a Value, whose: &str, name: &str) -> &'a Value {
 fn what_brokers_topics_and_clients_run_with_is_kept_and_shown() {
     let _turn = with_others();
     let place = TestFolder::new();
-    stand(&place, "mine", "kafka: 4.1.1, config: {num.network.threads: 2}");
+    stand(&place, "mine", "kafka: 4.1.1, metrics: none, config: {num.network.threads: 2}");
     let target = place.kdyno(&["cluster", "target", "mine"]);
     place.file("mine.yaml", &target.stdout);
     place.file("small.yaml", SCENARIO);

@@ -41,7 +41,7 @@ fn up(place: &TestFolder, port: u16) {
     );
     place.file("system.yaml", &format!("{head}{system}{LOAD}"));
     place.file("small.yaml", &format!("{head}{LOAD}"));
-    place.file("long.yaml", &format!("{head}{}", LOAD.replace("measure: 3s", "measure: 16s")));
+    place.file("long.yaml", &format!("{head}{}", LOAD.replace("measure: 3s", "measure: 12s")));
     place.file("look.yaml", &format!("{head}{}", LOAD.replace("500/s", "1/s")));
     ended(&place.start(place.command(&["up", "system.yaml"])).wait(RUN_DEADLINE), 0);
 }

@@ -67,11 +67,12 @@ fn java_clients_and_our_own_are_let_in_by_each_kind_of_listener() {
 fn a_token_of_a_file_or_of_a_program_lets_in() {
     const LOGIN: &str = "sasl.jaas.config=\
         org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required";
-    let _turn = with_others();
+    let turn = with_others();
     let place = TestFolder::new();
     let up = ["cluster", "up", "tokens", "--heap", "256MiB", "--protocol", "SASL_PLAINTEXT"];
     let again = ["--sasl", "OAUTHBEARER", "--config", "connections.max.reauth.ms=4000"];
     ended(&place.start(place.command(&[&up[..], &again].concat())).wait(RUN_DEADLINE), 0);
+    let _turn = turn.waits();
     let own = client_properties(&place);
     let target = place.kdyno(&["cluster", "target", "tokens"]).stdout;
     let own_path = own.to_str().expect("plain path");

@@ -37,16 +37,17 @@ fn assert_has_the_fields(result: &Value, periods: usize) {
 
 #[test]
 fn a_workload_of_omb_runs_and_has_its_result() {
-    let _turn = with_others();
+    let turn = with_others();
     let place = TestFolder::new();
     stand(&place, "omb", "kafka: newest, metrics: none");
+    let _turn = turn.waits();
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/omb");
     let (driver, workload) = (files.join("kafka.yaml"), files.join("workloads/small.yaml"));
     let address = bootstrap(&place);
     let [driver, workload] = [&driver, &workload].map(|path| path.to_str().expect("plain path"));
     let args =
         ["omb", "--drivers", driver, workload, "--bootstrap-server", &address, "--output", "result.json"];
-    let more = ["--duration", "15s", "--warmup", "5s", "--share"];
+    let more = ["--duration", "13s", "--warmup", "2s", "--share"];
     let said = place.start(place.command(&[&args[..], &more].concat())).wait(RUN_DEADLINE);
     ran(&said);
     let lines: Vec<&str> = said.stdout.lines().filter(|line| line.starts_with("Pub rate ")).collect();
@@ -60,8 +61,8 @@ fn a_workload_of_omb_runs_and_has_its_result() {
     assert_eq!((&result["messageSize"], &result["partitions"]), (&100.into(), &2.into()));
     let own = &result["kdyno"];
     let records = &own["records"];
-    // 15 s and 5 s of 1,000 each, and all were read.
-    assert!(records["offered"].as_u64().is_some_and(|offered| (19_990..=20_010).contains(&offered)), "{own}");
+    // 13 s and 2 s of 1,000 each, and all were read.
+    assert!(records["offered"].as_u64().is_some_and(|offered| (14_990..=15_010).contains(&offered)), "{own}");
     assert_eq!(
         (&records["acknowledged"], &records["consumed"]),
         (&records["offered"], &records["offered"]),

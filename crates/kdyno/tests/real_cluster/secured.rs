@@ -37,6 +37,7 @@ system:
   kafka: newest
   limits: {heap: 256MiB}
   jvm: QUICK_JVM
+  config: {group.initial.rebalance.delay.ms: 0}
   listeners:
     clients: {protocol: SASL_SSL, sasl: PLAIN, certificates: required}
     internal: {protocol: SSL}
@@ -311,13 +312,25 @@ pub fn assert_java_was_let_in(place: &TestFolder, document: &serde_json::Value) 
     assert!(!kinds.contains(&"client-warning".to_owned()), "{}", document["events"]);
 }
 
+/// Everything that was offered was acknowledged, and the member of the group was handed each record once.
+fn assert_all_arrived(place: &TestFolder) {
+    let evidence = evidences(place);
+    let [written, ordered, read] =
+        ["writers", "orders", "readers"].map(|item| &totals(&evidence[0], item).counts);
+    assert_eq!((written.offered, ordered.offered), (written.acknowledged, ordered.acknowledged));
+    assert!(written.offered > 0 && ordered.committed > 0 && ordered.aborted == 0, "{ordered:?}");
+    assert_eq!(read.fetched - read.duplicates, written.acknowledged + ordered.acknowledged, "{read:?}");
+}
+
 #[test]
 fn generated_secrets_appear_nowhere_after_a_good_or_cut_off_run() {
     let _turn = with_others();
     for is_cut_off in [false, true] {
         let place = TestFolder::new();
-        // However long it takes to look everywhere, a run that is cut off is still in its measure phase.
-        let load = if is_cut_off { LOAD.replace("measure: 5s", "measure: 5m") } else { LOAD.to_owned() };
+        // Members of a group need an ACL of their own. However long it takes to look everywhere, a run that is cut off is still
+        // in its measure phase.
+        let load = LOAD.replace("{consume: perf}", "{consume: perf, group: billing}");
+        let load = load.replace("measure: 5s", if is_cut_off { "measure: 5m" } else { "measure: 6s" });
         let mut running = start_scenario(&place, &format!("{HEAD}{SYSTEM}{load}"));
         running.wait_for("· measure");
         let settings = files(&place, "server.properties");
@@ -338,7 +351,8 @@ fn generated_secrets_appear_nowhere_after_a_good_or_cut_off_run() {
         if is_cut_off {
             ended(&said, 1)
         } else {
-            ran(&said)
+            ran(&said);
+            assert_all_arrived(&place);
         }
         tell_all(&place);
         secrets.are_in_no_file(&place, &[]);

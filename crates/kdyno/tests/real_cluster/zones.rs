@@ -1,6 +1,6 @@
 //! Clients and brokers in zones: what goes over the relay and what does not, and what becomes of a run that loses it.
 
-use crate::common::turns::{alone, with_others};
+use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder, signal};
 use crate::fixture::{
     caveats, ended, event_kinds, evidences, figure, figure_of, is_matrix, ran, start_scenario,
@@ -137,33 +137,4 @@ fn links_between_zones_are_printed_before_anything_starts() {
     assert!(reported.contains("zones: a (broker-0 broker-1) | b (clients alone)"), "{reported}");
     assert!(reported.contains("delay 2ms one way, bandwidth not limited"), "{reported}");
     assert!(reported.contains("in zone b"), "{reported}");
-}
-
-/// What is declared to be narrow is the limit, and twice as much of it handles twice as much. In the full table: what
-/// is named of a full link is judged in `analysis` (`limit`).
-#[test]
-fn a_link_of_declared_bandwidth_is_the_limit() {
-    if !is_matrix() {
-        return;
-    }
-    let _turn = alone();
-    let place = TestFolder::new();
-    let text = "kdyno: 1\nid: narrow\nquestion: What is the limit?\nparams: {link: 2MB/s}\nvary: {link: [2MB/s, 4MB/s]}\n\
-        system: {kafka: 4.1.1, limits: {heap: 256MiB}, jvm: QUICK_JVM, \
-        zones: {brokers: [a], clients: [c], bandwidth: $link}}\n\
-        topics: {perf: {partitions: 2}}\n\
-        load: {writers: {produce: perf, rate: max, value: 16000B, zone: c, \
-        client: {linger.ms: 0, max.in.flight.requests.per.connection: 5}}}\n\
-        phases: {warmup: 3s, condition: none, measure: 10s, drain: 20s}\n\
-        show: {columns: [writers.acked_mib_per_s]}\n";
-    ran(&start_scenario(&place, text).wait(RUN_DEADLINE));
-    let document = place.show();
-    let limits = document["conclusions"].as_array().expect("conclusions").iter();
-    let named: Vec<_> =
-        limits.filter(|one| one["kind"] == "limit").map(|one| &one["details"]["named"]).collect();
-    assert_eq!(named, ["link", "link"], "{}", document["conclusions"]);
-    let [once, twice] = [0, 1].map(|case| figure_of(&document, case, "writers.acked_mib_per_s"));
-    assert!((1.5..=2.0).contains(&once), "of 2 MB/s, 1.9 MiB/s: {once}");
-    assert!((1.7..2.3).contains(&(twice / once)), "{once} {twice}");
-    place.expect_no_processes();
 }

@@ -50,14 +50,14 @@ fn run() -> ExitCode {
     // each is several JVMs, and some tests are about memory that is left.
     let at_once = if matrix::is_on() { 1 } else { available_parallelism().map_or(1, NonZero::get).min(3) };
     arguments.test_threads = arguments.test_threads.or(Some(at_once));
-    let mut trials: Vec<Trial> = Vec::new();
+    // The longest first, so that no other one waits for it alone.
+    let mut trials: Vec<Trial> = groups::trials();
     trials.extend(starts::trials());
     trials.extend(secured::trials());
     trials.extend(failures::trials());
     trials.extend(kills::trials());
     trials.extend(tampered::trials());
     trials.extend(standing::trials());
-    trials.extend(groups::trials());
     trials.extend(matrix::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     matrix::print_table();

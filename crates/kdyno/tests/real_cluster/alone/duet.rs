@@ -15,7 +15,8 @@ const SCENARIO: &str = "\
 kdyno: 1
 id: duet
 question: Does it work?
-system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 256MiB}, jvm: QUICK_JVM, config: {num.io.threads: 4}}
+system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 256MiB}, metrics: none, jvm: QUICK_JVM, \
+         config: {num.io.threads: 4}}
 topics: {perf: {partitions: 2, replicas: 1}}
 load:
   writers: {produce: perf, clients: 1, rate: 500/s, value: 100B}

@@ -11,3 +11,4 @@ mod inside;
 mod many_clients;
 mod proxy;
 mod quota;
+mod zones;

@@ -16,6 +16,7 @@ system:
   kafka: 4.1.1
   brokers: 2
   limits: {heap: 256MiB}
+  metrics: none
   jvm: QUICK_JVM
   listeners: {clients: {protocol: SASL_SSL, sasl: SCRAM-SHA-512, tls: 1.2}}
   proxy: $proxy
