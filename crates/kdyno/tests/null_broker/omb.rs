@@ -69,4 +69,24 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
     ran(&whole.wait(RUN_DEADLINE));
     assert!(place.path().join("r.json").is_file());
     broker.stop();
+    a_result_is_printed_as_a_scenario_with_published_figures(&place);
+}
+
+fn a_result_is_printed_as_a_scenario_with_published_figures(place: &TestFolder) {
+    let said = place.kdyno(&["import", "r.json"]);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+    let file = place.file("published.yaml", &said.stdout);
+    let dry = place.kdyno(&["run", file.to_str().expect("plain path"), "--dry-run", "--json"]);
+    assert_eq!(dry.code, Some(0), "{dry:?}");
+    let plan: serde_json::Value = serde_json::from_str(&dry.stdout).expect("JSON");
+    let published = &plan["published"];
+    assert!(published["definition"].as_str().is_some_and(|of| of.starts_with("as published")), "{published}");
+    assert!(published["rows"][0]["values"]["writers.acked_per_s"].as_f64() > Some(900.0), "{published}");
+    place.file("foreign.json", "{\"results\": []}");
+    let foreign = place.kdyno(&["import", "foreign.json"]);
+    let words = "foreign.json: this is no result of OMB: there is no field `publishRate`";
+    assert!(foreign.code == Some(2) && foreign.stderr.contains(words), "{foreign:?}");
+    assert!(foreign.stderr.contains("hint: a series is added to a run: kdyno import RUN"), "{foreign:?}");
+    let typed = place.kdyno(&["import", "foreign.json", "--time", "Timestamp"]);
+    assert!(typed.code == Some(2) && typed.stderr.contains("RUN"), "{typed:?}");
 }

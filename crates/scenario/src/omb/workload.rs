@@ -123,7 +123,7 @@ impl OmbWorkload {
     }
 
     /// Refuses more topics than a scenario is written for.
-    fn fits(&self) -> Result<(), InputError> {
+    pub(super) fn fits(&self) -> Result<(), InputError> {
         let items = self.topics.saturating_mul(self.subscriptions.saturating_add(1));
         if self.topics > TOPICS_MAX || items > ITEMS_MAX {
             let message = format!(
