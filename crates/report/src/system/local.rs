@@ -43,6 +43,9 @@ impl SystemWords for ClusterPlan {
         if !self.ignored.is_empty() {
             lines.push(format!("ignored of the brokers' file: {}", by_reason(&self.ignored)));
         }
+        if !self.mbeans.is_empty() {
+            lines.push(format!("MBeans read too: {}", self.mbeans.join(" | ")));
+        }
         if !self.jvm_options.is_empty() {
             lines.push(format!("JVM options: {}", self.jvm_options.join(" ")));
         }

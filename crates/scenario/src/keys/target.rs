@@ -65,6 +65,7 @@ pub static METRICS: Section = section(
             "host and port at which each broker serves them over JMX (`JMX_PORT`), where that is all; `{host}` means the \
              broker's host: `{host}:9999`. An exporter on this host reads them, a Java process for each broker, of 16 brokers at most",
         ),
+        super::metrics::TARGET_MBEANS,
         key("username", TEXT, "user of HTTP's basic authentication, or of JMX"),
         key("password", TEXT, "its password: a secret of the target, as `${NAME}`"),
         key("bearer", TEXT, "a bearer token: a secret of the target, as `${NAME}`"),

@@ -67,6 +67,9 @@ pub struct MetricsPlan {
     /// PEM file with the certificates to trust; `None`: those that the platform trusts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<PathBuf>,
+    /// Attributes of MBeans that are read in addition ([`mbean`](crate::mbean)), over JMX alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mbeans: Vec<String>,
 }
 
 impl MetricsPlan {
