@@ -231,10 +231,10 @@ fn imported(
     }
 }
 
-/// Whether kdyno read it: it is a broker's, or of a load item of kdyno's own over HTTP or a step of one.
+/// Whether kdyno read it: it is a broker's or a group's, or of a load item of kdyno's own over HTTP or a step of one.
 fn is_own(input: &ReportInput<'_>, subject: &Subject) -> bool {
     match subject {
-        Subject::Broker(_) => true,
+        Subject::Broker(_) | Subject::Group(_) => true,
         Subject::Item(name) => input.commands_of(name).any(|command| command.http.is_some()),
         _ => false,
     }

@@ -21,8 +21,8 @@ pub(super) struct SeriesDocument {
     cpu: Vec<CpuDocument>,
     /// What else was read of processes and the host.
     resources: Vec<ResourceDocument>,
-    /// What somebody else measured meanwhile and was imported (`kdyno import`), what commands reported, and attributes of brokers'
-    /// MBeans that the plan names.
+    /// What somebody else measured meanwhile and was imported (`kdyno import`), what commands reported, attributes of brokers' MBeans
+    /// that the plan names, and the lag of groups that the target names.
     imported: Vec<ImportedDocument>,
 }
 
@@ -45,7 +45,7 @@ struct ResourceDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ImportedDocument {
-    /// Its name, which begins with `imported-`, the load item of the command that reported it, or the broker.
+    /// Its name, which begins with `imported-`, the load item of the command that reported it, the broker, or the group.
     subject: String,
     /// What the file calls it.
     series: String,

@@ -28,6 +28,11 @@ pub static TARGET: Section = Section {
              nor deleted, and have partitions, replicas and settings of their own (with `allow: [existing-topics]`)",
         ),
         key(
+            "groups",
+            ValueKind::List(&TEXT),
+            "existing consumer groups whose lag is read, over all topics that they read; 20 at most. Nothing of them is changed",
+        ),
+        key(
             "metrics",
             ValueKind::Section(&METRICS),
             "where the metrics that its brokers keep of themselves are read, every 10 s",

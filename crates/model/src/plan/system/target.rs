@@ -25,6 +25,9 @@ pub struct AttachedPlan {
     /// altered or deleted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub topics: BTreeMap<String, String>,
+    /// Consumer groups of the cluster whose lag is read, over all topics that they read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     /// Limits that are enforced.
     pub caps: Caps,
     /// Named permissions, e.g. `rate-max`.
