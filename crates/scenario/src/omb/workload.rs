@@ -27,6 +27,8 @@ const KEYS: &[&str] = &[
 const TOPICS_MAX: u32 = 100;
 /// Load items at most.
 const ITEMS_MAX: u32 = 300;
+/// Bytes of each of OMB's keys.
+const KEY_BYTES: u32 = 10;
 /// From here on OMB's files mean as fast as it goes.
 const AS_FAST_AS_IT_GOES: u32 = 10_000_000;
 
@@ -82,6 +84,11 @@ impl OmbWorkload {
     /// Whether it asks for the highest rate that is sustained.
     pub fn is_search(&self) -> bool {
         self.rate == OmbRate::Search
+    }
+
+    /// Bytes of each record's key; 0 without keys.
+    pub fn key_bytes(&self) -> u32 {
+        if self.keys.is_some() { KEY_BYTES } else { 0 }
     }
 
     /// Reads a workload file.
