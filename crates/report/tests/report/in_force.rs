@@ -4,7 +4,7 @@ use crate::fixture::{ComparisonEnd, RunFixture, comparison, run};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::Depth;
+use kdyno_model::plan::{Depth, IgnoredSetting};
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, cluster_fact};
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
 use kdyno_report::judged::Gate;
@@ -183,4 +183,21 @@ fn mbeans_that_the_plan_names_have_a_table_and_one_that_no_broker_has_says_so() 
     assert!(page.contains("LeaderCount/Value of broker-0"), "a chart");
     assert!(!page.contains("of broker-0, not measured by kdyno"), "a broker's own");
     assert!(csv::series(&input).contains("LeaderCount/Value (count)"), "{}", csv::series(&input));
+}
+
+#[test]
+fn settings_of_the_brokers_file_that_are_ignored_are_in_every_form() {
+    let mut run = run();
+    assert!(!terminal::run_table(&run.input(), &WIDE).contains("brokers' file"));
+    let clusters = run.header.plan.cases.iter_mut().filter_map(|case| case.system.cluster_mut());
+    for cluster in clusters {
+        cluster.ignored.insert("zookeeper.session.timeout.ms".to_owned(), IgnoredSetting::Removed(4, 0));
+    }
+    let input = run.input();
+    let line = "Ignored of the brokers' file: zookeeper.session.timeout.ms (Kafka 4.0 removed it).";
+    for text in [terminal::run_table(&input, &WIDE), terminal::config_text(&input, &WIDE)] {
+        assert_eq!(text.matches(line).count(), 1, "{text}");
+    }
+    assert!(html::page(&input).contains("zookeeper.session.timeout.ms (Kafka 4.0 removed it)"));
+    assert!(markdown::block(&input).contains("session.timeout.ms (Kafka 4.0 removed it)"));
 }
