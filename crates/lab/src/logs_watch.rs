@@ -4,8 +4,7 @@
 //!
 //! One look is a Metadata request, and for each broker DescribeLogDirs, ListGroups, ListOffsets and OffsetFetch at most
 //! once (OffsetFetch once for each group before Kafka 3.0); for each group that is named one more OffsetFetch, Metadata, and
-//! ListOffsets by leader. What a user may not see is reported once and costs nothing
-//! else.
+//! ListOffsets by leader. What a user may not see is reported once and costs nothing else.
 
 mod ends;
 mod named;

@@ -12,19 +12,20 @@ Units: count, percent, ratio, cores, percent-of-core, bytes, KiB, MiB, GiB, kB, 
 records/s, s, ms, us, ns";
 
 #[derive(Debug, Args)]
-#[command(after_help = IMPORT_HELP, allow_missing_positional = true)]
+#[command(after_help = IMPORT_HELP)]
 pub(crate) struct ImportArgs {
-    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`
-    #[arg(value_name = "RUN", value_hint = ValueHint::FilePath, requires_all = ["time", "unit"])]
-    pub(crate) run: Option<String>,
-    /// Comma-separated values, whose first line names the columns; without RUN a result JSON of the OpenMessaging Benchmark
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
+    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`; alone, a result JSON of the
+    /// OpenMessaging Benchmark
+    #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
+    pub(crate) run: String,
+    /// Comma-separated values; the first line names the columns
+    #[arg(value_name = "FILE.csv", value_hint = ValueHint::FilePath, requires_all = ["time", "unit"])]
+    pub(crate) file: Option<PathBuf>,
     /// The column with the times
-    #[arg(long, value_name = "COLUMN", requires = "run")]
+    #[arg(long, value_name = "COLUMN", requires = "file")]
     pub(crate) time: Option<String>,
     /// Unit of the values
-    #[arg(long, value_name = "UNIT", requires = "run")]
+    #[arg(long, value_name = "UNIT", requires = "file")]
     pub(crate) unit: Option<String>,
     /// Another unit of one column; may be repeated
     #[arg(long, value_name = "COLUMN=UNIT", value_parser = name_and_value)]

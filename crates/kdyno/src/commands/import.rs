@@ -22,11 +22,11 @@ use std::path::Path;
 /// Characters of a name at most.
 const NAME_CHARACTERS_MAX: usize = 50;
 
-/// Takes a series for a run, or without a run a result.
+/// Takes a series for a run; a file alone is a result.
 pub(crate) fn import(args: &ImportArgs) -> CommandResult {
-    match &args.run {
-        Some(run) => series(run, args),
-        None => result(&args.file),
+    match &args.file {
+        Some(file) => series(file, args),
+        None => result(Path::new(&args.run)),
     }
 }
 
@@ -50,19 +50,19 @@ fn result(path: &Path) -> CommandResult {
 }
 
 /// Reads the file, and adds what of it lies within trials of the run.
-fn series(run: &str, args: &ImportArgs) -> CommandResult {
-    let path = find_run(run, args.dir.as_deref())?;
-    let subject = Subject::Imported(name(args)?);
+fn series(csv: &Path, args: &ImportArgs) -> CommandResult {
+    let path = find_run(&args.run, args.dir.as_deref())?;
+    let subject = Subject::Imported(name(csv, args)?);
     let how = ImportOptions {
-        // With a run the arguments have both.
+        // With a file the arguments have both.
         time: args.time.clone().unwrap_or_default(),
         zone: args.zone.as_deref().map(zone).transpose()?,
         unit: args.unit.clone().unwrap_or_default(),
         units: args.unit_of.iter().cloned().collect(),
         columns: args.column.clone(),
     };
-    let shown = args.file.display();
-    let imported::ImportedTable { columns, repeated } = imported::read(&bytes(&args.file)?, &how)
+    let shown = csv.display();
+    let imported::ImportedTable { columns, repeated } = imported::read(&bytes(csv)?, &how)
         .map_err(|error| Failure::usage(format!("{shown}: {error}")).maybe_hint(error.hint))?;
     let file = RunFile::open(&path)?;
     let (mut trials, mut findings, mut conditioning) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -119,7 +119,7 @@ fn report(subject: &Subject, trials: &[&ImportedTrial], columns: &[ImportedColum
 }
 
 /// The name as it is kept: that of the file, but for characters that a name cannot have.
-fn name(args: &ImportArgs) -> Result<String, Failure> {
+fn name(csv: &Path, args: &ImportArgs) -> Result<String, Failure> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if let Some(name) = &args.name {
         let fits = (1..=NAME_CHARACTERS_MAX).contains(&name.len()) && name.chars().all(is_plain);
@@ -127,7 +127,7 @@ fn name(args: &ImportArgs) -> Result<String, Failure> {
             format!("--as takes a name of letters, digits, `-` and `_`, up to {NAME_CHARACTERS_MAX}");
         return if fits { Ok(name.clone()) } else { Err(Failure::usage(message)) };
     }
-    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = csv.file_stem().unwrap_or_default().to_string_lossy();
     let plain = stem.chars().map(|c| if is_plain(c) { c } else { '-' });
     let name: String = plain.take(NAME_CHARACTERS_MAX).collect();
     if name.is_empty() { Err(Failure::usage("the file has no name; give one with --as")) } else { Ok(name) }

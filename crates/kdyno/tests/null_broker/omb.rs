@@ -89,7 +89,7 @@ fn a_result_is_printed_as_a_scenario_with_published_figures(place: &TestFolder) 
     assert!(foreign.code == Some(2) && foreign.stderr.contains(words), "{foreign:?}");
     assert!(foreign.stderr.contains("hint: a series is added to a run: kdyno import RUN"), "{foreign:?}");
     let typed = place.kdyno(&["import", "foreign.json", "--time", "Timestamp"]);
-    assert!(typed.code == Some(2) && typed.stderr.contains("RUN"), "{typed:?}");
+    assert!(typed.code == Some(2) && typed.stderr.contains("FILE.csv"), "{typed:?}");
 }
 
 /// Those of OMB's `TestResult` and one more; its chart script and its reader of results go by them.

@@ -200,7 +200,8 @@ fn outcomes(shown: &[StreamSeries]) -> Markup {
     html! { @if !table.rows.is_empty() { (scroll("Records that the curves are of", &texts(&table, Some(caption)))) } }
 }
 
-/// What somebody else measured, kdyno's own users and jobs over HTTP, or a broker's MBean. A line is broken where readings are missing.
+/// What somebody else measured, kdyno's own users and jobs over HTTP, a broker's MBean, or a group's lag. A line is broken where
+/// readings are missing.
 fn imported(
     input: &ReportInput<'_>,
     series: &TrialSeries,

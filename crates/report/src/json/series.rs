@@ -21,8 +21,8 @@ pub(super) struct SeriesDocument {
     cpu: Vec<CpuDocument>,
     /// What else was read of processes and the host.
     resources: Vec<ResourceDocument>,
-    /// What somebody else measured meanwhile and was imported (`kdyno import`), what commands reported, attributes of brokers' MBeans
-    /// that the plan names, and the lag of groups that the target names.
+    /// What somebody else measured meanwhile and was imported (`kdyno import`), what commands reported, attributes of brokers'
+    /// MBeans that the plan names, and the lag of groups that the target names.
     imported: Vec<ImportedDocument>,
 }
 

@@ -94,9 +94,9 @@ const OBJECTS: [(&str, UnreadAttributes); 12] = [
     ("kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs", OF_TIMER),
 ];
 
-/// After the rules for attributes that the plan names. Values keep the names of object and attribute, which is the agent's default form; from what goes on in a network
-/// processor two totals are kept; a release has one or both. What a rule said of an attribute is kept (`cache`), so
-/// that no pattern is matched twice.
+/// After the rules for attributes that the plan names. Values keep the names of object and attribute, which is the agent's
+/// default form; from what goes on in a network processor two totals are kept; a release has one or both. What a rule said
+/// of an attribute is kept (`cache`), so that no pattern is matched twice.
 const RULES: &str = r#"  - pattern: "><>(Count|Mean|Value): "
     cache: true
   - pattern: "kafka.server<type=socket-server-metrics, listener=(.+), networkProcessor=(.+)><>io-wait-time-ns-total: "
