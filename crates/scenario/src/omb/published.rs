@@ -18,7 +18,6 @@ const FIGURE_MAX: f64 = 1e9;
 /// What distinguishes its latencies from ours.
 const DEFINITION: &str =
     "as published; publish latency from the send, end-to-end latency from the record's timestamp";
-const NOT_SAID: &str = "not in the result";
 /// Statistics of OMB's lines: how its fields end, and what ours are called.
 const STATISTICS: [(&str, &str); 5] =
     [("Avg", "mean"), ("50pct", "p50"), ("99pct", "p99"), ("999pct", "p99.9"), ("Max", "max")];
@@ -63,7 +62,7 @@ pub fn published(stem: &str, result: &[u8]) -> Result<OmbScenario, InputError> {
     let title = Value::from(format!("OMB's result {stem}: workload {name}, driver {driver}"));
     let text = written(&workload, &plain, &parts)
         + &format!(
-            "published:\n  source: {{title: {title}, date: {NOT_SAID}, hardware: {NOT_SAID}}}\n  definition: {}\n  rows:\n    - {{{}}}\n",
+            "published:\n  source: {{title: {title}, date: date unknown, hardware: unknown hardware}}\n  definition: {}\n  rows:\n    - {{{}}}\n",
             literal(DEFINITION),
             figures.join(", ")
         );

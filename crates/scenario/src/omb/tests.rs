@@ -241,8 +241,8 @@ fn a_published_result_becomes_a_scenario_with_its_figures() {
         "  writers: {produce: topic, clients: 4, rate: 50000/s, arrivals: constant, value: 1024B}",
         "  readers: {consume: topic, clients: 2, group: readers, from: latest}",
         "phases: {warmup: 1m, measure: 20s, drain: auto}",
-        "  source: {title: \"OMB's result my result: workload 1 topic / 16 partitions $1, driver Kafka: durable\", date: not in the \
-         result, hardware: not in the result}",
+        "  source: {title: \"OMB's result my result: workload 1 topic / 16 partitions $1, driver Kafka: durable\", date: date unknown, \
+         hardware: unknown hardware}",
         "  definition: \"as published; publish latency from the send, end-to-end latency from the record's timestamp\"",
         "    - {writers.acked_per_s: 50000.2, readers.fetched_per_s: 50000.0, writers.service.mean: 2.500ms, \
          writers.service.p50: 2.125ms, writers.service.p99: 9.000ms, writers.service.p99.9: 20.000ms, \
