@@ -6,10 +6,12 @@
 use crate::evidence::{NS_PER_S, ReadingsByTime};
 use crate::rows::TrialRows;
 use kdyno_model::event::Subject;
+use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Value};
 use kdyno_model::logs;
-use kdyno_model::metric::SubjectKind;
-use kdyno_model::sample::{BEFORE_WINDOW_NS, series};
+use kdyno_model::metric::{SubjectKind, Unit};
+use kdyno_model::sample::{BEFORE_WINDOW_NS, ProbeReading, series};
+use kdyno_model::series::{ImportedPoint, ImportedSeries};
 use std::collections::BTreeMap;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
@@ -53,6 +55,25 @@ pub(crate) fn findings(trial: &TrialRows<'_>) -> Vec<Finding> {
         state(&group.to_string(), SubjectKind::Group, &|name| logs.of_group(group, name));
     }
     found
+}
+
+/// Courses of the lag of groups that the target names.
+pub(crate) fn courses(evidence: &TrialEvidence) -> Vec<ImportedSeries> {
+    let Some(target) = evidence.start.trial.effective.system.target() else { return Vec::new() };
+    let course = |group: &String| {
+        let subject = Subject::Group(group.clone());
+        let of_it = |one: &&ProbeReading| {
+            one.subject == subject && one.series == series::COMMITTED_LAG_RECORDS && one.value.is_finite()
+        };
+        let readings = evidence.probes.iter().filter(of_it);
+        let at_s = |at_ns: i64| at_ns as f64 / NS_PER_S as f64;
+        let mut points: Vec<ImportedPoint> =
+            readings.map(|one| ImportedPoint { at_s: at_s(one.at_ns), value: one.value }).collect();
+        points.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        let name = "committed_lag".to_owned();
+        (!points.is_empty()).then_some(ImportedSeries { subject, name, unit: Unit::Count, points })
+    };
+    target.groups.iter().filter_map(course).collect()
 }
 
 /// Among these figures: the partitions of the run's topics with replicas out of sync.

@@ -6,7 +6,6 @@ mod rise;
 use crate::evidence::{NS_PER_S, Window, is_open_loop};
 use crate::rows::ItemRows;
 use crate::steadiness::courses::has_one_rate;
-use kdyno_model::finding::Value;
 use kdyno_model::sample::Timing;
 use rise::Rise;
 
@@ -58,9 +57,9 @@ impl OpenLoopQueue {
         let (start_s, end_s) = (waiting_s(first), waiting_s(last));
         let before_end = if open.len() > 2 { open[open.len() - 2] } else { last };
         let lasting_s = waiting_s(before_end).min(end_s);
-        let p99_s = |timing: Timing| match item.latencies.get(&timing).map(|times| times.quantile(0.99)) {
-            Some(Value::Is(ns) | Value::AtLeast(ns)) => ns / NS_PER_S as f64,
-            Some(Value::None) | None => 0.0,
+        let p99_s = |timing: Timing| {
+            let p99_ns = item.latencies.get(&timing).and_then(|times| times.quantile(0.99).least());
+            p99_ns.unwrap_or(0.0) / NS_PER_S as f64
         };
         // While a transaction is committed records wait, and that is no queue that grows.
         let allowed_s = (ALLOWED_SHARE_OF_P99 * p99_s(Timing::Response)).max(p99_s(Timing::Commit));

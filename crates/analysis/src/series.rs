@@ -10,6 +10,7 @@ use crate::histogram::LatencyDistribution;
 use crate::imported;
 use crate::lag::{Lag, WrittenRecords};
 use crate::latencies::measured_latencies;
+use crate::logs;
 use crate::resources;
 use crate::tally::{failed, unfinished, waited_ns};
 use kdyno_model::event::Subject;
@@ -42,7 +43,11 @@ pub fn trial(evidence: &TrialEvidence) -> Result<TrialSeries, AnalysisError> {
         streams,
         cpu: processors(evidence),
         resources: resources::courses(evidence),
-        imported: imported::all(evidence).into_iter().chain(commands::courses(evidence)).collect(),
+        imported: imported::all(evidence)
+            .into_iter()
+            .chain(commands::courses(evidence))
+            .chain(logs::courses(evidence))
+            .collect(),
     })
 }
 

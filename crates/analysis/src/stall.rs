@@ -4,7 +4,6 @@ use crate::evidence::{NS_PER_S, Window, streams_of};
 use crate::rows::ItemRows;
 use crate::tally::failed;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::Value;
 use kdyno_model::sample::{Grain, Sample, StreamId, Timing};
 use std::collections::BTreeMap;
 
@@ -50,11 +49,9 @@ impl StallSecond {
 /// The longest of the item's window that is worth reporting.
 pub(crate) fn longest(evidence: &TrialEvidence, item: &ItemRows<'_>, window: Window) -> Option<Stall> {
     let linger_ns = item.plan.role.as_produce()?.client.linger_ns;
-    let response_ns = match item.latencies.get(&Timing::Response).map(|response| response.quantile(0.5)) {
-        // A histogram's value lies below an hour of ns.
-        Some(Value::Is(ns) | Value::AtLeast(ns)) => ns as u64,
-        Some(Value::None) | None => 0,
-    };
+    let response = item.latencies.get(&Timing::Response);
+    // A histogram's value lies below an hour of ns.
+    let response_ns = response.and_then(|times| times.quantile(0.5).least()).unwrap_or(0.0) as u64;
     let least_ns = STALLED_NS_MIN + linger_ns + response_ns.saturating_mul(RESPONSES).min(RESPONSE_NS_MAX);
     let streams = streams_of(evidence, item.name);
     let rows = evidence.samples.iter().filter(|row| row.grain == Grain::Second && streams.contains(&row.id));

@@ -98,7 +98,7 @@ impl Advice {
 
 /// What `kdyno doctor --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "What kdyno doctor found")]
+#[schemars(title = "What kdyno doctor found", extend("$id" = "urn:kdyno:doctor:1"))]
 pub struct AdviceDocument<'a> {
     /// Version of this form; it grows when a field changes its meaning or goes.
     pub format: u32,

@@ -13,3 +13,10 @@ fn the_schema_of_what_doctor_finds_is_current() {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(committed == made, "{} is stale; run with UPDATE_REFERENCE=1", path.display());
 }
+
+#[test]
+fn the_schema_has_the_number_of_the_form() {
+    let id = kdyno_doctor::json_schema()["$id"].clone();
+    let format = kdyno_doctor::AdviceDocument::new(&[], &[], None).format;
+    assert_eq!(id, format!("urn:kdyno:doctor:{format}"));
+}

@@ -1,11 +1,13 @@
 //! What the cluster reports of logs and groups while a trial goes on: how large the logs are on each broker, whether
-//! replicas are in sync, and how far the groups are behind that commit on the run's topics, whoever they belong to.
+//! replicas are in sync, and how far the groups are behind that commit on the run's topics, whoever they belong to, or that a
+//! target names.
 //!
 //! One look is a Metadata request, and for each broker DescribeLogDirs, ListGroups, ListOffsets and OffsetFetch at most
-//! once (OffsetFetch once for each group before Kafka 3.0). What a user may not see is reported once and costs nothing
-//! else.
+//! once (OffsetFetch once for each group before Kafka 3.0); for each group that is named one more OffsetFetch, Metadata, and
+//! ListOffsets by leader. What a user may not see is reported once and costs nothing else.
 
 mod ends;
+mod named;
 
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::inbox::Heard;
@@ -39,6 +41,8 @@ pub(crate) struct WatchedLogs {
     pub(crate) topics: BTreeMap<String, String>,
     /// Ids of the trial's own groups to their names.
     pub(crate) groups: BTreeMap<String, String>,
+    /// Ids of groups that the target names.
+    pub(crate) named: Vec<String>,
 }
 
 /// Reads logs and groups.
@@ -46,6 +50,8 @@ pub(crate) struct LogsReader {
     watched: WatchedLogs,
     admin: Option<Admin>,
     ends: Ends,
+    /// Of the topics of groups that are named.
+    named_ends: Ends,
     /// What could not be read at some time.
     reported: BTreeSet<String>,
     /// What groups of others are called here, by their ids: two ids may be the same once what cannot be printed is left out.
@@ -95,12 +101,14 @@ impl PolledSource for LogsReader {
 
 impl LogsReader {
     pub(crate) fn new(watched: WatchedLogs) -> Self {
+        let names = watched.named.iter().map(|id| (id.clone(), id.clone())).collect();
         Self {
             watched,
             admin: None,
             ends: Ends::default(),
+            named_ends: Ends::default(),
             reported: BTreeSet::new(),
-            names: BTreeMap::new(),
+            names,
         }
     }
 
@@ -123,7 +131,9 @@ impl LogsReader {
         self.replicas(&topics, look);
         let brokers: Vec<i32> = cluster.brokers.iter().map(|broker| broker.id).collect();
         self.log_bytes(admin, &brokers, look);
-        self.lag(admin, &brokers, &topics, look);
+        let mut coordinators = BTreeMap::new();
+        let is_all = self.lag(admin, &brokers, &topics, &mut coordinators, look);
+        self.lag_of_named(admin, &coordinators, is_all, look);
         Ok(())
     }
 
@@ -176,29 +186,45 @@ impl LogsReader {
         }
     }
 
-    /// How far groups are behind that commit on the run's topics.
-    fn lag(&mut self, admin: &mut Admin, brokers: &[i32], topics: &[TopicInfo], look: &mut LogsLook) {
+    /// How far groups are behind that commit on the run's topics; those that are named are put to their coordinators instead.
+    /// Whether every broker said which groups it has.
+    fn lag(
+        &mut self,
+        admin: &mut Admin,
+        brokers: &[i32],
+        topics: &[TopicInfo],
+        coordinators: &mut BTreeMap<String, i32>,
+        look: &mut LogsLook,
+    ) -> bool {
         const WHAT: &str = "the lag of groups";
         match admin.log_ends(topics) {
             Ok(ends) => {
                 look.answered();
                 self.ends.take(look.at_ns, ends);
             }
-            Err(error) => return self.not_read(look, WHAT, &error.to_string()),
+            Err(error) => {
+                self.not_read(look, WHAT, &error.to_string());
+                return false;
+            }
         }
+        let mut is_all = true;
         let partitions = topics.iter().map(|topic| topic.partitions.len()).sum::<usize>().max(1);
         let mut left = GROUPS_MAX.min(OFFSETS_MAX / partitions);
         for broker in brokers {
             if !look.has_time() {
-                return self.not_read(look, WHAT, "the brokers are slow to answer");
+                self.not_read(look, WHAT, "the brokers are slow to answer");
+                return false;
             }
             let mut groups = match admin.groups(*broker) {
                 Ok(groups) => groups,
                 Err(error) => {
                     self.not_read(look, WHAT, &error.to_string());
+                    is_all = false;
                     continue;
                 }
             };
+            let named = groups.extract_if(.., |group| self.watched.named.contains(group));
+            coordinators.extend(named.map(|group| (group, *broker)));
             // The trial's own come first, the others by name.
             groups.sort_by_key(|group| (!self.watched.groups.contains_key(group), group.clone()));
             if groups.len() > left {
@@ -212,11 +238,12 @@ impl LogsReader {
             if groups.is_empty() {
                 continue;
             }
-            match admin.committed(*broker, &groups, topics) {
+            match admin.committed(*broker, &groups, Some(topics)) {
                 Ok(reported) => reported.iter().for_each(|group| self.lag_of(group, look)),
                 Err(error) => self.not_read(look, WHAT, &error.to_string()),
             }
         }
+        is_all
     }
 
     fn lag_of(&mut self, reported: &Committed, look: &mut LogsLook) {
@@ -229,8 +256,10 @@ impl LogsReader {
             // The lag of the reported partitions alone would be read as that of all.
             return self.not_read(look, &what, &format!("its coordinator answers with {}", reported.error));
         }
+        let is_named = self.watched.named.contains(&reported.group);
+        let ends = if is_named { &self.named_ends } else { &self.ends };
         let behind =
-            reported.offsets.iter().filter_map(|(partition, offset)| self.ends.behind(partition, *offset));
+            reported.offsets.iter().filter_map(|(partition, offset)| ends.behind(partition, *offset));
         let Some(behind) = behind.reduce(GroupLag::with) else { return };
         let subject = Subject::Group(name);
         look.take(&subject, series::COMMITTED_LAG_RECORDS, behind.records as f64);

@@ -197,7 +197,8 @@ mod tests {
     const ALONE: (u64, u64) = (0, 1);
 
     fn source(port: u16) -> Box<dyn PolledSource> {
-        let endpoint = LocalEndpoint { subject: Subject::Broker(1), port, counts_controller: false };
+        let endpoint =
+            LocalEndpoint { subject: Subject::Broker(1), port, counts_controller: false, mbeans: Vec::new() };
         Box::new(MetricsSource::local(&endpoint).expect("a source"))
     }
 

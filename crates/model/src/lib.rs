@@ -33,6 +33,7 @@ pub mod link_words;
 pub mod live_metrics;
 pub mod logs;
 pub mod managed;
+pub mod mbean;
 pub mod members;
 pub mod metric;
 mod metric_kind;

@@ -29,7 +29,7 @@ pub struct TrialSeries {
     /// What else was read of processes and the host, for the panels of resources.
     #[serde(default)]
     pub resources: Vec<ResourceSeries>,
-    /// What somebody else measured meanwhile and was imported.
+    /// What somebody else measured meanwhile and was imported, what commands reported, and MBeans and groups that the plan names.
     #[serde(default)]
     pub imported: Vec<ImportedSeries>,
 }

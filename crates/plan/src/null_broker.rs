@@ -44,6 +44,7 @@ pub(crate) fn null_broker(
         (heap, "heap (`limits.heap`)"),
         (storage, "`storage`"),
         (config, "settings (`config`)"),
+        (system.mbeans.first(), "MBeans (`metrics`)"),
         (system.jvm.first(), "Java process (`jvm`)"),
         (system.racks.first(), "rack (`racks`)"),
         (system.zones.as_ref().and_then(|zones| zones.brokers.first()), "zones (`zones`)"),

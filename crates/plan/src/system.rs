@@ -6,6 +6,7 @@ use crate::driver;
 use crate::kafka::{Owner, settings};
 use crate::reader::CaseReader;
 use crate::zones;
+use kdyno_model::mbean;
 use kdyno_model::plan::{
     BrokerMetrics, ClientListener, ClusterPlan, KafkaSource, Listeners, Mode, Protocol, Storage, SystemPlan,
     TlsVersion, TopicPlan, java_size,
@@ -84,10 +85,22 @@ pub(crate) fn cluster(reader: &CaseReader<'_>) -> Result<ClusterPlan, PlanError>
             "none" => BrokerMetrics::None,
             _ => BrokerMetrics::Jmx,
         },
+        mbeans: mbeans(reader, &typed.mbeans)?,
         listeners,
         zones: typed.zones.as_ref().map(|of| zones::zones(reader, of, brokers, &typed.racks)).transpose()?,
         is_second: false,
     })
+}
+
+/// Attributes of MBeans that are read in addition.
+fn mbeans(reader: &CaseReader<'_>, typed: &[Scalar]) -> Result<Vec<String>, PlanError> {
+    let mut found: Vec<String> = Vec::new();
+    for one in typed {
+        let text = reader.filled(one, "mbeans")?;
+        mbean::check(&found, &text).map_err(|why| reader.wrong(one, why).hint(mbean::HINT))?;
+        found.push(text);
+    }
+    Ok(found)
 }
 
 /// Options of a JVM that size its heap. `limits.heap` does that for a broker: it is what the check of memory adds up and

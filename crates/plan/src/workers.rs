@@ -2,6 +2,7 @@
 
 use crate::choices::PlanError;
 use kdyno_model::generator::GeneratorsPlan;
+use kdyno_model::grouped::distinct;
 use kdyno_model::plan::{CasePlan, LoadPlan, Plan, WorkerPlan, WorkerShare};
 use kdyno_scenario::input::{InputError, listed, quoted};
 use std::collections::BTreeMap;
@@ -55,7 +56,7 @@ fn dealt(clients: u32, places: &[usize], next: &mut usize) -> Vec<(usize, u32, u
 pub fn on_generators(plan: &mut Plan, generators: &GeneratorsPlan) -> Result<(), PlanError> {
     let is_item = |name: &str| plan.every_case().any(|case| case.load.contains_key(name));
     if let Some(name) = generators.shares.keys().find(|name| !is_item(name)) {
-        let items = plan.cases.iter().flat_map(|case| case.load.keys().map(String::as_str));
+        let items = distinct(plan.every_case().flat_map(|case| case.load.keys().map(String::as_str)));
         let message = format!("`share` of the generators: no load item is called {}", quoted(name));
         return Err(InputError::whole(message).hint(format!("load items: {}", listed(items))));
     }

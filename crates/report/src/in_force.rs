@@ -3,9 +3,11 @@
 
 use crate::grid::shorten;
 use crate::input::{ReportInput, trial_name};
+use crate::system;
 use crate::table::Table;
 use crate::units::plural;
 use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::plan::Plan;
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, TrialStart, cluster_fact};
 use kdyno_model::settings::jvm_flags;
 use kdyno_model::trial::TrialId;
@@ -120,6 +122,15 @@ pub(crate) fn whose(subject: &Subject) -> String {
 /// Which settings the clusters did not report, and why, each once.
 pub(crate) fn unread<'a>(input: &ReportInput<'a>) -> BTreeSet<&'a str> {
     input.details_of(&[EventKind::SettingsNotRead])
+}
+
+/// What of the brokers' own file was not given to them, and why, a sentence for each cluster where they differ.
+pub(crate) fn ignored(plan: &Plan) -> BTreeSet<String> {
+    let clusters = plan.every_case().filter_map(|case| case.system.cluster());
+    clusters
+        .filter_map(system::ignored)
+        .map(|names| format!("Ignored of the brokers' file: {names}."))
+        .collect()
 }
 
 /// How many settings are listed of one, and how many of these are not the defaults.

@@ -10,6 +10,7 @@ use crate::command_line::command;
 use crate::declared;
 use crate::figures::FindingIndex;
 use crate::grid::clean;
+use crate::in_force;
 use crate::input::ReportInput;
 use crate::result::{Heads, by_case, figure_notes, table_notes};
 use crate::table::{Cell, Column, Table};
@@ -157,9 +158,11 @@ fn origin(input: &ReportInput<'_>) -> String {
         1 => String::new(),
         count => format!(", {count} sessions"),
     };
-    let declared = declared::line(input.plan()).map_or_else(String::new, |line| escaped(&line) + "\n\n");
+    let ignored = in_force::ignored(input.plan());
+    let lines = ignored.into_iter().chain(declared::line(input.plan()));
+    let lines: String = lines.map(|line| escaped(&line) + "\n\n").collect();
     format!(
-        "{declared}Host: {}; kdyno {}; run {:016x}{sessions}, seed {}.\n\nRepeat it: `{}`\n",
+        "{lines}Host: {}; kdyno {}; run {:016x}{sessions}, seed {}.\n\nRepeat it: `{}`\n",
         hosts.join("; then "),
         escaped(&last.kdyno_version),
         input.header.run_id,

@@ -128,6 +128,8 @@ pub struct SystemFile {
     pub config: BrokerConfigFile,
     pub listeners: ListenersFile,
     pub metrics: Scalar,
+    /// Those of the map under `metrics`.
+    pub mbeans: Vec<Scalar>,
     pub zones: Option<ZonesFile>,
     pub proxy: ProxyFile,
 }
@@ -293,6 +295,7 @@ fn profiles(node: &YamlNode) -> Result<Vec<ProfileFile>, InputError> {
 fn system(node: Option<&YamlNode>, place: TextPosition) -> Result<SystemFile, InputError> {
     let empty = YamlNode::Map(place, Vec::new());
     let fields = Fields::of(node.unwrap_or(&empty), &keys::SYSTEM)?;
+    let (metrics, mbeans) = metrics(&fields)?;
     let limits = Fields::of(fields.get("limits").unwrap_or(&empty), &keys::LIMITS)?;
     Ok(SystemFile {
         given: node.is_some(),
@@ -312,10 +315,21 @@ fn system(node: Option<&YamlNode>, place: TextPosition) -> Result<SystemFile, In
         },
         config: opt(&fields, "config", broker_config)?.unwrap_or_default(),
         listeners: listeners(fields.get("listeners").unwrap_or(&empty), &empty)?,
-        metrics: fields.required("metrics")?,
+        metrics,
+        mbeans,
         zones: opt(&fields, "zones", zones)?,
         proxy: component::proxy(&fields)?,
     })
+}
+
+/// How metrics are read, and which MBeans are read in addition.
+fn metrics(fields: &Fields<'_>) -> Result<(Scalar, Vec<Scalar>), InputError> {
+    let Some(node @ YamlNode::Map(place, _)) = fields.get("metrics") else {
+        return Ok((fields.required("metrics")?, Vec::new()));
+    };
+    let named = Fields::of(node, &keys::MBEANS)?;
+    let named = named.get("mbeans").ok_or_else(|| missing(&named, "mbeans"))?;
+    Ok((Scalar::assumed("jmx", *place), scalars(named, "mbeans")?))
 }
 
 fn pin(node: &YamlNode) -> Result<Vec<Scalar>, InputError> {

@@ -8,6 +8,7 @@ mod component;
 mod http_load;
 mod listeners;
 mod load;
+mod metrics;
 mod questions;
 mod records;
 mod target;
@@ -22,6 +23,7 @@ pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{
     CONSUME, END_TO_END, LOAD, PAYLOAD, PRODUCE, RAMP, RATE_COURSE, STEP, TRANSACTIONS, WORK, ZIPF_WORK,
 };
+pub use metrics::{BROKER_METRICS, MBEANS};
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{COMPONENTS_OF_SIDE, LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use records::{AVRO, GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
@@ -102,6 +104,7 @@ const NOUNS: &[&str] = &[
     "side",
     "contrast",
     "secret",
+    "metrics of brokers",
     "numbered key",
     "client of a load item",
 ];
@@ -305,10 +308,10 @@ pub static SYSTEM: Section = Section {
         ),
         or(
             "metrics",
-            ValueKind::Choice(BROKER_METRICS),
+            ValueKind::Either(&[ValueKind::Choice(BROKER_METRICS), ValueKind::Section(&MBEANS)]),
             "jmx",
             "how the metrics that brokers keep of themselves are read: `jmx`, every 10 s from the Prometheus JMX agent in each of \
-             them, or `none`: they run without it",
+             them, or `none`: they run without it; a map names more of them",
         ),
         key(
             "zones",
@@ -330,9 +333,6 @@ pub static SYSTEM: Section = Section {
 
 /// The words of `proxy`.
 pub const PROXIES: &[&str] = &["none", "kroxylicious"];
-
-/// The words for how brokers' own metrics are read.
-pub const BROKER_METRICS: &[&str] = &["jmx", "none"];
 
 /// The value of `system.kafka` that names no Kafka: a broker of kdyno's own that does nothing.
 pub const NULL_BROKER: &str = "null-broker";

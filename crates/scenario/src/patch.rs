@@ -39,7 +39,7 @@ pub(crate) fn of_path(root: &YamlNode, path: &str, value: &str) -> Result<YamlNo
         }
         let name = Scalar::assumed(name, place);
         let key = key_of(&name, section)?;
-        here = child(here, &name.text);
+        here = here.and_then(|node| node.child(&name.text));
         keys.push(name);
         rest = after;
         match below(&key.kind) {
@@ -148,7 +148,7 @@ fn touch(patch: &YamlNode, section: &'static Section, path: &mut Vec<String>, fo
 
 /// What is under a path of the tree.
 pub(crate) fn at<'n>(root: &'n YamlNode, path: &[String]) -> Option<&'n YamlNode> {
-    path.iter().try_fold(root, |node, key| child(Some(node), key))
+    path.iter().try_fold(root, |node, key| node.child(key))
 }
 
 /// A node on one line, as YAML writes it.
@@ -222,27 +222,23 @@ fn key_of(name: &Scalar, section: &'static Section) -> Result<&'static Key, Inpu
     key.ok_or_else(|| InputError::at(name.place, format!("{} cannot be changed", quoted(&name.text))))
 }
 
-fn child<'n>(node: Option<&'n YamlNode>, name: &str) -> Option<&'n YamlNode> {
-    let YamlNode::Map(_, fields) = node? else { return None };
-    fields.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)
-}
-
 /// The section of a load item is that of its role.
 pub(crate) fn of_item(section: &'static Section, item: Option<&YamlNode>) -> &'static Section {
+    let has = |key: &str| item.is_some_and(|item| item.child(key).is_some());
     match std::ptr::eq(section, &keys::LOAD) {
         false => section,
-        true if child(item, "consume").is_some() => &keys::CONSUME,
-        true if child(item, "end_to_end").is_some() => &keys::END_TO_END,
-        true if child(item, "command").is_some() => &keys::COMMAND,
-        true if child(item, "users").is_some() => &keys::USERS,
-        true if child(item, "job").is_some() => &keys::JOB,
+        true if has("consume") => &keys::CONSUME,
+        true if has("end_to_end") => &keys::END_TO_END,
+        true if has("command") => &keys::COMMAND,
+        true if has("users") => &keys::USERS,
+        true if has("job") => &keys::JOB,
         true => &keys::PRODUCE,
     }
 }
 
 /// An entry that the scenario must have.
 fn named<'n>(map: Option<&'n YamlNode>, name: &Scalar, under: &str) -> Result<&'n YamlNode, InputError> {
-    child(map, &name.text).ok_or_else(|| {
+    map.and_then(|map| map.child(&name.text)).ok_or_else(|| {
         let names: Vec<&str> = match map {
             Some(YamlNode::Map(_, fields)) => fields.iter().map(|(key, _)| key.text.as_str()).collect(),
             _ => Vec::new(),
@@ -271,7 +267,7 @@ fn merge_section(
             continue;
         }
         let key = key_of(name, section)?;
-        let here = child(target, &name.text);
+        let here = target.and_then(|target| target.child(&name.text));
         let value = match (below(&key.kind), value) {
             _ if one_of(Some(key)) || is_null(value) => value.clone(),
             (Below::Section(inner), _) => merge_section(here, value, inner)?,

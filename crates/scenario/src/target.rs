@@ -1,5 +1,6 @@
 //! Target: a private file that says how to reach an existing cluster and what may be done to it.
 
+mod groups;
 mod metrics;
 mod price;
 mod secrets;
@@ -34,6 +35,7 @@ pub struct TargetFile {
     cluster_id: String,
     client: ClientFile,
     topics: BTreeMap<String, String>,
+    groups: Vec<String>,
     guard: GuardFile,
     facts: BTreeMap<String, String>,
     price: Option<Price>,
@@ -104,6 +106,7 @@ impl TargetFile {
             cluster_id: cluster_id.text,
             client,
             topics,
+            groups: fields.get("groups").map(groups::groups).transpose()?.unwrap_or_default(),
             guard,
             facts,
             price: fields.get("price").map(price::price).transpose()?,
@@ -162,6 +165,7 @@ impl TargetFile {
                 security: Box::new(security),
                 prefix: self.guard.prefix,
                 topics: self.topics,
+                groups: self.groups,
                 caps: self.guard.caps,
                 allow: self.guard.allow,
                 abort_if: self.guard.abort_if,

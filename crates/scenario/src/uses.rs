@@ -28,6 +28,7 @@ impl SystemFile {
         found.extend(self.cpus.iter().map(|cpus| ("cpus", cpus)));
         found.extend(self.pin.iter().flatten().map(|cpu| ("pin", cpu)));
         found.extend(self.jvm.iter().map(|option| ("jvm", option)));
+        found.extend(self.mbeans.iter().map(|one| ("mbeans", one)));
         found.extend(self.racks.iter().map(|rack| ("racks", rack)));
         found.extend(self.zones.iter().flat_map(|zones| zones.all()));
         found.extend(self.proxy.all());

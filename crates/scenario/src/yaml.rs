@@ -56,6 +56,12 @@ impl YamlNode {
         }
     }
 
+    /// What is under a key, if it is a map that has it.
+    pub fn child(&self, name: &str) -> Option<&Self> {
+        let Self::Map(_, fields) = self else { return None };
+        fields.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)
+    }
+
     /// What it is, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -103,6 +109,11 @@ fn place(line: usize, column: usize) -> TextPosition {
 
 fn at(marker: &Marker) -> TextPosition {
     place(marker.line(), marker.col() + 1)
+}
+
+/// A text in quotes, so that it stays a value, and without params.
+pub fn literal(text: &str) -> String {
+    serde_json::Value::from(text.replace('$', "$$")).to_string()
 }
 
 /// Reads one document.

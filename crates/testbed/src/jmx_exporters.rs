@@ -45,6 +45,8 @@ pub struct ExporterOptions<'a> {
     pub work_dir: PathBuf,
     /// Environment variables that must not be inherited: they hold secrets.
     pub hidden_variables: &'a [String],
+    /// Attributes of MBeans that are read in addition.
+    pub mbeans: &'a [String],
     /// Called with what happens, in a few words.
     pub progress: &'a dyn Fn(&str),
 }
@@ -98,7 +100,7 @@ impl Exporters {
         let (mut processes, mut endpoints) = (Vec::new(), Vec::new());
         for ((subject, host), port) in brokers.iter().zip(ports) {
             let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-            let text = configuration(&address.replace(MetricsFrom::HOST, &host), login);
+            let text = configuration(&address.replace(MetricsFrom::HOST, &host), login, options.mbeans);
             let file = secret_file::write(&options.work_dir, &format!("{subject}.yaml"), &Secret::new(text))?;
             let console = options.work_dir.join(format!("{subject}.log"));
             let mut line = vec![java.program.display().to_string()];
@@ -115,7 +117,12 @@ impl Exporters {
                 cpu_limit: None,
                 end_order: 0,
             });
-            let endpoint = LocalEndpoint { subject: subject.clone(), port, counts_controller: false };
+            let endpoint = LocalEndpoint {
+                subject: subject.clone(),
+                port,
+                counts_controller: false,
+                mbeans: options.mbeans.to_vec(),
+            };
             endpoints.push((endpoint, console));
         }
         let spec = GuardSpec {
@@ -164,14 +171,14 @@ impl Exporters {
 }
 
 /// The exporter's configuration. Text of others is written as JSON has it, which YAML reads.
-fn configuration(address: &str, login: Option<HttpLogin<'_>>) -> Vec<u8> {
+fn configuration(address: &str, login: Option<HttpLogin<'_>>, mbeans: &[String]) -> Vec<u8> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!("hostPort: {}\n", quoted(address));
     if let Some(HttpLogin::Basic(username, password)) = login {
         let password = String::from_utf8_lossy(password.expose());
         text = format!("{text}username: {}\npassword: {}\n", quoted(username), quoted(&password));
     }
-    text.push_str(&agent_configuration(&["java.lang:type=OperatingSystem", "java.lang:type=Memory"]));
+    text.push_str(&agent_configuration(&["java.lang:type=OperatingSystem", "java.lang:type=Memory"], mbeans));
     text.push_str(OF_PROCESS);
     text.into_bytes()
 }
@@ -183,14 +190,14 @@ mod tests {
     #[test]
     fn the_configuration_has_the_agents_objects_and_escapes_logins() {
         let secret = Secret::new(b"a\"\nrules: []".to_vec());
-        let text = configuration("[::1]:9999", Some(HttpLogin::Basic("me: x", &secret)));
+        let text = configuration("[::1]:9999", Some(HttpLogin::Basic("me: x", &secret)), &[]);
         let text = String::from_utf8(text).expect("text");
         let begin = "hostPort: \"[::1]:9999\"\nusername: \"me: x\"\npassword: \"a\\\"\\nrules: []\"\nincludeObjectNames:\n";
         assert!(text.starts_with(begin), "{text}");
         assert_eq!(text.matches("\nrules:").count(), 1, "{text}");
         assert!(text.contains("type=RequestMetrics") && text.contains("java.lang:type=Memory"), "{text}");
         assert!(text.ends_with(OF_PROCESS));
-        let text = String::from_utf8(configuration("h:1", None)).expect("text");
+        let text = String::from_utf8(configuration("h:1", None, &[])).expect("text");
         assert!(!text.contains("username"), "{text}");
     }
 }

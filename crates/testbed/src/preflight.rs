@@ -185,6 +185,7 @@ mod tests {
             racks: vec![],
             storage: Storage::Disk,
             metrics: Default::default(),
+            mbeans: Vec::new(),
             listeners: Default::default(),
             zones: None,
             ignored: BTreeMap::new(),

@@ -1,5 +1,5 @@
 //! Series that somebody else measured: from a file of theirs to readings on a trial's time line, and what they came to in
-//! its window.
+//! its window. Those of MBeans that a plan names are treated alike: of both kdyno only knows the name.
 
 mod quotes;
 mod table;
@@ -14,7 +14,8 @@ use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::imported;
-use kdyno_model::metric::Address;
+use kdyno_model::mbean;
+use kdyno_model::metric::{Address, Unit};
 use kdyno_model::probe::ProbeReading;
 use kdyno_model::sample::Phase;
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
@@ -48,7 +49,8 @@ pub fn readings(
     found
 }
 
-/// Means over the window of what was imported into a trial, of series that have a reading in it.
+/// Means over the window of what was imported into a trial, and of MBeans that the plan names, of series that have a reading in
+/// it.
 pub fn findings(evidence: &TrialEvidence) -> Vec<Finding> {
     let Some(window) = evidence::window(evidence) else { return Vec::new() };
     let span = i64::from(window.first_second) * 1_000_000_000..i64::from(window.end_second) * 1_000_000_000;
@@ -75,12 +77,23 @@ pub fn findings(evidence: &TrialEvidence) -> Vec<Finding> {
     found
 }
 
-/// What was imported into a trial, series by series in order of their names.
+/// Unit and name of a reading that was imported, or is of an MBean that the plan names.
+fn named(reading: &ProbeReading) -> Option<(Unit, &str)> {
+    match reading.subject {
+        Subject::Imported(_) => imported::of_series(&reading.series),
+        // What it counts is not known.
+        Subject::Broker(_) if mbean::is_series(&reading.series) => {
+            Some((Unit::Count, reading.series.as_str()))
+        }
+        _ => None,
+    }
+}
+
+/// What was imported into a trial, and MBeans that the plan names, series by series in order of their names.
 pub(crate) fn all(evidence: &TrialEvidence) -> Vec<ImportedSeries> {
     let mut found: BTreeMap<(String, &str), ImportedSeries> = BTreeMap::new();
-    let readings = evidence.probes.iter().filter(|reading| matches!(reading.subject, Subject::Imported(_)));
-    for reading in readings {
-        let Some((unit, name)) = imported::of_series(&reading.series) else { continue };
+    for reading in &evidence.probes {
+        let Some((unit, name)) = named(reading) else { continue };
         let entry = found.entry((reading.subject.to_string(), &reading.series));
         let series = entry.or_insert_with(|| ImportedSeries {
             subject: reading.subject.clone(),

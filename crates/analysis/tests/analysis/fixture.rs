@@ -400,6 +400,7 @@ pub fn case() -> CasePlan {
         racks: Vec::new(),
         storage: Storage::Disk,
         metrics: Default::default(),
+        mbeans: Vec::new(),
         listeners: Default::default(),
         zones: None,
         ignored: BTreeMap::new(),

@@ -5,6 +5,7 @@ use kdyno_analysis::imported::{self, ImportOptions, ImportedColumn};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
 use kdyno_model::metric::Unit;
+use kdyno_model::sample::ProbeReading;
 use std::collections::BTreeMap;
 
 const T0_S: i64 = 1_772_874_300;
@@ -51,6 +52,25 @@ fn imports_have_a_mean_over_the_window_and_a_chart_of_the_trial() {
     // They are among what is said of a trial that is judged again.
     let judged = kdyno_analysis::trial::judge(&trial).expect("judged");
     assert!(judged.findings.iter().any(|one| one.of == cpu.of));
+}
+
+#[test]
+fn an_mbean_that_the_plan_names_is_a_series_of_its_broker() {
+    const LEADERS: &str = "mbean:kafka.server:type=ReplicaManager,name=LeaderCount/Value";
+    let mut trial = trial();
+    let reading = |at_s: u64, value| ProbeReading {
+        at_ns: (at_s * S) as i64,
+        subject: Subject::Broker(1),
+        series: LEADERS.to_owned(),
+        value,
+    };
+    trial.probes = vec![reading(0, 9.0), reading(3, 12.0), reading(8, 14.0)];
+    let findings = imported::findings(&trial);
+    let [leaders] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!((leaders.of.subject.as_str(), leaders.of.metric.as_str()), ("broker-1", LEADERS));
+    assert!(matches!(leaders.estimate, Value::Is(mean) if (mean - 13.0).abs() < 1e-9), "{leaders:?}");
+    let series = kdyno_analysis::series::trial(&trial).expect("series");
+    assert_eq!(series.imported.first().map(|one| one.points.len()), Some(3), "{:?}", series.imported);
 }
 
 #[test]

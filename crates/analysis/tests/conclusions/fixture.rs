@@ -35,6 +35,7 @@ pub fn case(kafka: &str) -> CasePlan {
         racks: Vec::new(),
         storage: Storage::Disk,
         metrics: Default::default(),
+        mbeans: Vec::new(),
         listeners: Default::default(),
         zones: None,
         ignored: BTreeMap::new(),

@@ -67,8 +67,8 @@ impl Admin {
         })
     }
 
-    /// What groups have committed for all partitions of these topics, as their coordinator reports: in one request,
-    /// from Kafka 3.0 on.
+    /// What groups have committed for all partitions of these topics, or of all topics that this user may describe, as their
+    /// coordinator reports: in one request, from Kafka 3.0 on.
     ///
     /// # Errors
     /// There is no answer in time. A group without a report is in its answer.
@@ -76,7 +76,7 @@ impl Admin {
         &mut self,
         coordinator: i32,
         groups: &[String],
-        topics: &[TopicInfo],
+        topics: Option<&[TopicInfo]>,
     ) -> Result<Vec<Committed>> {
         groups.iter().try_for_each(|group| checked_text("group", group))?;
         self.retry(|admin, deadline| {
@@ -143,7 +143,7 @@ impl super::AdminConnection {
 }
 
 /// The request in both of its forms; the older one is of the first group alone.
-fn offsets_of(groups: &[String], topics: &[TopicInfo]) -> m09_offset_fetch::Request {
+fn offsets_of(groups: &[String], topics: Option<&[TopicInfo]>) -> m09_offset_fetch::Request {
     let ids = |topic: &TopicInfo| topic.partitions.iter().map(|partition| partition.id).collect::<Vec<_>>();
     let old = |topic: &TopicInfo| m09_offset_fetch::OffsetFetchRequestTopic {
         name: topic.name.clone(),
@@ -158,11 +158,11 @@ fn offsets_of(groups: &[String], topics: &[TopicInfo]) -> m09_offset_fetch::Requ
         group_id: group.clone(),
         member_id: None,
         member_epoch: -1,
-        topics: Some(topics.iter().map(new).collect()),
+        topics: topics.map(|topics| topics.iter().map(new).collect()),
     };
     m09_offset_fetch::Request {
         group_id: groups.first().cloned().unwrap_or_default(),
-        topics: Some(topics.iter().map(old).collect()),
+        topics: topics.map(|topics| topics.iter().map(old).collect()),
         groups: groups.iter().map(group).collect(),
         require_stable: false,
     }

@@ -1,10 +1,11 @@
-//! `kdyno import`.
+//! `kdyno import`: series of others, or a published result.
 
 use super::values::name_and_value;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
 const IMPORT_HELP: &str = "\
+`kdyno import RESULT.json > mine.yaml` writes a scenario with the load of a result of the OpenMessaging Benchmark and its figures as published ones.
 Times: 2026-03-07T09:05:04Z and other ISO 8601, seconds or milliseconds since 1970; a time without an offset needs --zone.
 An empty cell is a gap. `kdyno show` and `kdyno compare` tell imported-NAME.COLUMN; a scenario cannot name it. Importing again under the same name replaces what was imported before.
 Units: count, percent, ratio, cores, percent-of-core, bytes, KiB, MiB, GiB, kB, MB, GB, bytes/s, KiB/s, MiB/s, kB/s, MB/s,
@@ -13,18 +14,19 @@ records/s, s, ms, us, ns";
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_HELP)]
 pub(crate) struct ImportArgs {
-    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`
+    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`; alone, a result JSON of the
+    /// OpenMessaging Benchmark
     #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
     pub(crate) run: String,
     /// Comma-separated values; the first line names the columns
-    #[arg(value_name = "FILE.csv", value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
+    #[arg(value_name = "FILE.csv", value_hint = ValueHint::FilePath, requires_all = ["time", "unit"])]
+    pub(crate) file: Option<PathBuf>,
     /// The column with the times
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) time: String,
+    #[arg(long, value_name = "COLUMN", requires = "file")]
+    pub(crate) time: Option<String>,
     /// Unit of the values
-    #[arg(long, value_name = "UNIT")]
-    pub(crate) unit: String,
+    #[arg(long, value_name = "UNIT", requires = "file")]
+    pub(crate) unit: Option<String>,
     /// Another unit of one column; may be repeated
     #[arg(long, value_name = "COLUMN=UNIT", value_parser = name_and_value)]
     pub(crate) unit_of: Vec<(String, String)>,

@@ -166,6 +166,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
         racks: Vec::new(),
         storage: Storage::Disk,
         metrics: Default::default(),
+        mbeans: Vec::new(),
         listeners: args.listeners.listeners(),
         zones: None,
         ignored: BTreeMap::new(),

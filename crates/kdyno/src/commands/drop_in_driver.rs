@@ -1,6 +1,5 @@
 //! Which client runs the load of a drop-in command (`--driver`): what its scenario says of it, and what is printed.
 
-use super::written_scenario::literal;
 use crate::environment::ProgramEnvironment;
 use crate::failure::Failure;
 use crate::out;
@@ -12,6 +11,7 @@ use kdyno_perf_test::DriverChoice;
 use kdyno_scenario::client::ClientSide;
 use kdyno_scenario::security::{ClientProperties, PropertiesCommand, TakenProperties};
 use kdyno_scenario::units::Dimension;
+use kdyno_scenario::yaml::literal;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,15 +1,18 @@
-//! `kdyno import`: what somebody else measured joins the time line of a stored run.
+//! `kdyno import`: what somebody else measured joins the time line of a stored run, or becomes published figures of a scenario.
 
 use crate::cli::ImportArgs;
 use crate::evidence::{RunEvidence, find_run};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::out;
+use crate::scenario_source::first_bytes_of_file;
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 use kdyno_analysis::imported::{self, FILE_BYTES_MAX, ImportOptions, ImportedColumn};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
+use kdyno_model::units::size;
 use kdyno_report::units::plural;
+use kdyno_scenario::omb::{RESULT_BYTES_MAX, published};
 use kdyno_store::{ImportedTrial, RunFile};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,19 +22,47 @@ use std::path::Path;
 /// Characters of a name at most.
 const NAME_CHARACTERS_MAX: usize = 50;
 
-/// Reads the file, and adds what of it lies within trials of the run.
+/// Takes a series for a run; a file alone is a result.
 pub(crate) fn import(args: &ImportArgs) -> CommandResult {
+    match &args.file {
+        Some(file) => series(file, args),
+        None => result(Path::new(&args.run)),
+    }
+}
+
+/// Prints a result of OMB as a scenario.
+fn result(path: &Path) -> CommandResult {
+    let shown = path.display();
+    let bytes = first_bytes_of_file(path, RESULT_BYTES_MAX + 1)
+        .map_err(|why| Failure::usage(format!("the result {shown} {why}")))?;
+    if bytes.len() as u64 > RESULT_BYTES_MAX {
+        let most = size(RESULT_BYTES_MAX);
+        return Err(Failure::usage(format!("the result {shown} has more than the {most} that are read")));
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let scenario = published(&stem, &bytes).map_err(|error| {
+        let hint = "a series is added to a run: kdyno import RUN FILE.csv --time COLUMN --unit UNIT";
+        let hint = error.hint.clone().unwrap_or_else(|| hint.to_owned());
+        error.hint(hint).in_file(&shown.to_string())
+    })?;
+    out::text(scenario.text)?;
+    Ok(Exit::Done)
+}
+
+/// Reads the file, and adds what of it lies within trials of the run.
+fn series(csv: &Path, args: &ImportArgs) -> CommandResult {
     let path = find_run(&args.run, args.dir.as_deref())?;
-    let subject = Subject::Imported(name(args)?);
+    let subject = Subject::Imported(name(csv, args)?);
     let how = ImportOptions {
-        time: args.time.clone(),
+        // With a file the arguments have both.
+        time: args.time.clone().unwrap_or_default(),
         zone: args.zone.as_deref().map(zone).transpose()?,
-        unit: args.unit.clone(),
+        unit: args.unit.clone().unwrap_or_default(),
         units: args.unit_of.iter().cloned().collect(),
         columns: args.column.clone(),
     };
-    let shown = args.file.display();
-    let imported::ImportedTable { columns, repeated } = imported::read(&bytes(&args.file)?, &how)
+    let shown = csv.display();
+    let imported::ImportedTable { columns, repeated } = imported::read(&bytes(csv)?, &how)
         .map_err(|error| Failure::usage(format!("{shown}: {error}")).maybe_hint(error.hint))?;
     let file = RunFile::open(&path)?;
     let (mut trials, mut findings, mut conditioning) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -88,7 +119,7 @@ fn report(subject: &Subject, trials: &[&ImportedTrial], columns: &[ImportedColum
 }
 
 /// The name as it is kept: that of the file, but for characters that a name cannot have.
-fn name(args: &ImportArgs) -> Result<String, Failure> {
+fn name(csv: &Path, args: &ImportArgs) -> Result<String, Failure> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if let Some(name) = &args.name {
         let fits = (1..=NAME_CHARACTERS_MAX).contains(&name.len()) && name.chars().all(is_plain);
@@ -96,7 +127,7 @@ fn name(args: &ImportArgs) -> Result<String, Failure> {
             format!("--as takes a name of letters, digits, `-` and `_`, up to {NAME_CHARACTERS_MAX}");
         return if fits { Ok(name.clone()) } else { Err(Failure::usage(message)) };
     }
-    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = csv.file_stem().unwrap_or_default().to_string_lossy();
     let plain = stem.chars().map(|c| if is_plain(c) { c } else { '-' });
     let name: String = plain.take(NAME_CHARACTERS_MAX).collect();
     if name.is_empty() { Err(Failure::usage("the file has no name; give one with --as")) } else { Ok(name) }

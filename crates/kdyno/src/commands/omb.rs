@@ -138,7 +138,7 @@ fn measured(run: &OmbRun, target: Option<Target>, args: &OmbArgs, folder: Option
         run.scenario.notes.iter().for_each(|note| out::note(note));
     }
     let planned = plan(run, target).map_err(|error| InputError { place: None, ..error })?;
-    let mut lines = OmbLines::new(run.workload.subscriptions, args.execution.quiet || args.execution.json);
+    let mut lines = OmbLines::new(&run.workload, args.execution.quiet || args.execution.json);
     let (exit, file) = execute_with(planned, &args.execution, &mut |progress| lines.hear(progress))?;
     lines.failure()?;
     if exit == Exit::Interrupted {

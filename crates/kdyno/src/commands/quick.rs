@@ -7,7 +7,7 @@
 use super::drop_in_driver::in_kafkas_unit;
 use super::typed_cluster::{TopicShape, ask_cluster_id, attached, bootstrap, failed};
 use super::written_scenario::{
-    SET_BY_PRODUCERS, WrittenSetting, lines, literal, planned, property_notes, setting_meant,
+    SET_BY_PRODUCERS, WrittenSetting, lines, planned, property_notes, setting_meant,
 };
 use crate::cli::QuickArgs;
 use crate::execution::{PlannedExecution, TargetFiles};
@@ -21,6 +21,7 @@ use kdyno_scenario::input::{InputError, TextPosition, quoted};
 use kdyno_scenario::security::{ClientProperties, PropertiesCommand, TakenProperties, client_properties};
 use kdyno_scenario::target::Target;
 use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::yaml::literal;
 use std::collections::BTreeMap;
 use std::path::Path;
 

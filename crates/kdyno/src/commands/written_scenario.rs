@@ -9,6 +9,7 @@ use kdyno_plan::{Choices, FileReader, PlanQuestion, Remark};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
+use kdyno_scenario::yaml::literal;
 
 /// A setting of the client.
 pub(super) struct WrittenSetting<'p> {
@@ -34,11 +35,6 @@ impl<'p> WrittenSetting<'p> {
 /// The settings as lines of the scenario.
 pub(super) fn lines(settings: &[WrittenSetting<'_>]) -> String {
     settings.iter().map(|setting| setting.line.as_str()).collect::<Vec<_>>().join("\n")
-}
-
-/// A text in quotes, so that it stays a value, and without params.
-pub(super) fn literal(text: &str) -> String {
-    serde_json::Value::from(text.replace('$', "$$")).to_string()
 }
 
 /// The setting that a message about the scenario is about: the one whose line it names, or, where something else does not go

@@ -61,6 +61,7 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
         "a window shorter than a period: {result}"
     );
     assert_eq!((&result["consumeRate"][0], &result["backlog"][0]), (&0.0.into(), &0.into()), "{result}");
+    has_the_fields_of_omb(&result);
     let records = &result["kdyno"]["records"];
     assert!(records["offered"].as_u64() > Some(3_900), "3 s and 1 s of 1,000 each: {result}");
     assert_eq!(records["acknowledged"], records["offered"], "{result}");
@@ -69,4 +70,57 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
     ran(&whole.wait(RUN_DEADLINE));
     assert!(place.path().join("r.json").is_file());
     broker.stop();
+    a_result_is_printed_as_a_scenario_with_published_figures(&place);
+}
+
+fn a_result_is_printed_as_a_scenario_with_published_figures(place: &TestFolder) {
+    let said = place.kdyno(&["import", "r.json"]);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+    let file = place.file("published.yaml", &said.stdout);
+    let dry = place.kdyno(&["run", file.to_str().expect("plain path"), "--dry-run", "--json"]);
+    assert_eq!(dry.code, Some(0), "{dry:?}");
+    let plan: serde_json::Value = serde_json::from_str(&dry.stdout).expect("JSON");
+    let published = &plan["published"];
+    assert!(published["definition"].as_str().is_some_and(|of| of.starts_with("as published")), "{published}");
+    assert!(published["rows"][0]["values"]["writers.acked_per_s"].as_f64() > Some(900.0), "{published}");
+    place.file("foreign.json", "{\"results\": []}");
+    let foreign = place.kdyno(&["import", "foreign.json"]);
+    let words = "foreign.json: this is no result of OMB: there is no field `publishRate`";
+    assert!(foreign.code == Some(2) && foreign.stderr.contains(words), "{foreign:?}");
+    assert!(foreign.stderr.contains("hint: a series is added to a run: kdyno import RUN"), "{foreign:?}");
+    let typed = place.kdyno(&["import", "foreign.json", "--time", "Timestamp"]);
+    assert!(typed.code == Some(2) && typed.stderr.contains("FILE.csv"), "{typed:?}");
+}
+
+/// Those of OMB's `TestResult` and one more; its chart script and its reader of results go by them.
+fn has_the_fields_of_omb(result: &serde_json::Value) {
+    const LATENCIES: [&str; 3] = ["ublishLatency", "ublishDelayLatency", "ndToEndLatency"];
+    const STATISTICS: [&str; 8] = ["Avg", "50pct", "75pct", "95pct", "99pct", "999pct", "9999pct", "Max"];
+    let head = ["workload", "driver", "messageSize", "topics", "partitions", "producersPerTopic"];
+    let over_time =
+        ["consumersPerTopic", "publishRate", "publishErrorRate", "consumeRate", "backlog", "kdyno"];
+    let mut expected: Vec<String> = head.into_iter().chain(over_time).map(str::to_owned).collect();
+    for (latency, first) in LATENCIES.into_iter().zip(["p", "p", "e"]) {
+        let aggregated = format!("aggregated{}{latency}", first.to_uppercase());
+        expected.extend(STATISTICS.map(|statistic| format!("{first}{latency}{statistic}")));
+        expected.extend(STATISTICS.map(|statistic| format!("{aggregated}{statistic}")));
+        expected.push(format!("{aggregated}Quantiles"));
+    }
+    expected.sort();
+    let mut fields: Vec<String> = result.as_object().expect("a map").keys().cloned().collect();
+    fields.sort();
+    assert_eq!(fields, expected);
+    // Java reads them as `long`.
+    let delays = &result["aggregatedPublishDelayLatencyQuantiles"];
+    for whole in [
+        &result["publishDelayLatency99pct"][0],
+        &result["aggregatedPublishDelayLatencyMax"],
+        &result["backlog"][0],
+    ] {
+        assert!(whole.is_u64(), "{whole}");
+    }
+    assert!(
+        delays.as_object().expect("a map").iter().all(|(at, us)| at.parse::<f64>().is_ok() && us.is_u64()),
+        "{delays}"
+    );
 }

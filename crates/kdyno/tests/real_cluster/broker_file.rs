@@ -63,6 +63,11 @@ fn brokers_run_with_what_their_file_tunes_and_a_rerun_needs_no_file() {
     }
     let details = place.details();
     assert!(!details.contains("unknown-setting"), "{details}");
+    let details: String = details.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        details.contains("Ignored of the brokers' file: ") && details.contains("Kafka 4.0 removed it"),
+        "{details}"
+    );
     for said in [&first, &again] {
         assert!(!format!("{said:?}").contains("hunter2"), "{said:?}");
     }

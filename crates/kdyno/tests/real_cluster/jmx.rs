@@ -11,6 +11,12 @@ use serde_json::Value;
 use std::net::TcpListener;
 
 const PASSWORD: &str = "jmx-is-for-its-owner";
+/// One whose properties are not in the order of the broker's, one that is read anyway, and one that no broker has.
+const MBEANS: [&str; 3] = [
+    "kafka.server:name=LeaderCount,type=ReplicaManager/Value",
+    "kafka.server:type=BrokerTopicMetrics,name=MessagesInPerSec/Count",
+    "kafka.server:type=NoSuch/Value",
+];
 
 const LOAD: &str = "\
 load: {writers: {produce: perf, clients: 1, rate: 500/s, value: 100B, client: {acks: all}}}
@@ -67,8 +73,10 @@ fn run(place: &TestFolder, scenario: &str, port: u16, password: &str) -> JmxRun 
     ended(&said, 0);
     place.file("password", password);
     let secrets = "], secrets: {JMX: {file: password}}}\nguard";
-    let metrics =
-        format!("metrics: {{jmx: \"{{host}}:{port}\", username: monitor, password: \"${{JMX}}\"}}\n");
+    let mbeans = MBEANS.map(|one| format!("\"{one}\"")).join(", ");
+    let metrics = format!(
+        "metrics: {{jmx: \"{{host}}:{port}\", username: monitor, password: \"${{JMX}}\", mbeans: [{mbeans}]}}\n"
+    );
     let target = said.stdout.replace("]}\nguard", secrets) + &metrics;
     let target = place.file("target.yaml", &target);
     let target = target.to_str().expect("plain path");
@@ -135,6 +143,12 @@ fn jmx_is_read_and_a_closed_port_or_wrong_password_warns_once() {
     // what the broker counted is compared without a clock: it had taken nothing when it was started, and when the next run
     // asks it all of this one is over; that one has sent a record or two by then.
     let sent = sent(&evidence);
+    let [leaders, messages, none] = MBEANS.map(|one| format!("mbean:{one}"));
+    assert!(first_reported(&evidence, &leaders) >= 1.0, "it leads the load's partition");
+    let both = [messages.as_str(), series::MESSAGES_IN_TOTAL].map(|series| first_reported(&evidence, series));
+    assert!((both[0] - both[1]).abs() < 1e-9, "{both:?}");
+    assert!(!evidence.probes.iter().any(|one| one.series == none));
+    assert!(figure(&document, &format!("broker-0.{leaders}")) >= 1.0);
     let JmxRun { document, evidence, .. } = run(&place, "look.yaml", jmx, PASSWORD);
     let reported =
         [series::MESSAGES_IN_TOTAL, series::BYTES_IN_TOTAL].map(|series| first_reported(&evidence, series));

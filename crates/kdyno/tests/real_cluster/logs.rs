@@ -3,7 +3,7 @@
 use crate::common::turns::with_others;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{
-    GUARD_OF_CLUSTER, bootstrap, ended, event_kinds, evidences, figure, kafka_tool, ran, stand, take_down,
+    GUARD_OF_CLUSTER, bootstrap, ended, evidences, figure, kafka_tool, ran, stand, take_down,
 };
 use kdyno_model::event::Subject;
 use kdyno_model::sample::series;
@@ -28,18 +28,13 @@ fn logs_grow_by_what_is_written_and_a_foreign_group_lags_by_it() {
     stand(&place, "theirs", "kafka: newest, config: {auto.create.topics.enable: true}");
     let address = bootstrap(&place);
     let address = address.as_str();
-    let topic = ["producer-perf-test", "--topic", "orders", "--num-records", "1000", "--record-size", "100"];
-    let what = ["--throughput", "-1", "--bootstrap-server", address];
-    ended(&place.start(place.command(&[&topic[..], &what].concat())).wait(RUN_DEADLINE), 0);
-    std::fs::remove_file(place.run_file()).expect("a run file");
-    let what = ["--topic", "orders", "--from-beginning", "--group", "strangers", "--max-messages", "300"];
-    let args = [&["--bootstrap-server", address][..], &what].concat();
-    ended(&kafka_tool(&place, "org.apache.kafka.tools.consumer.ConsoleConsumer", &args), 0);
+    read_a_part(&place, address, ("orders", "1000"), ("strangers", "300"));
+    read_a_part(&place, address, ("bills", "100"), ("billing", "40"));
 
     let _turn = turn.waits();
     let said = place.kdyno(&["cluster", "target", "theirs"]);
     ended(&said, 0);
-    let allowed = "topics: {perf: orders}\nguard: {prefix: kdyno-, allow: [existing-topics]}";
+    let allowed = "topics: {perf: orders}\ngroups: [billing, nosuch]\nguard: {prefix: kdyno-, allow: [existing-topics]}";
     let target = said.stdout.replace(GUARD_OF_CLUSTER, allowed);
     let target = place.file("target.yaml", &target);
     place.file("small.yaml", LOAD);
@@ -48,7 +43,22 @@ fn logs_grow_by_what_is_written_and_a_foreign_group_lags_by_it() {
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();
-    assert!(!event_kinds(&document).contains(&"logs-not-read".to_owned()), "{}", document["events"]);
+    let events = document["events"].as_array().expect("events");
+    let unread: Vec<&str> = events
+        .iter()
+        .filter(|one| one["kind"] == "logs-not-read")
+        .filter_map(|one| one["detail"].as_str())
+        .collect();
+    let missing = "the lag of group nosuch cannot be read: no broker lists it; it is not there, or the user may not describe it";
+    assert_eq!(unread, [missing]);
+    // It reads a topic that the run does not know.
+    for at in ["start", "end"] {
+        let lag = figure(&document, &format!("group:billing.committed_lag_at_{at}"));
+        assert!((60.0..=100.0).contains(&lag), "it read 40 of 100: {lag}");
+    }
+    let imported = document["series"][0]["imported"].as_array().expect("series");
+    let course = imported.iter().find(|one| one["subject"] == "group:billing").expect("its course");
+    assert!(course["value"].as_array().expect("values").len() >= 3, "{course}");
 
     let at_start = figure(&document, "group:strangers.committed_lag_at_start");
     let at_end = figure(&document, "group:strangers.committed_lag_at_end");
@@ -79,6 +89,22 @@ fn logs_grow_by_what_is_written_and_a_foreign_group_lags_by_it() {
     let shown = place.kdyno(&["show", "latest", "--details"]).stdout;
     assert!(shown.contains("Committed lag of consumer groups") && shown.contains("strangers"), "{shown}");
     take_down(&place, "theirs");
+}
+
+/// Writes so many records to a topic, of which a group reads some.
+fn read_a_part(
+    place: &TestFolder,
+    address: &str,
+    (topic, written): (&str, &str),
+    (group, read): (&str, &str),
+) {
+    let what = ["producer-perf-test", "--topic", topic, "--num-records", written, "--record-size", "100"];
+    let how = ["--throughput", "-1", "--bootstrap-server", address];
+    ended(&place.start(place.command(&[&what[..], &how].concat())).wait(RUN_DEADLINE), 0);
+    std::fs::remove_file(place.run_file()).expect("a run file");
+    let what = ["--topic", topic, "--from-beginning", "--group", group, "--max-messages", read];
+    let args = [&["--bootstrap-server", address][..], &what].concat();
+    ended(&kafka_tool(place, "org.apache.kafka.tools.consumer.ConsoleConsumer", &args), 0);
 }
 
 /// The cluster was started for this test, and a thousand records are two seconds of this load.

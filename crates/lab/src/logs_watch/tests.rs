@@ -11,6 +11,7 @@ fn reader(address: String) -> LogsReader {
         prefix: "kdyno-".to_owned(),
         topics: BTreeMap::from([("perf".to_owned(), "kdyno-1-perf-1".to_owned())]),
         groups: BTreeMap::from([("kdyno-1-g-1".to_owned(), "g".to_owned())]),
+        named: vec!["billing".to_owned()],
     })
 }
 
@@ -91,4 +92,24 @@ fn groups_are_read_by_name_and_a_refusal_is_reported_once() {
         "the lag of group secret cannot be read: its coordinator answers with GROUP_AUTHORIZATION_FAILED";
     assert_eq!(unread.len(), 1);
     assert!(unread[0].starts_with(why), "{unread:?}");
+}
+
+#[test]
+fn a_named_group_lags_over_its_own_topics() {
+    let mut reader = reader("no address".to_owned());
+    let partition = ("bills".to_owned(), 0);
+    reader.named_ends.take(0, BTreeMap::from([(partition.clone(), 10)]));
+    let mut look =
+        LogsLook { t0_ns: 0, at_ns: 7, begun: Instant::now(), readings: Vec::new(), unread: Vec::new() };
+    let of = |group: &str| Committed {
+        group: group.to_owned(),
+        error: ErrorCode::NONE,
+        offsets: BTreeMap::from([(partition.clone(), 4)]),
+    };
+    reader.lag_of(&of("billing"), &mut look);
+    reader.lag_of(&of("another"), &mut look);
+    let rows: Vec<(String, f64)> =
+        look.readings.iter().map(|one| (one.subject.to_string(), one.value)).take(1).collect();
+    assert_eq!(rows, [("group:billing".to_owned(), 6.0)]);
+    assert!(look.readings.iter().all(|one| one.subject == Subject::Group("billing".to_owned())));
 }

@@ -117,6 +117,7 @@ fn exporters(
         exe: options.self_exe.clone(),
         work_dir,
         hidden_variables: &hidden,
+        mbeans: &metrics.mbeans,
         progress: &tell,
     };
     tell("starting what reads the brokers' JMX …");

@@ -51,11 +51,13 @@ impl TrialContext<'_> {
             _ => None,
         });
         let id = |name: &String| topic_name(self.system.prefix(), self.run_id, name, self.trial.id);
+        let target = self.trial.effective.system.target();
         WatchedLogs {
             access: self.system.access(),
             prefix: self.system.prefix().to_owned(),
             topics: self.topics.clone(),
             groups: groups.map(|name| (id(name), name.clone())).collect(),
+            named: target.map_or_else(Vec::new, |target| target.groups.clone()),
         }
     }
 }

@@ -227,6 +227,7 @@ impl LimitFixture {
                 racks: Vec::new(),
                 storage: Storage::Disk,
                 metrics: Default::default(),
+                mbeans: Vec::new(),
                 listeners: Default::default(),
                 zones: self.link_bytes_per_s.map(|per_s| ZonesPlan {
                     brokers: vec!["a".to_owned()],

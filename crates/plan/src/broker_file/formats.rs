@@ -92,7 +92,7 @@ fn of_compose(text: &str, service: Option<&str>) -> Result<Vec<GivenSetting>, In
     let root = yaml::parse(text).map_err(|error| {
         error.hint("`docker compose config` prints the file without anchors and variables")
     })?;
-    let Some(YamlNode::Map(_, services)) = child(&root, "services") else {
+    let Some(YamlNode::Map(_, services)) = root.child("services") else {
         let error = InputError::whole("has no `services`, so it is no compose file");
         return Err(error.hint("properties are in a file that ends in `.properties`"));
     };
@@ -124,18 +124,13 @@ fn of_compose(text: &str, service: Option<&str>) -> Result<Vec<GivenSetting>, In
     }
 }
 
-fn child<'n>(node: &'n YamlNode, name: &str) -> Option<&'n YamlNode> {
-    let YamlNode::Map(_, fields) = node else { return None };
-    fields.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)
-}
-
 /// The settings among a service's variables, which are a map or a list of `NAME=VALUE`.
 fn variables(service: &YamlNode) -> Vec<GivenSetting> {
     let scalar = |node: &YamlNode| match node {
         YamlNode::Scalar(typed) => Some(typed.clone()),
         _ => None,
     };
-    let found = match child(service, "environment") {
+    let found = match service.child("environment") {
         Some(YamlNode::Map(_, fields)) => {
             let setting = |(name, value): &(Scalar, YamlNode)| {
                 of_variable(&name.text, &scalar(value)?.text, name.place.line)

@@ -7,6 +7,7 @@ use crate::system::{
     BROKERS_MAX, CONTROLLERS_MAX, CPU_LIMITS, CPU_MAX, HEAP_BYTES_MAX, HEAP_BYTES_MIN, PARTITIONS_MAX,
 };
 use crate::zones::{self, BYTES_PER_S_MAX, BYTES_PER_S_MIN};
+use kdyno_model::mbean;
 use kdyno_model::plan::{
     ClientListener, ClusterPlan, DELAY_NS_MAX, KafkaSource, LinkPlan, Listeners, Mode, Storage, TlsVersion,
     TopicPlan, ZonesPlan,
@@ -31,6 +32,7 @@ pub(crate) fn cluster(at: &KeyPath<'_>, of: &ClusterPlan) -> Passed {
         storage,
         // With kdyno's own agent, or without.
         metrics: _,
+        mbeans,
         listeners,
         zones,
         is_second: _,
@@ -52,6 +54,11 @@ pub(crate) fn cluster(at: &KeyPath<'_>, of: &ClusterPlan) -> Passed {
     at.key("cpu_limit").may_be_within(*cpu_limit, CPU_LIMITS)?;
     // They are in the settings files of brokers, one a line.
     racks.iter().try_for_each(|rack| at.key("racks").named(rack, settings::is_word(rack), "a rack"))?;
+    // They are in the agent's rules.
+    for (place, text) in mbeans.iter().enumerate() {
+        let fits = mbean::check(&mbeans[..place], text).is_ok();
+        at.key("mbeans").named(text, fits, "a further attribute of an MBean")?;
+    }
     match storage {
         Storage::Disk | Storage::Memory => {}
         Storage::Dirs(dirs) => {

@@ -18,6 +18,7 @@ mod groups;
 mod http_load;
 mod limits;
 mod listeners;
+mod mbeans;
 mod null_broker;
 mod planning;
 mod proxy;

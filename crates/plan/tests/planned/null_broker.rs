@@ -82,6 +82,7 @@ fn settings_of_kafka_brokers_alone_are_refused_in_place() {
         (", limits: {cpus: 1.5}", "a null broker has no limit of CPU time"),
         (", limits: {pin: [[0]]}", "a null broker has no CPUs of its own"),
         (", jvm: [-Xss1m]", "a null broker has no Java process"),
+        (", metrics: {mbeans: ['a:b=c/d']}", "a null broker has no MBeans"),
         (", racks: [a]", "a null broker has no rack"),
         (", config: {num.io.threads: 8}", "a null broker has no settings"),
         (", listeners: {clients: {protocol: SASL_SSL}}", "does not authenticate"),

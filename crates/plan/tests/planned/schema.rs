@@ -172,6 +172,7 @@ cluster_id: aB3x
 client: {bootstrap: ['a.example:9092'], secrets: {PW: {env: PASSWORD}}}
 facts: {instance: m7g.2xlarge, disk: {type: gp3, limit: 250MiB/s}}
 price: {per_hour: 4.32, currency: USD}
+groups: [billing]
 guard: {caps: {produce: 20MiB/s, connections: 200, disk: 50GiB, time: 30m}, allow: [rate-max]}
 ";
     let editor = Editor::new(kdyno_scenario::target_json_schema());
@@ -184,6 +185,7 @@ guard: {caps: {produce: 20MiB/s, connections: 200, disk: 50GiB, time: 30m}, allo
         ("allow: [rate-max]", "allow: [rate]"),
         ("per_hour: 4.32", "per_hour: 4.32 USD"),
         ("target: staging", "targets: staging"),
+        ("groups: [billing]", "groups: billing"),
     ] {
         let text = TARGET.replace(right, wrong);
         assert!(text != TARGET && !is_read(&text) && editor.complaint(&text).is_some(), "{wrong} is taken");

@@ -16,6 +16,7 @@ question: how much?
 system:
   kafka: 4.1.1
   brokers: 3
+  metrics: {mbeans: ['kafka.server:type=ReplicaManager,name=LeaderCount/Value']}
   jvm: ['-XX:+UseZGC', '-XX:MaxGCPauseMillis=20', -Xss512k]
   config: {num.io.threads: 8, compression.type: producer, auto.leader.rebalance.enable: false}
   zones: {brokers: [a, b, c], clients: [d], delay: 1ms}
@@ -103,6 +104,8 @@ fn nothing_is_started_or_opened() {
         (format!("{cluster}/kafka"), json!({"release": "4.1.1-/../x"}), "cannot be a release of Kafka"),
         (format!("{cluster}/storage"), json!({"dirs": ["/srv/mine"]}), "writes to `/srv/mine`"),
         (format!("{cluster}/racks"), json!(["a\nmetric.reporters=x"]), "cannot be a rack"),
+        (format!("{cluster}/mbeans"), json!(["a:b=c\"\nrules: []/d"]), "a further attribute of an MBean"),
+        (format!("{cluster}/mbeans"), json!(["a:*/d"]), "a further attribute of an MBean"),
         (format!("{cluster}/zones/brokers"), json!(["a/../b", "b"]), "cannot be the name of a zone"),
         (format!("{java}/jvm"), json!(["-XX:OnError=touch /tmp/x"]), "(`cases.0.load.javas.driver.jvm`)"),
         (format!("{java}/client"), json!({"home": "/tmp/k"}), "starts a Java client that lies here"),

@@ -230,10 +230,7 @@ fn part(column: &ShownMetric, figures: &[HeadlineFigure<'_>], own: &FindingIndex
         };
         if case.is_empty() { figure } else { format!("{figure} with {case}") }
     };
-    let number = |(_, one, _): &&HeadlineFigure<'_>| match one.estimate {
-        Value::Is(number) | Value::AtLeast(number) => number,
-        Value::None => f64::NAN,
-    };
+    let number = |(_, one, _): &&HeadlineFigure<'_>| one.estimate.least().unwrap_or(f64::NAN);
     if figures.len() <= CASES_MAX {
         return format!("{what}: {}", words::list(&figures.iter().map(reported).collect::<Vec<_>>()));
     }

@@ -18,6 +18,7 @@ mod imported;
 pub mod inside;
 pub mod logs;
 pub mod lost;
+mod mbeans;
 pub mod members;
 pub mod notes;
 mod prices;
@@ -46,6 +47,7 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     all.extend(claims::answer(input));
     all.extend(claims::contrasts(input));
     all.extend(imported::answer(input));
+    all.extend(mbeans::answer(input));
     all
 }
 

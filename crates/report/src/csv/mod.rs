@@ -129,7 +129,7 @@ const SERIES_AFTER: [CsvColumn; 6] = [
     (
         "subject",
         "whose figure: a load item by its name, a process (`broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, \
-         `kdyno`, `process-NAME` of what `--probe` named), `host`, or `imported-NAME` of what somebody else measured",
+         `kdyno`, `process-NAME` of what `--probe` named), `host`, `group:NAME` of a group that the target names, or `imported-NAME` of what somebody else measured",
     ),
     ("series", "which figure and its unit, see below"),
     (

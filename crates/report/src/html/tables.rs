@@ -104,6 +104,7 @@ pub fn sentence(sentence: &Sentence) -> Markup {
 pub fn config(input: &ReportInput<'_>) -> Markup {
     let groups = in_force::all(input);
     html! {
+        @for text in in_force::ignored(input.plan()) { p { (coded(&text)) } }
         @for (index, group) in groups.iter().enumerate().filter(|(_, group)| !group.settings.is_empty()) {
             details {
                 summary { "Really in force in " (group.concerns) ": settings of brokers, topics and clients" }

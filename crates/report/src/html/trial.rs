@@ -200,7 +200,8 @@ fn outcomes(shown: &[StreamSeries]) -> Markup {
     html! { @if !table.rows.is_empty() { (scroll("Records that the curves are of", &texts(&table, Some(caption)))) } }
 }
 
-/// What somebody else measured, or kdyno's own users and jobs over HTTP. A line is broken where readings are missing.
+/// What somebody else measured, kdyno's own users and jobs over HTTP, a broker's MBean, or a group's lag. A line is broken where
+/// readings are missing.
 fn imported(
     input: &ReportInput<'_>,
     series: &TrialSeries,
@@ -231,8 +232,11 @@ fn imported(
     }
 }
 
-/// Whether it is a load item of kdyno's own over HTTP, or a step of one.
+/// Whether kdyno read it: it is a broker's or a group's, or of a load item of kdyno's own over HTTP or a step of one.
 fn is_own(input: &ReportInput<'_>, subject: &Subject) -> bool {
-    let Subject::Item(name) = subject else { return false };
-    input.commands_of(name).any(|command| command.http.is_some())
+    match subject {
+        Subject::Broker(_) | Subject::Group(_) => true,
+        Subject::Item(name) => input.commands_of(name).any(|command| command.http.is_some()),
+        _ => false,
+    }
 }

@@ -29,7 +29,7 @@ pub const SCHEMA: &str = "kdyno.run/4";
 
 /// The document: one run with all that was found out.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "kdyno run", deny_unknown_fields)]
+#[schemars(title = "kdyno run", extend("$id" = "urn:kdyno:run:4"), deny_unknown_fields)]
 struct RunDocument {
     /// Name and version of this document: `kdyno.run/4`.
     schema: String,

@@ -21,7 +21,8 @@ pub(super) struct SeriesDocument {
     cpu: Vec<CpuDocument>,
     /// What else was read of processes and the host.
     resources: Vec<ResourceDocument>,
-    /// What somebody else measured meanwhile and was imported (`kdyno import`), and what commands reported.
+    /// What somebody else measured meanwhile and was imported (`kdyno import`), what commands reported, attributes of brokers'
+    /// MBeans that the plan names, and the lag of groups that the target names.
     imported: Vec<ImportedDocument>,
 }
 
@@ -44,7 +45,7 @@ struct ResourceDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ImportedDocument {
-    /// Its name, which begins with `imported-`, or the load item of the command that reported it.
+    /// Its name, which begins with `imported-`, the load item of the command that reported it, the broker, or the group.
     subject: String,
     /// What the file calls it.
     series: String,

@@ -22,6 +22,9 @@ impl SystemWords for AttachedPlan {
         lines.extend(security_line(&self.security));
         let existing = self.topics.iter().filter(|(address, _)| case.topics.contains_key(*address));
         lines.extend(existing.map(|(address, name)| format!("topic {address} is the existing topic {name}")));
+        if !self.groups.is_empty() {
+            lines.push(format!("lag is read of the existing groups {}", self.groups.join(", ")));
+        }
         lines.extend(self.facts.iter().map(|(name, value)| format!("declared: {name} = {value}")));
         let price = self.price.as_ref();
         lines.extend(price.map(|price| format!("declared: {} {} per hour", price.per_hour, price.currency)));

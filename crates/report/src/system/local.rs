@@ -40,8 +40,9 @@ impl SystemWords for ClusterPlan {
             let settings = self.config.iter().map(|(name, value)| units::setting(name, value));
             lines.push(format!("broker settings: {}", settings.collect::<Vec<_>>().join(" ")));
         }
-        if !self.ignored.is_empty() {
-            lines.push(format!("ignored of the brokers' file: {}", by_reason(&self.ignored)));
+        lines.extend(ignored(self).map(|names| format!("ignored of the brokers' file: {names}")));
+        if !self.mbeans.is_empty() {
+            lines.push(format!("MBeans read too: {}", self.mbeans.join(" | ")));
         }
         if !self.jvm_options.is_empty() {
             lines.push(format!("JVM options: {}", self.jvm_options.join(" ")));
@@ -107,6 +108,11 @@ fn broker(cluster: &ClusterPlan, id: u32) -> TopologyNode {
         lines.push(format!("rack {rack}"));
     }
     TopologyNode { name: Subject::Broker(id).to_string(), lines }
+}
+
+/// What of the brokers' own file is not given to them, and why; `None`: nothing.
+pub(crate) fn ignored(cluster: &ClusterPlan) -> Option<String> {
+    (!cluster.ignored.is_empty()).then(|| by_reason(&cluster.ignored))
 }
 
 /// Names of settings with why they are ignored.

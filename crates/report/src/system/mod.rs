@@ -3,6 +3,8 @@
 mod attached;
 mod local;
 
+pub(crate) use local::ignored;
+
 use crate::topology::{Frame, Tier, TopologyNode};
 use kdyno_model::plan::{CasePlan, SystemPlan};
 use kdyno_model::run::TrialStart;

@@ -20,6 +20,11 @@ pub fn config_text(input: &ReportInput<'_>, options: &TextOptions) -> String {
         out.push('\n');
         out.push_str(&group_text(group, in_force::differences(&groups, index), options));
     }
+    for text in in_force::ignored(input.plan()) {
+        out.push('\n');
+        out.push_str(&wrap(&text, options.columns(), 2));
+        out.push('\n');
+    }
     let unread = in_force::unread(input);
     if !unread.is_empty() {
         out.push('\n');

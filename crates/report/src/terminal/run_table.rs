@@ -9,6 +9,7 @@ use crate::caveats::{self, TrialCaveat, Worded};
 use crate::declared;
 use crate::figures::{FindingIndex, covers};
 use crate::grid::{TextOptions, Tone, wrap};
+use crate::in_force;
 use crate::input::{ReportInput, trial_name};
 use crate::marks::Signs;
 use crate::table::Cell;
@@ -41,6 +42,7 @@ pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     parts.extend(processes::short_answer(input).map(of_answer));
     parts.push(trials_text::full(input, &figures, options));
     parts.push(course_text::courses(input, options));
+    parts.extend(in_force::ignored(input.plan()).iter().map(|text| line(text)));
     parts.extend(declared::line(input.plan()).map(|text| line(&text)));
     joined(parts)
 }

@@ -28,6 +28,8 @@ fn is_committed(path: &str, made: &str) {
 #[test]
 fn a_run_is_valid_by_the_schema() {
     let schema = json::schema();
+    let number = json::SCHEMA.rsplit('/').next().expect("a number");
+    assert_eq!(schema["$id"], format!("urn:kdyno:run:{number}"));
     let mut document = json::run(&run().input());
     assert_eq!(violation(&schema, &schema, &document, "$"), None);
 

@@ -4,7 +4,7 @@ use crate::fixture::{ComparisonEnd, RunFixture, comparison, run};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::Depth;
+use kdyno_model::plan::{Depth, IgnoredSetting};
 use kdyno_model::run::{SettingInForce, SettingOrigin, SettingsInForce, cluster_fact};
 use kdyno_model::series::{ImportedPoint, ImportedSeries};
 use kdyno_report::judged::Gate;
@@ -146,4 +146,58 @@ fn what_was_imported_is_called_so_in_every_form() {
     assert_eq!(imported.expect("told")[0]["value"][1], 0.44);
     assert!(csv::series(&input).contains("imported-rds,CPU (ratio),,10,0.44"), "{}", csv::series(&input));
     assert!(csv::findings(&input).contains("imported-rds,CPU,"));
+}
+
+#[test]
+fn mbeans_that_the_plan_names_have_a_table_and_one_that_no_broker_has_says_so() {
+    const LEADERS: &str = "kafka.server:type=ReplicaManager,name=LeaderCount/Value";
+    let mut run = run();
+    let first = &mut run.trials[0].trial;
+    let id = first.id;
+    let cluster = first.effective.system.cluster_mut().expect("a local cluster");
+    cluster.mbeans = vec![LEADERS.to_owned(), "kafka.server:type=No/Such".to_owned()];
+    let template = run.findings[0].clone();
+    run.findings.push(Finding {
+        scope: Scope::Trial(id),
+        of: Address { subject: "broker-0".to_owned(), metric: format!("mbean:{LEADERS}") },
+        unit: Unit::Count,
+        estimate: Value::Is(12.0),
+        n: 2,
+        range: Some((Value::Is(11.0), Value::Is(13.0))),
+        marks: Default::default(),
+        ..template
+    });
+    let series = run.series.iter_mut().find(|series| series.trial == id).expect("its series");
+    series.imported.push(ImportedSeries {
+        subject: Subject::Broker(0),
+        name: format!("mbean:{LEADERS}"),
+        unit: Unit::Count,
+        points: vec![ImportedPoint { at_s: 0.0, value: 11.0 }, ImportedPoint { at_s: 10.0, value: 13.0 }],
+    });
+    let input = run.input();
+    let text = terminal::run_table(&input, &TextOptions { width: 200, colour: false });
+    let line = |words: &str| text.lines().find(|line| line.contains(words)).unwrap_or_default().to_owned();
+    assert!(line(LEADERS).contains("broker-0"), "{text}");
+    assert!(line("kafka.server:type=No/Such").contains("not read"), "{text}");
+    let page = html::page(&input);
+    assert!(page.contains("LeaderCount/Value of broker-0"), "a chart");
+    assert!(!page.contains("of broker-0, not measured by kdyno"), "a broker's own");
+    assert!(csv::series(&input).contains("LeaderCount/Value (count)"), "{}", csv::series(&input));
+}
+
+#[test]
+fn settings_of_the_brokers_file_that_are_ignored_are_in_every_form() {
+    let mut run = run();
+    assert!(!terminal::run_table(&run.input(), &WIDE).contains("brokers' file"));
+    let clusters = run.header.plan.cases.iter_mut().filter_map(|case| case.system.cluster_mut());
+    for cluster in clusters {
+        cluster.ignored.insert("zookeeper.session.timeout.ms".to_owned(), IgnoredSetting::Removed(4, 0));
+    }
+    let input = run.input();
+    let line = "Ignored of the brokers' file: zookeeper.session.timeout.ms (Kafka 4.0 removed it).";
+    for text in [terminal::run_table(&input, &WIDE), terminal::config_text(&input, &WIDE)] {
+        assert_eq!(text.matches(line).count(), 1, "{text}");
+    }
+    assert!(html::page(&input).contains("zookeeper.session.timeout.ms (Kafka 4.0 removed it)"));
+    assert!(markdown::block(&input).contains("session.timeout.ms (Kafka 4.0 removed it)"));
 }

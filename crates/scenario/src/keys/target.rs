@@ -28,6 +28,11 @@ pub static TARGET: Section = Section {
              nor deleted, and have partitions, replicas and settings of their own (with `allow: [existing-topics]`)",
         ),
         key(
+            "groups",
+            ValueKind::List(&TEXT),
+            "existing consumer groups whose lag is read, over all topics that they read; 20 at most. Nothing of them is changed",
+        ),
+        key(
             "metrics",
             ValueKind::Section(&METRICS),
             "where the metrics that its brokers keep of themselves are read, every 10 s",
@@ -65,6 +70,7 @@ pub static METRICS: Section = section(
             "host and port at which each broker serves them over JMX (`JMX_PORT`), where that is all; `{host}` means the \
              broker's host: `{host}:9999`. An exporter on this host reads them, a Java process for each broker, of 16 brokers at most",
         ),
+        super::metrics::TARGET_MBEANS,
         key("username", TEXT, "user of HTTP's basic authentication, or of JMX"),
         key("password", TEXT, "its password: a secret of the target, as `${NAME}`"),
         key("bearer", TEXT, "a bearer token: a secret of the target, as `${NAME}`"),

@@ -4,6 +4,7 @@
 use super::driver::OmbDriver;
 use super::workload::{OmbPayload, OmbRate, OmbWorkload};
 use crate::input::InputError;
+use crate::yaml::literal;
 use std::fmt::Write;
 
 /// Between two values of a payload file. It is in none, so that the whole file is one value.
@@ -49,10 +50,36 @@ pub fn scenario(
     let id = id(stem);
     let question =
         format!("What does OMB's workload `{}` give with the driver `{}`?", workload.name, driver.name);
-    let mut text = String::from("# Made by `kdyno omb`.\n");
+    let parts = ScenarioParts {
+        by: "omb",
+        id: &id,
+        question: &question,
+        notes: &notes,
+        value: &value,
+        phases: &phases,
+    };
+    let text = written(workload, driver, &parts);
+    Ok(OmbScenario { id, text, notes })
+}
+
+/// What a scenario is written of, in addition to its workload and its driver.
+pub(super) struct ScenarioParts<'a> {
+    /// The command that writes it.
+    pub(super) by: &'static str,
+    pub(super) id: &'a str,
+    pub(super) question: &'a str,
+    pub(super) notes: &'a [String],
+    pub(super) value: &'a str,
+    pub(super) phases: &'a str,
+}
+
+/// The text of a scenario.
+pub(super) fn written(workload: &OmbWorkload, driver: &OmbDriver, parts: &ScenarioParts<'_>) -> String {
+    let ScenarioParts { by, id, question, notes, value, phases } = *parts;
+    let mut text = format!("# Made by `kdyno {by}`.\n");
     let mut write = |part: String| text.push_str(&part);
     notes.iter().for_each(|note| write(format!("# {}\n", one_line(note))));
-    write(format!("kdyno: 1\nid: {id}\nquestion: {}\n", literal(&question)));
+    write(format!("kdyno: 1\nid: {id}\nquestion: {}\n", literal(question)));
     write(format!("system: {{brokers: {}}}\ntopics:\n", driver.replicas));
     let config = map("config", &driver.topic);
     for topic in (1..=workload.topics).map(|number| workload.item("topic", number)) {
@@ -60,30 +87,30 @@ pub fn scenario(
         write(format!("  {topic}: {{partitions: {partitions}, replicas: {replicas}{config}}}\n"));
     }
     write("load:\n".to_owned());
-    (1..=workload.topics).for_each(|number| write(produce(workload, driver, number, &value)));
+    (1..=workload.topics).for_each(|number| write(produce(workload, driver, number, value)));
     for number in 1..=workload.topics {
         (1..=workload.subscriptions).for_each(|group| write(consume(workload, driver, number, group)));
     }
-    write(phases);
+    write(phases.to_owned());
     write(question_of(workload));
-    Ok(OmbScenario { id, text, notes })
+    text
 }
 
 impl OmbWorkload {
     /// The name of something of a topic: with its number where there are several.
-    fn item(&self, what: &str, topic: u32) -> String {
+    pub(super) fn item(&self, what: &str, topic: u32) -> String {
         if self.topics == 1 { what.to_owned() } else { format!("{what}-{topic:03}") }
     }
 
     /// The item of a consumer group of a topic.
-    fn readers(&self, topic: u32, group: u32) -> String {
+    pub(super) fn readers(&self, topic: u32, group: u32) -> String {
         let readers = self.item("readers", topic);
         if self.subscriptions == 1 { readers } else { format!("{readers}-{group}") }
     }
 }
 
 /// The id of a scenario, from a file's name.
-fn id(stem: &str) -> String {
+pub(super) fn id(stem: &str) -> String {
     const CHARS_MAX: usize = 50;
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     format!("omb-{stem}").chars().map(plain).take(CHARS_MAX).collect()
@@ -91,11 +118,6 @@ fn id(stem: &str) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A text in quotes, so that it stays a value, and without params.
-fn literal(text: &str) -> String {
-    serde_json::Value::from(text.replace('$', "$$")).to_string()
 }
 
 /// Settings as a part of a map, with the comma before it; empty without any.

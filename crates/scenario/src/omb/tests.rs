@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Scenario;
+use crate::input::InputError;
 
 const DRIVER: &str = "\
 name: Kafka
@@ -210,5 +211,86 @@ fn no_secret_of_a_driver_is_repeated() {
     assert_eq!(
         (read.reach, read.bootstrap.as_deref()),
         (vec!["ssl.key.password".to_owned()], Some("localhost:9092"))
+    );
+}
+
+const RESULT: &str = r#"{
+  "workload": "1 topic / 16 partitions $1", "driver": "Kafka: durable", "messageSize": 1024, "topics": 1, "partitions": 16,
+  "producersPerTopic": 4, "consumersPerTopic": 2, "publishRate": [49990.25, 50010.25], "publishErrorRate": [0.0, 0.0],
+  "consumeRate": [49980.0, 50020.0], "backlog": [10, 20], "aggregatedPublishLatencyAvg": 2.5,
+  "aggregatedPublishLatency50pct": 2.125, "aggregatedPublishLatency99pct": 9.0001, "aggregatedPublishLatency999pct": 20.0,
+  "aggregatedPublishLatencyMax": 99.0, "aggregatedEndToEndLatency99pct": 11.0, "aggregatedEndToEndLatencyMax": 120.0,
+  "aggregatedPublishLatencyQuantiles": {"0.0": 1.0}, "of a fork": [{"a": null}]
+}"#;
+
+fn imported(from: &str, to: &str) -> Result<String, InputError> {
+    assert!(RESULT.contains(from), "{from}");
+    let made = published("my result", RESULT.replace(from, to).as_bytes())?;
+    let read = Scenario::parse(&made.text, "made");
+    assert!(read.is_ok(), "{read:?}\n{}", made.text);
+    Ok(made.text)
+}
+
+#[test]
+fn a_published_result_becomes_a_scenario_with_its_figures() {
+    let text = imported("1 topic", "1 topic").expect("a scenario");
+    for line in [
+        "# Made by `kdyno import`.",
+        "id: omb-my-result",
+        "  topic: {partitions: 16, replicas: 1}",
+        "  writers: {produce: topic, clients: 4, rate: 50000/s, arrivals: constant, value: 1024B}",
+        "  readers: {consume: topic, clients: 2, group: readers, from: latest}",
+        "phases: {warmup: 1m, measure: 20s, drain: auto}",
+        "  source: {title: \"OMB's result my result: workload 1 topic / 16 partitions $1, driver Kafka: durable\", date: date unknown, \
+         hardware: unknown hardware}",
+        "  definition: \"as published; publish latency from the send, end-to-end latency from the record's timestamp\"",
+        "    - {writers.acked_per_s: 50000.2, readers.fetched_per_s: 50000.0, writers.service.mean: 2.500ms, \
+         writers.service.p50: 2.125ms, writers.service.p99: 9.000ms, writers.service.p99.9: 20.000ms, \
+         writers.service.max: 99.000ms, readers.end_to_end.p99: 11.000ms, readers.end_to_end.max: 120.000ms}",
+    ] {
+        assert!(text.lines().any(|one| one == line), "no {line:?} in\n{text}");
+    }
+    let several = imported("\"topics\": 1", "\"topics\": 3").expect("a scenario");
+    assert!(several.contains("    - {sum.acked_per_s: 50000.2, sum.fetched_per_s: 50000.0}\n"), "{several}");
+    let two_groups = imported("49980.0, 50020.0", "99980.0, 100020.0").expect("a scenario");
+    assert!(two_groups.contains("sum.fetched_per_s: 100000.0, writers.service.mean"), "{two_groups}");
+    assert!(
+        two_groups.contains("readers-2: {consume") && !two_groups.contains("end_to_end.max"),
+        "{two_groups}"
+    );
+    let unread = imported("49980.0, 50020.0", "0.0, 0.0").expect("a scenario");
+    assert!(!unread.contains("consume:"), "{unread}");
+    // OMB has 0 where no latency was above 0.
+    let zero = imported("\"aggregatedEndToEndLatencyMax\": 120.0", "\"aggregatedEndToEndLatencyMax\": 0.0");
+    assert!(!zero.expect("a scenario").contains("end_to_end.p99:"));
+}
+
+#[test]
+fn a_foreign_result_is_refused_in_one_sentence() {
+    for (from, to, words) in [
+        ("\"messageSize\": 1024, ", "", "`messageSize` is missing, so the load is not known"),
+        ("1024", "0", "`messageSize`: `0` is no whole number from 1 to 4294967295"),
+        ("1024", "-5", "`messageSize`: `-5` is no whole number"),
+        ("\"topics\": 1,", "\"topics\": 5000,", "`topics`: 5000 with 1 consumer groups each"),
+        ("[49990.25, 50010.25]", "[]", "`publishRate` has no rate above 0"),
+        ("[49990.25, 50010.25]", "7", "`publishRate`: `7` is no list of numbers"),
+        ("49990.25", "\"NaN\"", "`publishRate`: `\"NaN\"` is no number from 0"),
+        ("9.0001", "-1", "`aggregatedPublishLatency99pct`: `-1` is no number from 0"),
+        ("999pct\": 20.0", "999pct\": 1e300", "`aggregatedPublishLatency999pct`: "),
+        (
+            "\"workload\": \"1 topic / 16 partitions $1\"",
+            "\"workload\": 1",
+            "`workload` is no text of 1 to 200",
+        ),
+        ("\"publishRate\"", "\"rate\"", "this is no result of OMB: there is no field `publishRate`"),
+        ("{\n", "", "this is no result of OMB: "),
+    ] {
+        let error = imported(from, to).expect_err(to);
+        assert!(error.to_string().contains(words), "{error}");
+        assert_eq!(error.to_string().lines().count(), 1, "{error}");
+    }
+    let endless = format!("{{\"publishRate\": {}", "[".repeat(100_000));
+    assert!(
+        published("x", endless.as_bytes()).expect_err("too deep").message.starts_with("this is no result")
     );
 }

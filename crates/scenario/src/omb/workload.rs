@@ -27,6 +27,8 @@ const KEYS: &[&str] = &[
 const TOPICS_MAX: u32 = 100;
 /// Load items at most.
 const ITEMS_MAX: u32 = 300;
+/// Bytes of each of OMB's keys.
+const KEY_BYTES: u32 = 10;
 /// From here on OMB's files mean as fast as it goes.
 const AS_FAST_AS_IT_GOES: u32 = 10_000_000;
 
@@ -84,6 +86,11 @@ impl OmbWorkload {
         self.rate == OmbRate::Search
     }
 
+    /// Bytes of each record's key; 0 without keys.
+    pub fn key_bytes(&self) -> u32 {
+        if self.keys.is_some() { KEY_BYTES } else { 0 }
+    }
+
     /// Reads a workload file.
     ///
     /// # Errors
@@ -123,7 +130,7 @@ impl OmbWorkload {
     }
 
     /// Refuses more topics than a scenario is written for.
-    fn fits(&self) -> Result<(), InputError> {
+    pub(super) fn fits(&self) -> Result<(), InputError> {
         let items = self.topics.saturating_mul(self.subscriptions.saturating_add(1));
         if self.topics > TOPICS_MAX || items > ITEMS_MAX {
             let message = format!(

@@ -2,8 +2,9 @@
 
 use crate::input::{InputError, TextPosition, known_hint, quoted};
 use crate::keys;
-use crate::walk::Fields;
+use crate::walk::{Fields, list_of, scalar};
 use crate::yaml::{Scalar, YamlNode};
+use kdyno_model::mbean;
 use kdyno_model::plan::{MetricsFrom, MetricsLogin, MetricsPlan};
 use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
@@ -51,7 +52,22 @@ pub(super) fn metrics(
         return Err(InputError::at(place, message));
     }
     let trust = trust.map(|path| folder.join(path.text));
-    Ok(MetricsPlan { from, login, trust })
+    let mbeans = mbeans(&list_of(&fields, "mbeans", |node| scalar(node, "mbeans"))?, &from)?;
+    Ok(MetricsPlan { from, login, trust, mbeans })
+}
+
+/// Attributes of MBeans that are read in addition.
+fn mbeans(typed: &[Scalar], from: &MetricsFrom) -> Result<Vec<String>, InputError> {
+    let mut found: Vec<String> = Vec::new();
+    for one in typed {
+        if !matches!(from, MetricsFrom::Jmx(_)) {
+            let message = "`mbeans` are read over `jmx` alone: exporters of others have rules of their own";
+            return Err(InputError::at(one.place, message));
+        }
+        mbean::check(&found, &one.text).map_err(|why| InputError::at(one.place, why).hint(mbean::HINT))?;
+        found.push(one.text.clone());
+    }
+    Ok(found)
 }
 
 /// The place of something that JMX has not.
@@ -148,7 +164,7 @@ mod tests {
         let target = target.expect("a target");
         let login = Some(MetricsLogin::Basic { username: "me".to_owned(), password: "PW".to_owned() });
         let from = MetricsFrom::PerBroker(url.to_owned());
-        let expected = MetricsPlan { from, login, trust: Some("dir/ca.pem".into()) };
+        let expected = MetricsPlan { from, login, trust: Some("dir/ca.pem".into()), mbeans: Vec::new() };
         assert_eq!(target.attached.metrics.as_deref(), Some(&expected));
         assert!(target.secrets.contains_key("PW") && target.notes.is_empty(), "{:?}", target.notes);
         let target = read("{prometheus: \"http://p:9090/prom\", bearer: \"${PW}\"}").expect("a target");
@@ -161,6 +177,9 @@ mod tests {
         let target = read("{jmx: \"{host}:9999\", username: me, password: \"${PW}\"}").expect("a target");
         let metrics = target.attached.metrics.expect("metrics");
         assert_eq!(metrics.from, MetricsFrom::Jmx("{host}:9999".to_owned()));
+        let one = "kafka.server:type=ReplicaManager,name=LeaderCount/Value";
+        let target = read(&format!("{{jmx: \"{{host}}:9999\", mbeans: [\"{one}\"]}}")).expect("a target");
+        assert_eq!(target.attached.metrics.expect("metrics").mbeans, [one]);
         let target = read("{prometheus: \"http://p\"}").expect("a target");
         assert!(target.notes.iter().any(|note| note.contains("used nowhere")), "{:?}", target.notes);
     }
@@ -183,6 +202,12 @@ mod tests {
             ("{jmx: \"b:9999\"}", "`{host}:PORT`"),
             ("{jmx: \"{host}:0\"}", "`{host}:PORT`"),
             ("{jmx: \"{host}:9999\", bearer: \"${PW}\"}", "neither `bearer` nor `trust`"),
+            ("{prometheus: \"http://p\", mbeans: [\"a:b=c/d\"]}", "over `jmx` alone"),
+            (
+                "{jmx: \"{host}:9999\", mbeans: [LeaderCount]}",
+                "`LeaderCount` names no attribute | write `OBJECT/ATTRIBUTE`",
+            ),
+            ("{jmx: \"{host}:9999\", mbeans: [\"a:b=c/d\", \"a:b=c/d\"]}", "is there twice"),
             ("{jmx: \"{host}:9999\", trust: a.pem}", "neither `bearer` nor `trust`"),
         ] {
             let reported = read(metrics).expect_err(metrics);

@@ -9,7 +9,9 @@ use super::network_processors;
 use crate::download;
 use crate::environment::Environment;
 use crate::error::TestbedError;
+use crate::metrics::mbeans;
 use kdyno_model::inside::{RequestKind, RequestStage};
+use kdyno_model::mbean::{MbeanAttribute, ObjectName};
 use kdyno_model::plan::{BrokerMetrics, ClusterPlan};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -92,11 +94,10 @@ const OBJECTS: [(&str, UnreadAttributes); 12] = [
     ("kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs", OF_TIMER),
 ];
 
-/// Values keep the names of object and attribute, which is the agent's default form; from what goes on in a network
-/// processor two totals are kept; a release has one or both. What a rule said of an attribute is kept (`cache`), so
-/// that no pattern is matched twice.
-const RULES: &str = r#"rules:
-  - pattern: "><>(Count|Mean|Value): "
+/// After the rules for attributes that the plan names. Values keep the names of object and attribute, which is the agent's
+/// default form; from what goes on in a network processor two totals are kept; a release has one or both. What a rule said
+/// of an attribute is kept (`cache`), so that no pattern is matched twice.
+const RULES: &str = r#"  - pattern: "><>(Count|Mean|Value): "
     cache: true
   - pattern: "kafka.server<type=socket-server-metrics, listener=(.+), networkProcessor=(.+)><>io-wait-time-ns-total: "
     name: kafka_server_socket_server_metrics_io_wait_time_ns_total
@@ -110,19 +111,24 @@ const RULES: &str = r#"rules:
     cache: true
 "#;
 
-/// The agent's configuration for brokers with an unknown number of network processors; objects `beside` Kafka's are
-/// read too.
-pub(crate) fn configuration(further: &[&str]) -> String {
-    written(&[network_processors::ALL.to_owned()], further)
+/// The agent's configuration for brokers with an unknown number of network processors; `further` objects are read too, and
+/// these attributes of MBeans.
+pub(crate) fn configuration(further: &[&str], mbeans: &[String]) -> String {
+    written(&[network_processors::ALL.to_owned()], further, mbeans)
 }
 
 /// That for a broker with these settings.
-fn configuration_of(broker: &ConfigValues) -> String {
+fn configuration_of(broker: &ConfigValues, mbeans: &[String]) -> String {
     let named = network_processors::of(broker);
-    if named.is_empty() { configuration(&[]) } else { written(&named, &[]) }
+    if named.is_empty() { configuration(&[], mbeans) } else { written(&named, &[], mbeans) }
 }
 
-fn written(network_processors: &[String], further: &[&str]) -> String {
+fn written(network_processors: &[String], further: &[&str], mbeans: &[String]) -> String {
+    // A plan has none that cannot be read.
+    let mbeans: Vec<(usize, MbeanAttribute<'_>)> = (0..)
+        .zip(mbeans)
+        .filter_map(|(place, text)| Some((place, MbeanAttribute::parse(text).ok()?)))
+        .collect();
     let of_request = |kind: RequestKind| {
         RequestStage::all().map(move |stage| {
             let (name, request) = (stage.kafka_name(), kind.kafka_name());
@@ -132,18 +138,53 @@ fn written(network_processors: &[String], further: &[&str]) -> String {
     let named = OBJECTS.iter().map(|(object, unread)| ((*object).to_owned(), *unread));
     let processors = network_processors.iter().map(|object| (object.clone(), OF_NETWORK_PROCESSOR));
     let further = further.iter().map(|object| ((*object).to_owned(), OF_GAUGE));
-    let objects: Vec<(String, UnreadAttributes)> =
-        named.chain(processors).chain(RequestKind::all().flat_map(of_request)).chain(further).collect();
+    let of_plan = mbeans.iter().map(|(_, one)| (one.object.text.to_owned(), OF_GAUGE));
+    let objects: Vec<(String, UnreadAttributes)> = named
+        .chain(processors)
+        .chain(RequestKind::all().flat_map(of_request))
+        .chain(further)
+        .chain(of_plan)
+        .collect();
+    let is_named = |object: &str, attribute: &str| {
+        let is_it = |one: &MbeanAttribute<'_>| {
+            one.attribute == attribute && ObjectName::parse(object).is_ok_and(|object| object == one.object)
+        };
+        mbeans.iter().any(|(_, one)| is_it(one))
+    };
     let (mut asked, mut left_out) = (String::new(), String::new());
     for (object, unread) in objects {
         let _ = writeln!(asked, "  - \"{object}\"");
         // The agent compares whole names: none has a star.
         if !unread.is_empty() && !object.contains('*') {
-            let unread: Vec<String> = unread.concat().iter().map(|one| format!("\"{one}\"")).collect();
+            let unread = unread.concat().into_iter().filter(|one| !is_named(&object, one));
+            let unread: Vec<String> = unread.map(|one| format!("\"{one}\"")).collect();
             let _ = writeln!(left_out, "  \"{object}\": [{}]", unread.join(", "));
         }
     }
-    format!("includeObjectNames:\n{asked}excludeObjectNameAttributes:\n{left_out}{RULES}")
+    let rules: String = mbeans.iter().map(|(place, one)| rule(*place, one)).collect();
+    format!("includeObjectNames:\n{asked}excludeObjectNameAttributes:\n{left_out}rules:\n{rules}{RULES}")
+}
+
+/// The rule that names an attribute by its place in the plan. The agent has an object's properties in the order in which the
+/// broker registered it, so that each is looked for by itself.
+fn rule(place: usize, of: &MbeanAttribute<'_>) -> String {
+    let plain = |text: &str| {
+        let escaped = |c: char| if c.is_alphanumeric() { c.to_string() } else { format!("\\{c}") };
+        text.chars().map(escaped).collect::<String>()
+    };
+    let property = |(key, value): &(&str, &str)| format!("(?=(?:.*, )?{}={}[,>])", plain(key), plain(value));
+    let properties: String = of.object.properties.iter().map(property).collect();
+    let more = of.object.properties.len().saturating_sub(1);
+    let (composite, attribute) = of.attribute.split_once('.').unwrap_or(("", of.attribute));
+    let pattern = format!(
+        "{}<{properties}[^,>]*(?:, [^,>]*){{{more}}}><{}>{}: ",
+        plain(of.object.domain),
+        plain(composite),
+        plain(attribute)
+    );
+    // Text of others is written as JSON has it, which YAML reads.
+    let pattern = serde_json::Value::from(pattern);
+    format!("  - pattern: {pattern}\n    name: {}\n    type: GAUGE\n    cache: true\n", mbeans::metric(place))
 }
 
 /// Where the agent lies, or why brokers run without it.
@@ -184,17 +225,18 @@ impl Agent {
         self.jar.is_ok()
     }
 
-    /// The JVM's option by which it listens on the loopback address; writes its rules, for a broker with these settings, into
-    /// the broker's folder.
+    /// The JVM's option by which it listens on the loopback address; writes its rules, for a broker with these settings and
+    /// with these attributes of MBeans, into the broker's folder.
     pub(super) fn option(
         &self,
         folder: &Path,
         port: u16,
         broker: &ConfigValues,
+        mbeans: &[String],
     ) -> Result<Option<String>, TestbedError> {
         let Ok(jar) = &self.jar else { return Ok(None) };
         let rules = folder.join(RULES_FILE);
-        std::fs::write(&rules, configuration_of(broker))
+        std::fs::write(&rules, configuration_of(broker, mbeans))
             .map_err(|e| TestbedError::io("cannot write", &rules, e))?;
         Ok(Some(format!("-javaagent:{}=127.0.0.1:{port}:{}", jar.display(), rules.display())))
     }
@@ -214,7 +256,7 @@ mod tests {
         let agent = Agent::provide(&plan, &environment, &|_| {});
         let why = agent.missing(&plan).expect("there is no Maven");
         assert!(why.contains("no Maven found") && why.contains("the Prometheus JMX agent 1.0.1"), "{why}");
-        assert_eq!(agent.option(temp.path(), 9, &ConfigValues::new()).expect("nothing to write"), None);
+        assert_eq!(agent.option(temp.path(), 9, &ConfigValues::new(), &[]).expect("nothing to write"), None);
         plan.metrics = BrokerMetrics::None;
         assert_eq!(Agent::provide(&plan, &environment, &|_| {}).missing(&plan), None);
     }
@@ -244,7 +286,7 @@ mod tests {
         let temp = tempfile::tempdir().expect("a folder");
         let agent = Agent { jar: Ok(PathBuf::from("/cache/agent.jar")) };
         let broker = ConfigValues::from([("listeners".to_owned(), "PLAINTEXT://127.0.0.1:1".to_owned())]);
-        let option = agent.option(temp.path(), 1234, &broker).expect("written").expect("an option");
+        let option = agent.option(temp.path(), 1234, &broker, &[]).expect("written").expect("an option");
         let rules = temp.path().join(RULES_FILE);
         assert_eq!(option, format!("-javaagent:/cache/agent.jar=127.0.0.1:1234:{}", rules.display()));
         let rules = std::fs::read_to_string(rules).expect("the rules");
@@ -266,9 +308,34 @@ mod tests {
 
     #[test]
     fn network_processors_of_unknown_number_are_read_by_a_pattern() {
-        for text in [configuration(&[]), configuration_of(&ConfigValues::new())] {
+        for text in [configuration(&[], &[]), configuration_of(&ConfigValues::new(), &[])] {
             let (asked, left_out) = text.split_once("excludeObjectNameAttributes:").expect("both");
             assert!(asked.contains(network_processors::ALL) && !left_out.contains('*'), "{text}");
         }
+    }
+
+    #[test]
+    fn attributes_that_a_plan_names_have_rules_of_their_own_and_are_not_left_out() {
+        let mbeans = [
+            "kafka.server:name=MessagesInPerSec,type=BrokerTopicMetrics/OneMinuteRate",
+            "java.lang:type=MemoryPool,name=G1 Old Gen/Usage.used",
+        ];
+        let text = configuration(&[], &mbeans.map(str::to_owned));
+        let unread = |object: &str| {
+            let left_out = text.split_once("excludeObjectNameAttributes:").expect("both").1;
+            left_out.lines().find(|line| line.contains(object)).unwrap_or_default()
+        };
+        assert!(!unread("name=MessagesInPerSec").contains("OneMinuteRate"), "{text}");
+        assert!(unread("name=BytesInPerSec").contains("OneMinuteRate"), "{text}");
+        assert!(text.contains("  - \"java.lang:type=MemoryPool,name=G1 Old Gen\"\n"), "{text}");
+        let rules = text.split_once("rules:\n").expect("rules").1;
+        let first = r#"  - pattern: "kafka\\.server<(?=(?:.*, )?name=MessagesInPerSec[,>])(?=(?:.*, )?type=BrokerTopicMetrics[,>])[^,>]*(?:, [^,>]*){1}><>OneMinuteRate: "
+    name: kdyno_mbean_0
+    type: GAUGE
+    cache: true
+"#;
+        assert!(rules.starts_with(first), "{rules}");
+        assert!(rules.contains(r"name=G1\\ Old\\ Gen[,>])[^,>]*(?:, [^,>]*){1}><Usage>used: "), "{rules}");
+        assert!(rules.ends_with(RULES));
     }
 }

@@ -204,6 +204,7 @@ pub(crate) mod tests {
             racks: vec![],
             storage: Storage::Disk,
             metrics: Default::default(),
+            mbeans: Vec::new(),
             listeners: Default::default(),
             zones: None,
             ignored: Default::default(),

@@ -208,7 +208,11 @@ impl LocalCluster {
         cleanup.disarm();
         let mut facts = facts::facts(plan, distribution, &layout, retention);
         facts.insert("jmx".to_string(), if agent.is_there() { "agent" } else { "off" }.to_string());
-        let metrics = if agent.is_there() { endpoints(&layout, &distribution.version) } else { Vec::new() };
+        let metrics = if agent.is_there() {
+            endpoints(&layout, &distribution.version, &plan.mbeans)
+        } else {
+            Vec::new()
+        };
         let mut cluster = Self {
             guard,
             access: Access::plaintext(layout.bootstrap()),
@@ -452,7 +456,7 @@ fn write_files(
         };
         let agent = match node.metrics_port {
             0 => None,
-            port => agent.option(&node.folder, port, &settings)?,
+            port => agent.option(&node.folder, port, &settings, &plan.mbeans)?,
         };
         // The settings of a secured broker hold its key and may hold a password.
         let settings = Secret::new(config::properties(&settings).into_bytes());
@@ -468,12 +472,13 @@ fn write_files(
     Ok(command_lines)
 }
 
-fn endpoints(layout: &ClusterLayout, version: &Version) -> Vec<LocalEndpoint> {
+fn endpoints(layout: &ClusterLayout, version: &Version, mbeans: &[String]) -> Vec<LocalEndpoint> {
     let endpoint = |node: &ClusterNode| LocalEndpoint {
         subject: node.subject.clone(),
         port: node.metrics_port,
         // From 4.2 on each pool of request handlers has a metric of its own (KIP-1207).
         counts_controller: node.kind == NodeKind::Combined && !version.at_least(4, 2),
+        mbeans: mbeans.to_vec(),
     };
     layout.brokers().map(endpoint).collect()
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod console;
 mod http;
+pub(crate) mod mbeans;
 mod names;
 mod prometheus;
 mod text;
@@ -30,6 +31,9 @@ pub struct LocalEndpoint {
     pub port: u16,
     /// The broker counts the request handlers of the controller in its process with its own.
     pub counts_controller: bool,
+    /// Attributes of MBeans that it exposes in addition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mbeans: Vec<String>,
 }
 
 /// What one broker exposed of itself.
@@ -71,6 +75,8 @@ enum Of {
         url: String,
         is_own: bool,
         counts_controller: bool,
+        /// Attributes of MBeans that it exposes in addition.
+        mbeans: Vec<String>,
         /// What an intermediate exporter writes.
         console: Option<PathBuf>,
     },
@@ -91,6 +97,7 @@ impl MetricsSource {
                 url: format!("http://127.0.0.1:{}/metrics", endpoint.port),
                 is_own: true,
                 counts_controller: endpoint.counts_controller,
+                mbeans: endpoint.mbeans.clone(),
                 console: None,
             },
             answered: Duration::ZERO,
@@ -144,6 +151,7 @@ impl MetricsSource {
                             url,
                             is_own: false,
                             counts_controller: false,
+                            mbeans: Vec::new(),
                             console: None,
                         },
                         answered: Duration::ZERO,
@@ -162,14 +170,16 @@ impl MetricsSource {
     /// There is no answer of use.
     pub fn read(&mut self) -> Result<Vec<BrokerReading>, UnreadMetrics> {
         match &mut self.of {
-            Of::Broker { subject, url, is_own, counts_controller, console } => {
+            Of::Broker { subject, url, is_own, counts_controller, mbeans, console } => {
                 let begun = Instant::now();
-                let asked: Vec<&str> = match (*is_own, console.is_some()) {
+                let named: Vec<String> = (0..mbeans.len()).map(mbeans::metric).collect();
+                let mut asked: Vec<&str> = match (*is_own, console.is_some()) {
                     (false, _) => Vec::new(),
                     (true, false) => names::OF_AGENT.to_vec(),
                     (true, true) => names::OF_AGENT.into_iter().chain([names::OF_EXPORTER]).collect(),
                 };
-                let values = of_broker(&self.http, url, &asked, *counts_controller);
+                asked.extend(named.iter().map(String::as_str));
+                let values = of_broker(&self.http, url, &asked, mbeans, *counts_controller);
                 let took = begun.elapsed();
                 let values = match console {
                     Some(console) => {
@@ -208,23 +218,29 @@ impl MetricsSource {
     }
 }
 
-/// `asked`: names of metrics; none for all of them.
+/// `asked`: names of metrics; none for all of them. `mbeans`: attributes of MBeans in addition.
 fn of_broker(
     http: &Http,
     url: &str,
     asked: &[&str],
+    mbeans: &[String],
     counts_controller: bool,
 ) -> Result<Vec<names::NamedValue>, String> {
     let asked: Vec<(&str, &str)> = asked.iter().map(|name| ("name[]", *name)).collect();
     let answer = http.get(url, &asked)?;
     let mut reported = ProcessMetrics::default();
-    let mut is_any = false;
-    text::read(answer, names::is_asked, |one| {
-        is_any |= one.name.starts_with("kafka_");
-        reported.take(one);
-    })?;
+    let (mut is_any, mut in_addition) = (false, Vec::new());
+    text::read(
+        answer,
+        |name| names::is_asked(name) || mbeans::is_asked(name),
+        |one| {
+            is_any |= one.name.starts_with("kafka_");
+            reported.take(one);
+            in_addition.extend(mbeans::take(mbeans, one, &mut reported));
+        },
+    )?;
     match is_any {
-        true => Ok(reported.values(counts_controller)),
+        true => Ok(reported.values(counts_controller).into_iter().chain(in_addition).collect()),
         false => Err(NO_METRICS.to_string()),
     }
 }

@@ -69,14 +69,16 @@ fn an_endpoints_metrics_are_readings_of_its_broker() {
 #[test]
 fn an_agent_of_our_own_is_asked_by_name_alone() {
     let (port, asked) = server(says("200 OK", TOLD));
-    let endpoint = LocalEndpoint { subject: Subject::Broker(0), port, counts_controller: true };
+    let mbeans = vec!["kafka.server:type=ReplicaManager,name=LeaderCount/Value".to_owned()];
+    let endpoint = LocalEndpoint { subject: Subject::Broker(0), port, counts_controller: true, mbeans };
     let found = MetricsSource::local(&endpoint).expect("a source").read().expect("readings");
     let [BrokerReading { values, .. }] = found.as_slice() else { panic!("{found:?}") };
     let answered = values.iter().find(|(name, _)| name == series::AGENT_ANSWERED_S_TOTAL);
     assert!(answered.is_some_and(|(_, s)| *s > 0.0 && *s < GENEROUS.as_secs_f64()), "{values:?}");
     let asked = asked.recv_timeout(GENEROUS).expect("a request");
     let line = asked.lines().next().unwrap_or_default();
-    assert_eq!(line.matches("name").count(), names::OF_AGENT.len(), "{line}");
+    assert_eq!(line.matches("name").count(), names::OF_AGENT.len() + 1, "{line}");
+    assert!(line.contains("kdyno_mbean_0"), "{line}");
     assert!(line.contains("jvm_memory_used_bytes") && !line.contains("process_cpu"), "{line}");
 }
 

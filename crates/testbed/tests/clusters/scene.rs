@@ -79,6 +79,7 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
         storage: Storage::Disk,
         // It takes longer to start with the agent, which few tests read.
         metrics: BrokerMetrics::None,
+        mbeans: Vec::new(),
         listeners: Default::default(),
         zones: None,
         ignored: Default::default(),

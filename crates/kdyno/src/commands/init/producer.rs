@@ -2,13 +2,14 @@
 //! reached, and every secret, stays in the file.
 
 use crate::commands::quick::at_property;
-use crate::commands::written_scenario::{SET_BY_PRODUCERS, WrittenSetting, literal, setting_meant};
+use crate::commands::written_scenario::{SET_BY_PRODUCERS, WrittenSetting, setting_meant};
 use crate::failure::Failure;
 use crate::target_source::with_properties;
 use kdyno_model::properties::{Property, trim};
 use kdyno_scenario::client::{ClientKind, ClientSide, SettingEffect, is_of, other};
 use kdyno_scenario::input::{InputError, listed};
 use kdyno_scenario::security::{ClientProperties, PropertiesCommand, client_properties, is_setting_name};
+use kdyno_scenario::yaml::literal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

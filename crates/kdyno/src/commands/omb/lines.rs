@@ -7,9 +7,9 @@ use kdyno_analysis::LatencyDistribution;
 use kdyno_analysis::live::RECENT_S;
 use kdyno_analysis::periods::Period;
 use kdyno_lab::{LiveTrial, RunProgress};
-use kdyno_model::finding::Value;
 use kdyno_model::plan::{Plan, Role, ToolLines};
 use kdyno_model::sample::Phase;
+use kdyno_scenario::omb::OmbWorkload;
 
 /// Seconds of a line, and of an entry of OMB's result.
 pub(super) const PERIOD_S: u32 = 10;
@@ -28,6 +28,8 @@ pub(super) fn keep_service(plan: &mut Plan) {
 /// The lines of a run.
 pub(super) struct OmbLines {
     groups: u32,
+    /// Bytes of a record's key, which OMB does not count.
+    key_bytes: u32,
     quiet: bool,
     /// Whether the trial that runs is one that OMB would print.
     is_measured: bool,
@@ -39,9 +41,18 @@ pub(super) struct OmbLines {
 }
 
 impl OmbLines {
-    /// None yet; `groups`: consumer groups of each topic.
-    pub(super) fn new(groups: u32, quiet: bool) -> Self {
-        Self { groups, quiet, is_measured: false, next: 0, period: Period::default(), failure: None }
+    /// None yet, of this workload.
+    pub(super) fn new(workload: &OmbWorkload, quiet: bool) -> Self {
+        let (groups, key_bytes) = (workload.subscriptions, workload.key_bytes());
+        Self {
+            groups,
+            key_bytes,
+            quiet,
+            is_measured: false,
+            next: 0,
+            period: Period::default(),
+            failure: None,
+        }
     }
 
     /// Takes one piece of news.
@@ -85,18 +96,19 @@ impl OmbLines {
             if self.period.seconds == PERIOD_S {
                 let sent = live.counted.acknowledged.saturating_mul(self.groups.into());
                 self.period.backlog = sent.saturating_sub(live.counted.fetched);
-                out::line(&line(&std::mem::take(&mut self.period)))?;
+                out::line(&line(&std::mem::take(&mut self.period), self.key_bytes))?;
             }
         }
         Ok(())
     }
 }
 
-/// A line of OMB.
-pub(super) fn line(period: &Period) -> String {
+/// A line of OMB, whose bytes are those of values.
+pub(super) fn line(period: &Period, key_bytes: u32) -> String {
     let seconds = f64::from(period.seconds.max(1));
     let per_s = |count: u64| count as f64 / seconds;
     let counts = &period.counts;
+    let keys = counts.fetched.saturating_mul(key_bytes.into());
     format!(
         "Pub rate {:>7.1} msg/s / {:>4.1} MB/s | Pub err {:>7.1} err/s | Cons rate {:>7.1} msg/s / {:>4.1} MB/s | Backlog: {:>4.1} K \
          | Pub Latency (ms) {} | Response (ms) {}",
@@ -104,7 +116,7 @@ pub(super) fn line(period: &Period) -> String {
         per_s(counts.acknowledged_bytes) / MIB,
         per_s(failed(period)),
         per_s(counts.fetched),
-        per_s(counts.handed_over_bytes) / MIB,
+        per_s(counts.handed_over_bytes.saturating_sub(keys)) / MIB,
         period.backlog as f64 / 1_000.0,
         latencies(&period.service),
         latencies(&period.response)
@@ -131,8 +143,5 @@ fn latencies(of: &LatencyDistribution) -> String {
 
 /// A latency, ns; 0 without any, as OMB's histograms have it.
 pub(super) fn at_ns(of: &LatencyDistribution, quantile: f64) -> f64 {
-    match of.quantile(quantile) {
-        Value::Is(ns) | Value::AtLeast(ns) => ns,
-        Value::None => 0.0,
-    }
+    of.quantile(quantile).least().unwrap_or(0.0)
 }

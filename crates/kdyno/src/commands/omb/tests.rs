@@ -4,6 +4,7 @@ use super::translated::payload;
 use super::*;
 use crate::cli::{Cli, Command};
 use clap::Parser;
+use kdyno_analysis::periods::Period;
 use kdyno_model::plan::{Rate, Role, Strategy};
 
 fn fixtures() -> PathBuf {
@@ -59,6 +60,21 @@ fn ten_workloads_and_two_drivers_are_planned() {
             assert!(lines.clone().count() == topics && lines.flatten().count() == topics, "{}", run.stem);
         }
     }
+}
+
+/// OMB counts the bytes of values alone.
+#[test]
+fn a_line_has_bytes_of_values_without_those_of_keys() {
+    let mut period = Period { seconds: 10, ..Period::default() };
+    (period.counts.fetched, period.counts.handed_over_bytes) = (10_240, 10_240 * (1024 + 10));
+    assert!(lines::line(&period, 10).contains("msg/s /  1.0 MB/s | Backlog"), "{}", lines::line(&period, 10));
+    period.counts.handed_over_bytes = 0;
+    assert!(lines::line(&period, 10).contains("msg/s /  0.0 MB/s | Backlog"));
+    let key_bytes = |name: &str| {
+        let workload = workload(&fixtures().join("workloads").join(name)).expect("a workload");
+        workload.key_bytes()
+    };
+    assert_eq!([key_bytes("random-keys.yaml"), key_bytes("small.yaml")], [10, 0]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::properties::ProducerProperties;
 use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
 use crate::commands::typed_cluster::TopicShape;
 use crate::commands::written_scenario::{
-    SET_BY_PRODUCERS, WrittenSetting, lines, literal, planned_for_topic, property_notes, setting_meant,
+    SET_BY_PRODUCERS, WrittenSetting, lines, planned_for_topic, property_notes, setting_meant,
 };
 use crate::execution::{PlannedExecution, TargetFiles};
 use crate::failure::Failure;
@@ -15,6 +15,7 @@ use kdyno_scenario::client::ClientSide;
 use kdyno_scenario::input::{InputError, TextPosition};
 use kdyno_scenario::security::TakenProperties;
 use kdyno_scenario::target::Target;
+use kdyno_scenario::yaml::literal;
 
 /// Id of the scenario.
 pub(super) const ID: &str = "producer-perf-test";

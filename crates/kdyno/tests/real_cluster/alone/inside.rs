@@ -13,7 +13,11 @@ const SCENARIO: &str = "\
 kdyno: 1
 id: inside
 question: What do brokers tell?
-system: {brokers: 2, limits: {heap: 256MiB}, jvm: QUICK_JVM}
+system:
+  brokers: 2
+  limits: {heap: 256MiB}
+  jvm: QUICK_JVM
+  metrics: {mbeans: ['kafka.server:name=PartitionCount,type=ReplicaManager/Value']}
 topics: {perf: {partitions: 4, replicas: 2}}
 load:
   writers: {produce: perf, clients: 2, rate: 5k/s, value: 200B, client: {acks: all}}
@@ -61,6 +65,10 @@ fn bytes_in_agree_with_what_was_sent_and_shares_are_shares() {
     assert_eq!(figure(&document, "brokers.under_replicated_partitions"), 0.0);
     let details = place.details();
     assert!(details.contains("Where the time goes"), "{details}");
+    // Each of four partitions has a replica on both brokers.
+    let partitions =
+        figure(&document, "broker-1.mbean:kafka.server:name=PartitionCount,type=ReplicaManager/Value");
+    assert!(partitions >= 4.0 && details.contains("MBeans of the brokers"), "{partitions}: {details}");
     // What comes just before the window and ends of phases was read, and no more often than that and every 10 s.
     let of_broker = evidence.probes.iter().filter(|one| one.subject == Subject::Broker(0));
     let instants: BTreeSet<i64> =

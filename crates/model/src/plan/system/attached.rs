@@ -38,6 +38,10 @@ impl System for AttachedPlan {
         self.security.tls.as_ref().map_or(&[], |tls| &tls.versions)
     }
 
+    fn mbeans(&self) -> &[String] {
+        self.metrics.as_ref().map_or(&[], |metrics| &metrics.mbeans)
+    }
+
     fn refuses_proxy(&self, _proxy: &ComponentPlan) -> Option<Refusal> {
         Some((
             "no proxy is started before a target",

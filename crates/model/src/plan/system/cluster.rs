@@ -37,6 +37,9 @@ pub struct ClusterPlan {
     /// How the brokers' own metrics are read.
     #[serde(default, skip_serializing_if = "BrokerMetrics::is_default")]
     pub metrics: BrokerMetrics,
+    /// Attributes of MBeans that are read in addition ([`mbean`](crate::mbean)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mbeans: Vec<String>,
     /// How clients reach it, and its nodes each other.
     #[serde(default, skip_serializing_if = "Listeners::are_plain")]
     pub listeners: Listeners,

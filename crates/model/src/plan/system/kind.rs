@@ -89,6 +89,11 @@ pub trait System {
         self.cluster().map(|cluster| &cluster.config)
     }
 
+    /// Attributes of its brokers' MBeans that are read in addition to what is read anyway.
+    fn mbeans(&self) -> &[String] {
+        self.cluster().map_or(&[], |cluster| &cluster.mbeans)
+    }
+
     /// The zones that its brokers and clients are in; `None`: nothing lies between them.
     fn zones(&self) -> Option<&ZonesPlan> {
         self.cluster()?.zones.as_ref()

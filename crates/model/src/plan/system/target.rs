@@ -25,6 +25,9 @@ pub struct AttachedPlan {
     /// altered or deleted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub topics: BTreeMap<String, String>,
+    /// Consumer groups of the cluster whose lag is read, over all topics that they read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     /// Limits that are enforced.
     pub caps: Caps,
     /// Named permissions, e.g. `rate-max`.
@@ -67,6 +70,9 @@ pub struct MetricsPlan {
     /// PEM file with the certificates to trust; `None`: those that the platform trusts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<PathBuf>,
+    /// Attributes of MBeans that are read in addition ([`mbean`](crate::mbean)), over JMX alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mbeans: Vec<String>,
 }
 
 impl MetricsPlan {
