@@ -93,7 +93,7 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     let plan = input.plan();
     let figures = FindingIndex::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    let worded = caveats::worded(input);
+    let worded = caveats::all(input);
     let glance = glance(input, &table, &worded);
     let parts = parts(input, &figures, &table, &glance.answer);
     finished(html! {

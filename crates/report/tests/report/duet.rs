@@ -7,7 +7,9 @@ use kdyno_model::sample::Phase;
 use kdyno_model::series::LiveFigures;
 use kdyno_model::trial::TrialId;
 use kdyno_report::markdown;
-use kdyno_report::terminal::{LiveState, PlanDetail, TextOptions, live_line_of_pair, plan_text, run_table};
+use kdyno_report::terminal::{
+    LiveState, PlanDetail, TextOptions, live_line_of_pair, plan_text, run_summary, run_table,
+};
 
 const WIDE: TextOptions = TextOptions { width: 300, colour: false };
 
@@ -85,10 +87,13 @@ fn waiting_brokers_are_reported_once_with_a_duets_verdicts() {
             let (verdict, waited) = (text.find("is worse than"), text.find(reported));
             assert!(waited.is_some() && verdict < waited, "{text}");
             assert!(text.contains("--design turns"), "{text}");
-            // Markdown has it with the verdicts and in its details.
+            // Markdown has it among its caveats and in its details.
             let times = 1 + text.matches("<details>").count();
             assert_eq!(text.matches("waited for a CPU").count(), times, "{text}");
         }
+        let short = run_summary(&run.input(), &WIDE);
+        assert!(short.contains("\n! CPU contention: threads of brokers waited for a CPU up to "), "{short}");
+        assert!(!short.contains(reported) && !short.contains("--design turns"), "{short}");
     }
     let run = waiting([None, None], true);
     assert!(!run_table(&run.input(), &WIDE).contains("waited"));
