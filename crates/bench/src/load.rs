@@ -44,7 +44,7 @@ pub struct BenchLoadArgs {
     /// Records per second, or `max` (closed loop, buffer full)
     #[arg(long, default_value = "max")]
     rate: String,
-    /// Law of the intended instants
+    /// Law of the scheduled send times
     #[arg(long, default_value = "constant", value_parser = ["constant", "poisson"])]
     arrivals: String,
     /// How values are made

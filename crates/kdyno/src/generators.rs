@@ -23,7 +23,7 @@ pub(crate) fn place<'f>(
     };
     let Some(Generators { plan: generators, hosts }) = found else { return Ok(Vec::new()) };
     kdyno_plan::on_generators(plan, &generators)?;
-    remarks.push(Remark::Fact(format!("the load is carried by {}", generators.hosts.join(", "))));
+    remarks.push(Remark::Fact(format!("the load runs on {}", generators.hosts.join(", "))));
     Ok(hosts)
 }
 

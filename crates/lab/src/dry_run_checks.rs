@@ -130,8 +130,9 @@ fn not_checked(plan: &Plan) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    (!names.is_empty())
-        .then(|| format!("not checked yet: whether brokers know {shown}{more}; they tell when they are up"))
+    (!names.is_empty()).then(|| {
+        format!("not checked yet: whether brokers know {shown}{more}; this is checked when they are up")
+    })
 }
 
 fn warning(error: &TestbedError) -> Remark {
@@ -326,8 +327,8 @@ mod tests {
                 Remark::Warning(_) => None,
             })
             .collect();
-        let words = "not checked yet: whether brokers know `min.insync.replica`, `num.io.treads`, `retention.bytes`; they \
-                     tell when they are up";
+        let words = "not checked yet: whether brokers know `min.insync.replica`, `num.io.treads`, `retention.bytes`; this \
+                     is checked when they are up";
         assert!(facts.contains(&words), "{facts:?}");
         assert!(facts.iter().all(|fact| !fact.contains("retention is set")), "{facts:?}");
         let many: Vec<String> = (0..20).map(|n| format!("a.{n}: 1")).collect();

@@ -203,7 +203,7 @@ impl LogsReader {
             groups.sort_by_key(|group| (!self.watched.groups.contains_key(group), group.clone()));
             if groups.len() > left {
                 let why = format!(
-                    "more than {GROUPS_MAX} groups, or {OFFSETS_MAX} offsets, are not asked for in one look"
+                    "more than {GROUPS_MAX} groups, or {OFFSETS_MAX} offsets, are not requested in one look"
                 );
                 self.not_read(look, "the lag of some groups", &why);
                 groups.truncate(left);

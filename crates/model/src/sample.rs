@@ -1,6 +1,6 @@
 //! What was counted and timed: rows that are merged by addition and never averaged.
 //!
-//! A row is keyed by the second of the records' intended instants (`t0_second`) and the second in which
+//! A row is keyed by the second of the records' scheduled send times (`t0_second`) and the second in which
 //! the row was written (`written_second`). An acknowledgement is written in the second of its t6, so
 //! rates are sums over `written_second` and latencies sums over `t0_second`, from the same rows.
 //!

@@ -61,7 +61,7 @@ fn the_page_of_caveats_is_current() {
 /// What a caveat is, and how to read its page.
 const CAVEATS: &str = "# Caveats
 
-A caveat is a reason not to trust figures as they stand. Reports print caveats before figures. This page is made from
+A caveat is a reason not to trust figures as they are. Reports print caveats before figures. This page is made from
 the code (`crates/model/src/caveat/rows`).
 
 The weight of a caveat depends on the question: how the system does at a given rate (**open**), how much it carries at

@@ -2,7 +2,7 @@
 //!
 //! What was typed becomes a scenario and a target like those of `kdyno quick`, with one producer, kdyno's own or Kafka's
 //! (`--driver`), and is run by the same lab, so that a run file is kept. Standard output has the tool's lines and nothing
-//! else; what is ours, the latencies from the intended instants among it, goes to standard error.
+//! else; what is ours, the latencies from the scheduled send times among it, goes to standard error.
 
 mod payloads;
 mod properties;

@@ -68,7 +68,7 @@ fn two_agents_share_a_load_and_its_counts_add_up() {
     let files = files(&place, &broker.address, CLUSTER_ID);
     let said = run(&place, &files, &["--generators", &agents.file]).wait(RUN_DEADLINE);
     ran(&said);
-    assert!(said.stderr.contains("the load is carried by one, two"), "{said:?}");
+    assert!(said.stderr.contains("the load runs on one, two"), "{said:?}");
     let evidence = evidence(&place);
     let of = |worker: u16| {
         let mut own = evidence.totals.iter().filter(|totals| totals.id.worker == worker);

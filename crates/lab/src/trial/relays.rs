@@ -78,7 +78,7 @@ fn refused(relayed: &Relayed, t0_ns: u64) -> Option<(u64, String)> {
     let [one, other] = &relayed.ends;
     let max = count(relay::CONNECTIONS_MAX as f64);
     let why = format!(
-        "{} between {one} and {other} refused {refused} connections: it carries {max} at once at most",
+        "{} between {one} and {other} refused {refused} connections: it handles {max} at once at most",
         relayed.subject
     );
     Some((first.until_ns, why))

@@ -259,7 +259,7 @@ impl Application {
     }
 
     /// Reports the records that came since the last call, where no time is taken over them: it has them at `now_ns`.
-    /// Returns for how many more the intended instant is unknown.
+    /// Returns for how many more the scheduled send time is unknown.
     pub(super) fn take_at_once(&mut self, now_ns: u64, mut taken: impl FnMut(HandedOver<'_>)) -> u64 {
         let mut begin = 0;
         for (fetched_ns, end) in self.at_once.ends.drain(..) {

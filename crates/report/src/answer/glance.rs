@@ -115,7 +115,7 @@ fn compared(input: &ReportInput<'_>) -> Vec<Sentence> {
         );
         if judged.is_empty() {
             let text =
-                "no metric was named to be judged, so there is no verdict: the table shows what differs.";
+                "no metric is judged (`--judge`), so there is no verdict: the table shows what differs.";
             answer.push(Sentence::new(Tone::Warn, text));
         }
     }

@@ -56,7 +56,7 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
     let judged = of_scope.iter().filter(|one| one.role == MetricRole::Judged);
     let mut sentences: Vec<Sentence> = judged.map(|one| sentence(one, labels)).collect();
     if sentences.is_empty() {
-        let text = "no metric was named to be judged, so there is no verdict: the table shows what differs";
+        let text = "no metric is judged (`--judge`), so there is no verdict: the table shows what differs";
         sentences.push(Sentence::new(Tone::Warn, format!("{text}.")));
     }
     let name = match of_scope.first() {
@@ -139,7 +139,7 @@ fn compared<'a>(input: &ReportInput<'a>) -> Option<&'a ComparePlan> {
 
 fn changes(compare: Option<&ComparePlan>) -> Option<String> {
     let changes = &compare?.changes;
-    (!changes.is_empty()).then(|| format!("Asked to differ: {}.", changes.join("; ")))
+    (!changes.is_empty()).then(|| format!("Requested: {}.", changes.join("; ")))
 }
 
 /// For a duet: what its figures are.

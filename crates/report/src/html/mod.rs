@@ -344,12 +344,12 @@ pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
 /// What the words of the tables and charts mean.
 fn reading() -> Markup {
     let words = [
-        ("offered", "records whose intended instant lies in the measured window"),
+        ("offered", "records whose scheduled send time lies in the measured window"),
         ("achieved", "records the client accepted in time"),
         ("acknowledged", "records the cluster confirmed in the window"),
         (
             "response",
-            "from a record's intended instant to its outcome; waiting because of a stall is part of it",
+            "from a record's scheduled send time to its outcome; waiting because of a stall is part of it",
         ),
         (
             "service",

@@ -77,7 +77,7 @@ struct ItemDocument {
     role: String,
     /// Whole seconds from T0.
     second: Vec<u32>,
-    /// Records whose intended instant lies in the second.
+    /// Records whose scheduled send time lies in the second.
     offered: Vec<u64>,
     /// Records the client accepted in the second.
     achieved: Vec<u64>,
@@ -126,7 +126,7 @@ struct ItemDocument {
 struct OutcomesDocument {
     /// Records with a latency: acknowledged, or consumed.
     kept: u64,
-    /// Records that failed: they lie above every quantile.
+    /// Records that failed: they count as slower than every quantile.
     failed: u64,
     /// Records whose end was never seen, unresolved or censored: likewise.
     unseen: u64,

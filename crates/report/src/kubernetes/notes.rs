@@ -78,7 +78,7 @@ fn limits(cluster: &ClusterPlan) -> String {
 fn mode(cluster: &ClusterPlan) -> Option<String> {
     match cluster.mode {
         Mode::Zookeeper { .. } => Some(
-            "mode: it ran with ZooKeeper, which Strimzi does not know any more; as many controllers stand in its place".to_owned(),
+            "mode: it ran with ZooKeeper, which Strimzi does not know any more; as many controllers replace it".to_owned(),
         ),
         Mode::KraftCombined | Mode::KraftControllers { .. } => None,
     }
@@ -111,10 +111,10 @@ fn clients_are_unknown(cluster: &ClusterPlan) -> bool {
 }
 
 fn zones(cluster: &ClusterPlan) -> Option<String> {
-    let topology = "`rack` takes the zones of the nodes that brokers come to run on";
+    let topology = "`rack` takes the zones of the nodes that brokers run on";
     match &cluster.zones {
         Some(zones) => Some(format!(
-            "zones: a relay stood for what lies between two of them ({}); {topology}",
+            "zones: a relay simulated the link between two of them ({}); {topology}",
             link_words(&zones.link)
         )),
         None if !cluster.racks.is_empty() => {

@@ -206,6 +206,6 @@ fn ends(evidence: &TrialEvidence) -> Result<(u64, u64), Failure> {
         let mut events = evidence.events.iter().filter(|event| event.kind == kind && of_item(&event.subject));
         events.find_map(|event| u64::try_from(event.at_ns?).ok())
     };
-    let missing = || Failure::tool("the run does not tell when its load began and ended");
+    let missing = || Failure::tool("the run does not show when its load began and ended");
     Ok((at(EventKind::ItemBegan).ok_or_else(missing)?, at(EventKind::ItemEnded).ok_or_else(missing)?))
 }

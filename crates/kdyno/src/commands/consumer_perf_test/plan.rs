@@ -72,7 +72,7 @@ pub(super) fn plan(
     set_endings(&mut plan, options);
     let own = options.socket_buffer_size.filter(|_| !carrier.is_java()).map(|asked| {
         format!(
-            "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({asked} asked for)"
+            "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({asked} requested)"
         )
     });
     Ok(PlannedExecution {

@@ -52,7 +52,7 @@ pub(super) fn remarks(options: &ProducerOptions, planned: &PlannedExecution, car
     }
     if options.throughput.is_none() {
         out::note(
-            "without a throttle latencies tell how full the client's buffer was: records are passed on ready made here, \
+            "without a throttle latencies show how full the client's buffer was: records are passed on ready made here, \
              while Kafka's tool makes each before it sends it and so has fewer of them waiting",
         );
     }
@@ -157,7 +157,7 @@ impl<'a> ProducerOutput<'a> {
         self.corrected(evidence)
     }
 
-    /// Prints what the totals leave out: latencies from the intended instants, and what became of all other records.
+    /// Prints what the totals leave out: latencies from the scheduled send times, and what became of all other records.
     pub(super) fn corrected(&self, evidence: &TrialEvidence) -> Result<(), Failure> {
         let response = measured_latencies(evidence, ITEM, Timing::Response).map_err(Failure::tool)?;
         let at = |quantile: f64| match response.quantile(quantile) {
@@ -171,7 +171,7 @@ impl<'a> ProducerOutput<'a> {
         };
         let which = if self.has_warmup { ", all records" } else { "" };
         out::note(&format!(
-            "response from the intended instant{which}: p50 {p50}, p95 {p95}, p99 {p99}, p99.9 {p999} ms; {} records failed, {} unresolved",
+            "response from the scheduled send time{which}: p50 {p50}, p95 {p95}, p99 {p99}, p99.9 {p999} ms; {} records failed, {} unresolved",
             of_all(|counts| counts.failed.values().sum()),
             of_all(|counts| counts.unresolved)
         ));

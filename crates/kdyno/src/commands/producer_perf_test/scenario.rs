@@ -24,7 +24,7 @@ pub(super) const TOPIC: &str = "perf";
 pub(super) const ITEM: &str = "writers";
 
 const MAX_BLOCK: &str = "max.block.ms";
-/// Java's longest time in an int, ms. In an open loop a record's wait counts from its intended instant: behind a cluster
+/// Java's longest time in an int, ms. In an open loop a record's wait counts from its scheduled send time: behind a cluster
 /// that is slower than the throttle it would come to Java's minute sooner or later, where the tool waits for room record
 /// by record and goes on. Kafka's own client waits in `send()`, for which its property is taken as it was given.
 const MAX_BLOCK_MS: u64 = i32::MAX as u64;
