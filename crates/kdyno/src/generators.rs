@@ -33,7 +33,7 @@ fn read(path: &Path) -> Result<Generators, Failure> {
     Ok(Generators::parse(&text, &path.display().to_string())?)
 }
 
-/// Those that a target names; all of them have to name the same.
+/// Generators that a target names; all of them have to name the same.
 fn of_targets<'f>(targets: impl Iterator<Item = &'f PathBuf>) -> Result<Option<Generators>, Failure> {
     let mut found: Option<Generators> = None;
     for file in targets {

@@ -1,5 +1,5 @@
 //! What the cluster reports of logs and groups while a trial goes on: how large the logs are on each broker, whether
-//! replicas are in sync, and how far the groups are behind that commit on the run's topics, whoever they belong to.
+//! replicas are in sync, and how far behind all groups are that commit on the run's topics.
 //!
 //! One look is a Metadata request, and for each broker DescribeLogDirs, ListGroups, ListOffsets and OffsetFetch at most
 //! once (OffsetFetch once for each group before Kafka 3.0). What a user may not see is reported once and costs nothing

@@ -322,7 +322,7 @@ pub struct SteadyTotals {
 pub struct ClientTotals {
     /// Records acknowledged (produce) or fetched (consume).
     pub records: u64,
-    /// Produce: from T0 to the first record passed to the client, ns; not told in files of earlier versions.
+    /// Produce: from T0 to the first record passed to the client, ns; not in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_ns: Option<u64>,
     /// From the first record passed to the client to the last outcome, ns.

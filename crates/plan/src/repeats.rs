@@ -8,7 +8,7 @@ use crate::planned::PlannedCases;
 use crate::strategy::{self, Ground};
 use kdyno_model::plan::{CasePlan, ListedTrial, Rate, Strategy};
 
-/// Shortest window to which a budget cuts one: of fewer seconds no steady state is told (docs/METHOD.md, Steady state).
+/// Shortest window to which a budget cuts one: fewer seconds show no steady state (docs/METHOD.md, Steady state).
 const WINDOW_S_LEAST: u32 = 10;
 const SECOND_NS: u64 = 1_000_000_000;
 

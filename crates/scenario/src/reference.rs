@@ -67,7 +67,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &keys::SOURCE,
 ];
 
-/// Those of a target.
+/// Sections of a target file.
 pub(crate) const TARGET_SECTIONS: &[&Section] = &[
     &keys::TARGET,
     &keys::CLIENT,

@@ -50,7 +50,7 @@ impl Setup {
         Ok(kdyno.map_or_else(|| setup.clone(), |kdyno| setup.measuring(kdyno)))
     }
 
-    /// The same of another program. Its `kdyno-bench` is the one next to it. Where there is none it may have the commands
+    /// A setup that measures another program. Its `kdyno-bench` is the one next to it. Where there is none it may have the commands
     /// itself; otherwise it is built without them (`make demo`), and this checkout's drives its worker.
     pub fn measuring(&self, kdyno: PathBuf) -> Setup {
         let next = kdyno.with_file_name(HELPER);

@@ -1,5 +1,5 @@
 //! TLS 1.3 between the lab and an agent that listens, on a thread of its own, so that the session reads and writes one plain
-//! socket whoever carries it.
+//! socket in either case.
 
 use kdyno_kafka::security::tls::provider;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -190,7 +190,7 @@ impl Carrier {
 
     /// The last words of a peer that has closed.
     fn pass_on_rest(&mut self) {
-        // Whoever reads them is gone where that fails.
+        // The reader is gone where that fails.
         let _ = self.plain.set_nonblocking(false);
         let _ = self.plain.set_write_timeout(Some(HANDSHAKE_DEADLINE));
         let _ = self.plain.write_all(&self.waiting);

@@ -182,7 +182,7 @@ pub struct ProducePlan {
     /// Whether each client waits for a record's outcome before it sends the next one.
     #[serde(default)]
     pub synchronous: bool,
-    /// Transactions, each of which holds what a client sends in a while; `None`: records are sent without.
+    /// Transactions; each holds what a client sends in a while. `None`: records are sent without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<TransactionsPlan>,
     /// What is kept in addition to the usual rows for the lines of Kafka's own tool; `None`: nothing.

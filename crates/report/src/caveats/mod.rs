@@ -55,7 +55,7 @@ pub fn all(input: &ReportInput<'_>) -> Vec<Worded> {
     grouped(input, input.caveats.iter())
 }
 
-/// Those that details list by themselves: what they report with the verdicts is left out.
+/// Caveats that details list by themselves: what they report with the verdicts is left out.
 pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
     grouped(input, input.caveats.iter().filter(|one| !is_shown_with_verdicts(input, one)))
 }

@@ -91,7 +91,7 @@ struct ItemDocument {
     open_records: Vec<Option<u64>>,
     /// Records between the consumers and the end of the log at the second's end; null where that is not known.
     lag: Vec<Option<f64>>,
-    /// The same in time: how long before that the next record to be fetched was acknowledged.
+    /// Lag in time: how long before that the next record to be fetched was acknowledged.
     lag_time: TimesDocument,
     /// Median response time of the records due in the second.
     response_p50: TimesDocument,

@@ -110,8 +110,8 @@ const RULES: &str = r#"rules:
     cache: true
 "#;
 
-/// The agent's configuration for brokers with an unknown number of network processors; objects `beside` Kafka's are
-/// read too.
+/// The agent's configuration for brokers with an unknown number of network processors; `further` objects are read
+/// too.
 pub(crate) fn configuration(further: &[&str]) -> String {
     written(&[network_processors::ALL.to_owned()], further)
 }
