@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_client_is_on_one_place_and_those_that_are_over_take_turns() {
+    fn each_client_has_one_place_and_the_rest_take_turns() {
         let mut next = 0;
         assert_eq!(dealt(5, &[0, 1, 2], &mut next), [(0, 0, 2), (1, 2, 2), (2, 4, 1)]);
         assert_eq!(dealt(1, &[0, 1, 2], &mut next), [(2, 0, 1)]);

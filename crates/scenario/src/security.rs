@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn all_mistakes_of_a_file_are_reported_and_no_consequence_of_one() {
+    fn all_mistakes_of_a_file_are_reported_without_consequences() {
         let found = mistakes(
             "security.protocol=SASL_SSL\nssl.truststore.locaton=x\nsasl.mechanism=PLAIN\nsasl.mechanisms=x\n\
              ssl.protocl=x\nssl.truststore.password=hunter2\n",

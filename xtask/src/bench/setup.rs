@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_helper_is_next_to_a_program_or_part_of_it_or_this_checkouts() {
+    fn the_helper_is_the_programs_own_or_this_checkouts() {
         let folder = tempfile::tempdir().expect("a folder");
         let options = BenchOptions { quick: true, rounds: 1 };
         let setup = Setup::new(Path::new("/here"), options, None).expect("a setup");

@@ -129,7 +129,7 @@ fn a_lost_agent_ends_the_trial_which_is_not_valid() {
 }
 
 #[test]
-fn a_lab_without_the_token_is_refused_before_anything_is_started() {
+fn a_lab_without_the_token_is_refused_before_any_start() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let agents = Agents::start(&place);

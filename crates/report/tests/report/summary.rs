@@ -210,7 +210,7 @@ fn a_comparison_and_a_search_in_short() {
 }
 
 #[test]
-fn a_ratio_of_pairs_is_called_so_where_that_of_the_medians_is_another() {
+fn a_ratio_of_pairs_that_is_not_that_of_medians_is_called_so() {
     let text = |ends| run_summary(&comparison(ends, Depth::Verdict).input(), &OPTIONS);
     let (alike, apart) = (text(ComparisonEnd::Worse), text(ComparisonEnd::Open));
     assert!(alike.contains(" B ÷ A ") && !alike.contains("ratio of pairs"), "{alike}");
