@@ -396,7 +396,7 @@ mod tests {
         let (_, warnings) = notes_with_partitions("max", many, "runs", 10_000);
         assert!(
             warnings[0]
-                .contains("20000 replicas of partitions take up to 80.0 MiB each, so 1.53 TiB may come"),
+                .contains("20000 replicas of partitions take up to 80.0 MiB each, so 1.53 TiB may be stored"),
             "{warnings:?}"
         );
         let (_, mut warnings) = notes_with_partitions("100/s", many, "runs", 10_000);

@@ -145,6 +145,6 @@ mod tests {
         assert_eq!(of(&[]), None);
         let (until_ns, why) = of(&[3, 3, 5, 10]).expect("seven");
         assert_eq!(until_ns, 101 * SECOND);
-        assert_eq!(why, "relay-0 between a and b refused 7 connections: it carries 8,192 at once at most");
+        assert_eq!(why, "relay-0 between a and b refused 7 connections: it handles 8,192 at once at most");
     }
 }
