@@ -49,20 +49,20 @@ pub(super) fn client(certificate: &[u8]) -> Result<Arc<ClientConfig>, String> {
 }
 
 /// The plain end of a connection, and the thread that carries it; what the thread returns says why it ended.
-pub(super) type Carried = (UnixStream, JoinHandle<io::Result<()>>);
+pub(super) type PlainEnd = (UnixStream, JoinHandle<io::Result<()>>);
 
-pub(super) fn accept(config: &Arc<ServerConfig>, tcp: TcpStream) -> io::Result<Carried> {
+pub(super) fn accept(config: &Arc<ServerConfig>, tcp: TcpStream) -> io::Result<PlainEnd> {
     let tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
     carry(tls.into(), tcp)
 }
 
-pub(super) fn connect(config: &Arc<ClientConfig>, tcp: TcpStream) -> io::Result<Carried> {
+pub(super) fn connect(config: &Arc<ClientConfig>, tcp: TcpStream) -> io::Result<PlainEnd> {
     let name = ServerName::try_from(NAME).map_err(io::Error::other)?;
     let tls = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
     carry(tls.into(), tcp)
 }
 
-fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<Carried> {
+fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<PlainEnd> {
     // What is encrypted at once is bounded by the socket that it is read from.
     tls.set_buffer_limit(None);
     let (ours, plain) = UnixStream::pair()?;
