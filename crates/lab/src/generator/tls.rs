@@ -71,12 +71,12 @@ fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<PlainEnd> {
     tcp.set_nonblocking(true)?;
     plain.set_nonblocking(true)?;
     let carrier =
-        Carrier { tls, tcp, plain, waiting: Vec::new(), until: Instant::now() + HANDSHAKE_DEADLINE };
+        TlsPump { tls, tcp, plain, waiting: Vec::new(), until: Instant::now() + HANDSHAKE_DEADLINE };
     let thread = std::thread::Builder::new().name("tls".to_owned()).spawn(move || carrier.run())?;
     Ok((ours, thread))
 }
 
-struct Carrier {
+struct TlsPump {
     tls: Connection,
     tcp: TcpStream,
     plain: UnixStream,
@@ -86,7 +86,7 @@ struct Carrier {
     until: Instant,
 }
 
-impl Carrier {
+impl TlsPump {
     /// Until one of both ends is closed. Dropping the sockets closes the other one.
     fn run(mut self) -> io::Result<()> {
         loop {
