@@ -1,7 +1,7 @@
 //! What does not carry over, in words.
 
 use super::resources::{SIZE, authentication, java_option};
-use super::settings::Carried;
+use super::settings::ExportedSettings;
 use crate::units;
 use kdyno_model::link_words::link_words;
 use kdyno_model::plan::{BrokerMetrics, ClusterPlan, Mode, Storage};
@@ -9,7 +9,7 @@ use kdyno_model::run::TrialStart;
 use std::collections::BTreeSet;
 
 /// Each note, without the dot at its end.
-pub(super) fn all(start: &TrialStart, cluster: &ClusterPlan, carried: &Carried) -> Vec<String> {
+pub(super) fn all(start: &TrialStart, cluster: &ClusterPlan, carried: &ExportedSettings) -> Vec<String> {
     let mut notes = vec![storage(cluster), addresses(cluster), limits(cluster)];
     notes.push(match start.cluster.get("kafka") {
         Some(version) => format!(
@@ -134,7 +134,7 @@ fn java(cluster: &ClusterPlan) -> Option<String> {
     })
 }
 
-fn settings(carried: &Carried) -> Vec<String> {
+fn settings(carried: &ExportedSettings) -> Vec<String> {
     let named = |words: &str, names: &BTreeSet<String>| {
         (!names.is_empty()).then(|| format!("settings {words}: {}", listed(names)))
     };
