@@ -10,7 +10,7 @@ mod reported;
 mod scenario;
 mod target;
 
-use crate::commands::drop_in_driver::{Carrier, tell_client};
+use crate::commands::drop_in_driver::{DropInClient, tell_client};
 use crate::execution::{Way, failed_or, measure};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::by_thresholds;
@@ -43,7 +43,7 @@ pub(crate) fn producer_perf_test(args: &[String]) -> CommandResult {
 }
 
 fn run(options: &ProducerOptions) -> CommandResult {
-    let carrier = Carrier::of(&options.driver)?;
+    let carrier = DropInClient::of(&options.driver)?;
     let payloads = payloads::look(options)?;
     for (before, now) in &options.deprecated {
         out::line(&producer::deprecated(before, now))?;

@@ -1,7 +1,7 @@
 //! What a run says while it goes on and at its end: the tool's lines on standard output, all else on standard error.
 
 use super::scenario::ITEM;
-use crate::commands::drop_in_driver::Carrier;
+use crate::commands::drop_in_driver::DropInClient;
 use crate::execution::{PlannedExecution, tell};
 use crate::failure::Failure;
 use crate::out;
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// The lines of a run.
 pub(super) struct ProducerOutput<'a> {
-    carrier: &'a Carrier,
+    carrier: &'a DropInClient,
     windows: Windows,
     /// The first second that no window has yet.
     next_second: u32,
@@ -40,7 +40,7 @@ pub(super) struct ProducerOutput<'a> {
 }
 
 /// What the plan makes of what was typed and its author may not expect.
-pub(super) fn remarks(options: &ProducerOptions, planned: &PlannedExecution, carrier: &Carrier) {
+pub(super) fn remarks(options: &ProducerOptions, planned: &PlannedExecution, carrier: &DropInClient) {
     tell(&planned.remarks);
     if !carrier.is_java() && options.properties.iter().any(|(name, _)| name == "max.block.ms") {
         out::note(
@@ -76,7 +76,7 @@ fn has_header(plan: &Plan) -> bool {
 }
 
 impl<'a> ProducerOutput<'a> {
-    pub(super) fn new(options: &ProducerOptions, carrier: &'a Carrier) -> Self {
+    pub(super) fn new(options: &ProducerOptions, carrier: &'a DropInClient) -> Self {
         Self {
             carrier,
             windows: Windows::new(options.interval_ms, options.warmup_records),

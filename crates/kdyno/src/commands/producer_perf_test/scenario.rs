@@ -2,7 +2,7 @@
 
 use super::payloads::PayloadSource;
 use super::properties::ProducerProperties;
-use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
+use crate::commands::drop_in_driver::{DropInClient, in_kafkas_unit};
 use crate::commands::typed_cluster::TopicShape;
 use crate::commands::written_scenario::{
     SET_BY_PRODUCERS, WrittenSetting, lines, literal, planned_for_topic, property_notes, setting_meant,
@@ -34,7 +34,7 @@ const WITHIN: &str = "30d";
 /// Refuses settings that are wrong whatever the cluster and the topic are, before these are looked at.
 pub(super) fn check_settings(
     options: &ProducerOptions,
-    client: (&ProducerProperties, &Carrier),
+    client: (&ProducerProperties, &DropInClient),
     target: &Target,
 ) -> Result<(), Failure> {
     // Payloads were looked at already, and those of a file are read again by each plan.
@@ -44,7 +44,7 @@ pub(super) fn check_settings(
 /// Writes the scenario and plans it for the target.
 pub(super) fn planned(
     options: &ProducerOptions,
-    (properties, carrier): (&ProducerProperties, &Carrier),
+    (properties, carrier): (&ProducerProperties, &DropInClient),
     (target, topic): (Target, TopicShape),
     payloads: Option<PayloadSource>,
 ) -> Result<PlannedExecution, Failure> {
@@ -81,10 +81,10 @@ pub(super) fn planned(
 }
 
 /// What the scenario says of the client.
-fn client_lines(carrier: &Carrier, settings: &[WrittenSetting<'_>]) -> String {
+fn client_lines(carrier: &DropInClient, settings: &[WrittenSetting<'_>]) -> String {
     let mut all = match carrier {
-        Carrier::Native => vec![format!("      {MAX_BLOCK}: {MAX_BLOCK_MS}")],
-        Carrier::Java(_) => carrier.lines(),
+        DropInClient::Native => vec![format!("      {MAX_BLOCK}: {MAX_BLOCK_MS}")],
+        DropInClient::Java(_) => carrier.lines(),
     };
     all.extend((!settings.is_empty()).then(|| lines(settings)));
     all.join("\n")
