@@ -1,4 +1,4 @@
-// The lines of a chart as they are drawn, and what they tell at an instant.
+// The lines of a chart as they are drawn, and what they show at an instant.
 //
 // Values are read off the picture, so that a page need not hold them twice: as exact as half a pixel lets them be, and
 // written so. The exact ones stand in the table of the figure's data and in the exports.
@@ -19,7 +19,7 @@ export interface Axis {
 export interface Course {
   readonly name: string;
   readonly points: readonly Point[];
-  /** Further away than this a point tells nothing. */
+  /** A point further away than this shows nothing. */
   readonly reach: number;
 }
 
@@ -54,7 +54,7 @@ function placesOf(path: string): [number, number][] {
   const places: [number, number][] = [];
   let [across, down] = [0, 0];
   for (const [, step, first, second] of path.matchAll(/([Mlhv])(-?[\d.]+)(?:,?(-?[\d.]+))?/gu)) {
-    // Those strokes make a dot of a point alone, and a tick of what is at least so much.
+    // These strokes make a dot of a point alone, and a tick of what is at least so much.
     if (step === "h" || step === "v") continue;
     [across, down] = step === "M" ? [Number(first), Number(second)] : [across + Number(first), down + Number(second)];
     places.push([across, down]);

@@ -1,9 +1,9 @@
-// A line through all charts over time at the instant that is pointed at, and what each tells there.
+// A line through all charts over time at the instant that is pointed at, and what each shows there.
 
 import { ACROSS, type Chart, type Charts, drawn, instantAt, percent, share } from "./charts.js";
 import { type Axis, type Course, axisOf, coursesOf, nearest, told } from "./course.js";
 
-/** Lines of a chart that are told beside the cursor at most. */
+/** Lines of a chart that are shown next to the cursor at most. */
 const LINES_MAX = 6;
 /** A step of the arrow keys, as a share of the width; with Shift ten of them. */
 const KEY_STEP = 0.01;
@@ -86,7 +86,7 @@ export class Cursor {
     return own;
   }
 
-  /** Puts the line where it belongs, and beside it what the chart tells there. */
+  /** Puts the line where it belongs, and next to it what the chart shows there. */
   #place(chart: Chart): void {
     const instant = this.#instant;
     const at = instant === undefined ? NaN : share(chart.view, instant);

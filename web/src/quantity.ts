@@ -14,7 +14,7 @@ const UNITS: Readonly<Record<string, number>> = {
   B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4,
 };
 
-/** The number that a cell tells; `undefined` where it tells none. */
+/** The number that a cell shows; `undefined` where it shows none. */
 export function quantity(text: string): number | undefined {
   const found = QUANTITY.exec(text.trim());
   if (found?.[1] === undefined) return undefined;

@@ -1,4 +1,4 @@
-// Of each figure its data as CSV and its picture as SVG. Nothing is asked for: the browser saves what the page holds.
+// The data of each figure as CSV and its picture as SVG. Nothing is requested: the browser saves what the page holds.
 
 import { drawing } from "./drawing.js";
 import { rowsOf } from "./tables.js";

@@ -73,7 +73,7 @@ function sortBy(table: Sorted, { cell, column }: Head): void {
   table.body.append(...(order === "none" ? table.rows : ordered(table.rows, column, order)));
 }
 
-/** By number where most cells of the column tell one, else by their text. What tells nothing stands last. */
+/** By number where most cells of the column show one, else by their text. Empty cells come last. */
 function ordered(rows: readonly HTMLTableRowElement[], column: number, order: Order): HTMLTableRowElement[] {
   const sign = order === "descending" ? -1 : 1;
   const keyed = rows.map((row) => ({ row, text: text(row.cells[column]), number: quantity(text(row.cells[column])) }));

@@ -43,6 +43,7 @@ export async function lookAt(browser, of, folder) {
     ...(await saysTooLittle(tab.page, of)),
     ...(await lacksData(tab.page, ["Save as CSV", "Save as SVG"])),
     ...(await isOutOfReach(tab.page)),
+    ...(await cutsTheList(tab.page)),
     ...(await scrollsAcross(tab.page)),
     ...tab.wrong,
   ];
@@ -153,6 +154,20 @@ async function isOutOfReach(page) {
     wrong.push(...found.map((what) => `${theme}: ${what}`));
   }
   return wrong;
+}
+
+/**
+ * The list of runs is seen whole in a window of 1,000 px.
+ *
+ * @param {import("playwright-core").Page} page
+ */
+async function cutsTheList(page) {
+  await page.setViewportSize({ width: 1000, height: 800 });
+  const wide = await page.evaluate(() => {
+    const boxes = [...document.querySelectorAll(".scroll:has(> table.runs)")];
+    return boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => box.scrollWidth);
+  });
+  return wide.map((px) => `its list takes ${px} px of a window of 1000`);
 }
 
 /**

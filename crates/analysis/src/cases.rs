@@ -14,7 +14,7 @@ pub(crate) struct CaseFigures<'a> {
     pub(crate) findings: Vec<Finding>,
     /// For each metric the figures that may be used, as far as they may, by repeat.
     repeats: BTreeMap<&'a Address, BTreeMap<u32, Value>>,
-    /// What a metric is at most of which no figure may be used, and of how many repeats that is the median.
+    /// Upper bounds of metrics without a valid figure, and over how many repeats each is the median.
     at_most: BTreeMap<&'a Address, (f64, u32)>,
     /// Metrics with a repeat that has no figure that may be used: the others bound nothing.
     left_out: BTreeSet<&'a Address>,
@@ -101,7 +101,7 @@ impl<'a> CaseFigures<'a> {
         self.repeats.get(of).into_iter().flatten().map(|(repeat, value)| (*repeat, *value))
     }
 
-    /// What a metric is at most of which no figure may be used, and of how many repeats; `None` where that is not known.
+    /// The upper bound of a metric without a valid figure, and over how many repeats; `None`: not known.
     pub(crate) fn at_most(&self, of: &Address) -> Option<(f64, u32)> {
         self.at_most.get(of).copied()
     }

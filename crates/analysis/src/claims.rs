@@ -297,7 +297,7 @@ impl ComparedSides {
     fn answer(&self, op: ClaimOp) -> (ClaimSays, Option<String>) {
         let Interval::Bounds { low, high, .. } = self.paired.interval else {
             let why = match self.paired.n {
-                1 => "one trial says nothing about the next one".to_owned(),
+                1 => "one trial per case, so run-to-run variation is unknown (set `repeat: 6`)".to_owned(),
                 n => format!("{n} repeats are too few, 3 are needed"),
             };
             return (ClaimSays::CannotTell, Some(why));

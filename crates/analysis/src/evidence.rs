@@ -208,7 +208,7 @@ fn first_client_done(evidence: &TrialEvidence, streams: &[StreamId]) -> Option<u
     clients.map(|client| u32::try_from(client.span_ns / NS_PER_S).unwrap_or(u32::MAX)).min()
 }
 
-/// Whether each record of the item has an intended instant.
+/// Whether each record of the item has a scheduled send time.
 pub(crate) fn is_open_loop(item: &LoadPlan) -> bool {
     item.role.as_produce().is_some_and(|plan| matches!(plan.rate, Rate::Open { .. }))
 }

@@ -60,8 +60,8 @@ impl LatencyDistribution {
         self.sum_below_zero_ns = self.sum_below_zero_ns.saturating_add(sum_ns);
     }
 
-    /// Adds records that failed or stayed unresolved, each after `waited_ns` or more: they lie above every
-    /// quantile.
+    /// Adds records that failed or stayed unresolved, each after `waited_ns` or more: they count as slower than
+    /// every quantile.
     pub fn add_unfinished(&mut self, records: u64, waited_ns: u64) {
         if records > 0 {
             let known = self.unfinished.entry(waited_ns).or_default();

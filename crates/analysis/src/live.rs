@@ -1,7 +1,7 @@
 //! The state of a trial, from its newest rows: for the progress line while it runs.
 //!
-//! The figures of a second need only that second's rows. How many records are open needs all rows since T0, of which
-//! only counts are kept here: rows are numbered by each stream, in the order in which they are stored, so that a row
+//! The figures of a second need only that second's rows. How many records are open needs all rows since T0, whose
+//! counts alone are kept here: rows are numbered by each stream, in the order in which they are stored, so that a row
 //! that was counted is known by its number.
 
 use crate::cpu;

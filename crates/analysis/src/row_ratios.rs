@@ -148,7 +148,7 @@ impl<'a> MetricColumn<'a> {
 
 fn why_not(paired: &[Paired]) -> String {
     match paired.iter().map(|paired| paired.n).max().unwrap_or(0) {
-        0 | 1 => "one trial each says nothing about the next one".to_owned(),
+        0 | 1 => "one trial per case, so run-to-run variation is unknown (set `repeat: 6`)".to_owned(),
         n if n < REPEATS_MIN => format!("{n} trials each are too few, {REPEATS_MIN} are needed"),
         _ => "of some figures only a lower bound is known (records without an outcome, or a queue), or they are 0".to_owned(),
     }

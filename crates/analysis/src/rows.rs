@@ -86,7 +86,7 @@ impl<'a> TrialRows<'a> {
         workers.iter().map(|plan| Subject::Worker(plan.worker)).collect()
     }
 
-    /// Those that use the processors of the lab's host.
+    /// Workers that use the CPUs of the lab's host.
     pub(crate) fn workers_here(&self) -> Vec<Subject> {
         self.workers().into_iter().filter(|worker| self.is_here(worker)).collect()
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// What was counted of one load item.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ItemTally {
-    /// Records whose intended instant lies in the window.
+    /// Records whose scheduled send time lies in the window.
     pub(crate) offered: u64,
     /// Records without an outcome at the beginning of each second of the window, and at its end; empty without a window.
     pub(crate) open: Vec<u64>,

@@ -2,7 +2,7 @@
 //!
 //! - Rates count what was written (acknowledged, accepted, fetched) in the window: the whole seconds of the
 //!   measure phase in which every load item was at work, of one that comes or goes by plan those of its own; `offered_per_s` what was intended in them. `failed`,
-//!   `unresolved` and latencies are of the records whose intended instant lies in the measure phase.
+//!   `unresolved` and latencies are of the records whose scheduled send time lies in the measure phase.
 //! - `brokers` is all brokers together, without dedicated controllers and ZooKeeper nodes; `system` is these and
 //!   brokers together; `workers` all worker processes. A broker's CPU time is divided by the records of the
 //!   whole cluster, so the figures of single brokers add up to that of `brokers`.

@@ -27,7 +27,7 @@ pub struct FakeBrokerArgs {
     /// From a produce request's arrival to its answer, microseconds
     #[arg(long, default_value_t = 0)]
     delay_us: u64,
-    /// Of the produce requests drop 1 %, fail 1 % for good, never answer 0.1 % that were stored, answer 0.1 %
+    /// Drop 1 % of the produce requests, fail 1 % for good, never answer 0.1 % that were stored, answer 0.1 %
     /// that were stored with an error, and close the connection of 0.4 %
     #[arg(long)]
     faulty: bool,

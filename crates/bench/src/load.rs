@@ -44,7 +44,7 @@ pub struct BenchLoadArgs {
     /// Records per second, or `max` (closed loop, buffer full)
     #[arg(long, default_value = "max")]
     rate: String,
-    /// Law of the intended instants
+    /// Law of the scheduled send times
     #[arg(long, default_value = "constant", value_parser = ["constant", "poisson"])]
     arrivals: String,
     /// How values are made
@@ -125,7 +125,7 @@ fn drive(
 /// What the samples said.
 #[derive(Debug, Default)]
 struct LoadEvidence {
-    /// Of each second from T0, in records of all phases: intended in it, accepted by the client in it, acknowledged in it.
+    /// Records of each second from T0, in all phases: intended in it, accepted by the client in it, acknowledged in it.
     seconds: BTreeMap<u32, [u64; 3]>,
     histograms: BTreeMap<Timing, Histogram<u64>>,
 }

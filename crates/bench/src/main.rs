@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_probed_and_a_tally_that_is_not_there_is_an_error() {
+    fn a_process_is_probed_and_a_missing_tally_is_an_error() {
         let own = std::process::id().to_string();
         let read = printed(&["bench-probes", "--pid", &own, "--seconds", "1"]).expect("it is read");
         assert!(read.is_some_and(|read| read["seconds"].as_f64() >= Some(1.0)));

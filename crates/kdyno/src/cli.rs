@@ -350,7 +350,7 @@ pub(crate) enum TlsChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
-    /// Of which file
+    /// Which file
     #[arg(value_enum, default_value = "scenario")]
     pub(crate) of: SchemaOf,
     /// File to write, for editors: `kdyno init` puts kdyno.schema.json next to a scenario [default: standard output]

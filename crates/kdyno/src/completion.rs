@@ -124,7 +124,7 @@ fn varied(_: &str, words: &[OsString]) -> Vec<String> {
     producing.flat_map(|(name, _)| ["rate", "clients"].map(|key| format!("{}.{key}", name.text))).collect()
 }
 
-/// Those of the scenario; of a load item's many latencies only once the item is typed.
+/// Metrics of the scenario; of a load item's many latencies only once the item is typed.
 fn metrics(typed: &str, words: &[OsString]) -> Vec<String> {
     let Some(scenario) = scenario_of(words) else { return Vec::new() };
     let names = metric_names(scenario.typed());

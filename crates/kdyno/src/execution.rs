@@ -61,7 +61,7 @@ pub(crate) fn execute(planned: PlannedExecution, args: &ExecutionArgs) -> Comman
     execute_with(planned, args, &mut |_| ()).map(|(exit, _)| exit)
 }
 
-/// The same for a command that prints more: `also` hears all that happens; hands back the run file too.
+/// Executes for a command that prints more: `also` hears all that happens; hands back the run file too.
 pub(crate) fn execute_with(
     mut planned: PlannedExecution,
     args: &ExecutionArgs,

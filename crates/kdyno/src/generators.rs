@@ -23,7 +23,7 @@ pub(crate) fn place<'f>(
     };
     let Some(Generators { plan: generators, hosts }) = found else { return Ok(Vec::new()) };
     kdyno_plan::on_generators(plan, &generators)?;
-    remarks.push(Remark::Fact(format!("the load is carried by {}", generators.hosts.join(", "))));
+    remarks.push(Remark::Fact(format!("the load runs on {}", generators.hosts.join(", "))));
     Ok(hosts)
 }
 
@@ -33,7 +33,7 @@ fn read(path: &Path) -> Result<Generators, Failure> {
     Ok(Generators::parse(&text, &path.display().to_string())?)
 }
 
-/// Those that a target names; all of them have to name the same.
+/// Generators that a target names; all of them have to name the same.
 fn of_targets<'f>(targets: impl Iterator<Item = &'f PathBuf>) -> Result<Option<Generators>, Failure> {
     let mut found: Option<Generators> = None;
     for file in targets {

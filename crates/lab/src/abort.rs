@@ -12,7 +12,7 @@ const OTHERS_TIME_NS: u64 = 300_000_000;
 /// The conditions of a target and how long each has held.
 #[derive(Debug)]
 pub(crate) struct AbortWatch {
-    conditions: Vec<Held>,
+    conditions: Vec<WatchedCondition>,
     /// Brokers that were there when the run began.
     brokers: BTreeSet<i32>,
     /// Begins the names of the run's own topics.
@@ -23,7 +23,7 @@ pub(crate) struct AbortWatch {
 }
 
 #[derive(Debug)]
-struct Held {
+struct WatchedCondition {
     condition: AbortIf,
     /// Since when it has held without a break, CLOCK_MONOTONIC, ns.
     since_ns: Option<u64>,
@@ -106,7 +106,7 @@ impl AbortWatch {
         prefix: &str,
         own: BTreeSet<String>,
     ) -> Option<Self> {
-        let held = |condition: &AbortIf| Held { condition: condition.clone(), since_ns: None };
+        let held = |condition: &AbortIf| WatchedCondition { condition: condition.clone(), since_ns: None };
         (!conditions.is_empty()).then(|| Self {
             conditions: conditions.iter().map(held).collect(),
             brokers,

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 /// Load before the measured window: connections are up and pools are in the caches after the first tenths of it.
 const WARMUP_NS: u64 = SECOND_NS;
 
-/// The seconds of which the best one counts: a limit is not lowered by what else the host did in one of them.
+/// The best of these seconds counts: a limit is not lowered by what else the host did in one of them.
 const MEASURE_NS: u64 = 3 * SECOND_NS;
 
 /// Longest time for one measurement, from the start of its processes on.

@@ -123,7 +123,7 @@ impl ClusterObserver {
                 if self.unseen > 1 {
                     return Vec::new();
                 }
-                let detail = format!("the cluster's state could not be asked for: {error}");
+                let detail = format!("the cluster's state could not be requested: {error}");
                 vec![ClusterChange { kind: EventKind::MetadataError, subject: Subject::Brokers, detail }]
             }
         }

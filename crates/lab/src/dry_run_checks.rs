@@ -130,8 +130,9 @@ fn not_checked(plan: &Plan) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    (!names.is_empty())
-        .then(|| format!("not checked yet: whether brokers know {shown}{more}; they tell when they are up"))
+    (!names.is_empty()).then(|| {
+        format!("not checked yet: whether brokers know {shown}{more}; this is checked when they are up")
+    })
 }
 
 fn warning(error: &TestbedError) -> Remark {
@@ -326,8 +327,8 @@ mod tests {
                 Remark::Warning(_) => None,
             })
             .collect();
-        let words = "not checked yet: whether brokers know `min.insync.replica`, `num.io.treads`, `retention.bytes`; they \
-                     tell when they are up";
+        let words = "not checked yet: whether brokers know `min.insync.replica`, `num.io.treads`, `retention.bytes`; this \
+                     is checked when they are up";
         assert!(facts.contains(&words), "{facts:?}");
         assert!(facts.iter().all(|fact| !fact.contains("retention is set")), "{facts:?}");
         let many: Vec<String> = (0..20).map(|n| format!("a.{n}: 1")).collect();
@@ -395,7 +396,7 @@ mod tests {
         let (_, warnings) = notes_with_partitions("max", many, "runs", 10_000);
         assert!(
             warnings[0]
-                .contains("20000 replicas of partitions take up to 80.0 MiB each, so 1.53 TiB may come"),
+                .contains("20000 replicas of partitions take up to 80.0 MiB each, so 1.53 TiB may be stored"),
             "{warnings:?}"
         );
         let (_, mut warnings) = notes_with_partitions("100/s", many, "runs", 10_000);

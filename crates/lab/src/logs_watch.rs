@@ -1,6 +1,5 @@
 //! What the cluster reports of logs and groups while a trial goes on: how large the logs are on each broker, whether
-//! replicas are in sync, and how far the groups are behind that commit on the run's topics, whoever they belong to, or that a
-//! target names.
+//! replicas are in sync, and how far behind all groups are that commit on the run's topics, and those that a target names.
 //!
 //! One look is a Metadata request, and for each broker DescribeLogDirs, ListGroups, ListOffsets and OffsetFetch at most
 //! once (OffsetFetch once for each group before Kafka 3.0); for each group that is named one more OffsetFetch, Metadata, and
@@ -229,7 +228,7 @@ impl LogsReader {
             groups.sort_by_key(|group| (!self.watched.groups.contains_key(group), group.clone()));
             if groups.len() > left {
                 let why = format!(
-                    "more than {GROUPS_MAX} groups, or {OFFSETS_MAX} offsets, are not asked for in one look"
+                    "more than {GROUPS_MAX} groups, or {OFFSETS_MAX} offsets, are not requested in one look"
                 );
                 self.not_read(look, "the lag of some groups", &why);
                 groups.truncate(left);

@@ -59,7 +59,7 @@ pub(crate) fn wait_led_through(
     gone: &dyn Fn() -> Option<String>,
 ) -> Result<(), String> {
     let ask = |access: &Access| access.admin(CLIENT_ID, ANSWER).and_then(|mut admin| admin.cluster());
-    let own = ask(brokers).map_err(|error| format!("the brokers do not tell their addresses: {error}"))?;
+    let own = ask(brokers).map_err(|error| format!("the brokers do not report their addresses: {error}"))?;
     let proxy = Access { bootstrap: vec![address.to_owned()], security: brokers.security.clone() };
     loop {
         let wrong = match ask(&proxy) {

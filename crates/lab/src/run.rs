@@ -433,7 +433,7 @@ fn known_before(
     let is_fresh =
         trial.effective.system.starts_brokers() && !standing.has_carried_load && !trial.is_conditioning();
     let fresh = is_fresh.then(|| {
-        let detail = "the cluster had just been started and had carried no load".to_owned();
+        let detail = "the cluster had just been started and had received no load".to_owned();
         event(EventKind::Unconditioned, Subject::Brokers, detail)
     });
     let unsettled = unsettled.map(|detail| event(EventKind::ClusterUnsettled, Subject::Brokers, detail));

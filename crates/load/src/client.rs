@@ -166,7 +166,7 @@ impl ProduceClient {
         self.payloads.is_some()
     }
 
-    /// Open loop: the intended instants, relative to T0.
+    /// Open loop: the scheduled send times, relative to T0.
     pub fn set_schedule(&mut self, schedule: Schedule) {
         self.schedule = Some(schedule);
     }

@@ -24,7 +24,7 @@ pub(crate) fn system(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 }
 
 /// The addresses to which one connection is tried: each attempt takes the next one, since a name may have several
-/// only one of which has a listener. When all were tried, and after a connection that was made, the name is looked
+/// and only one of them a listener. When all were tried, and after a connection that was made, the name is looked
 /// up again; the address that was tried last is then not the first one, if there are others (as in Java's
 /// `client.dns.lookup=use_all_dns_ips`).
 #[derive(Debug, Default)]

@@ -360,7 +360,7 @@ impl<'a> BatchStamp<'a> {
         });
     }
 
-    /// Builds records, some of which have a longer timestamp delta, with the values in `buffer`.
+    /// Builds records, some with a longer timestamp delta, with the values in `buffer`.
     fn write_wide(self, records: &RecordSource, buffer: &[u8]) -> Vec<u8> {
         let (shape, picks) = (self.form.shape, self.times.picks.as_slice());
         let value_bytes = shape.value_bytes as usize;

@@ -146,7 +146,7 @@ impl Recorder {
         self.phases = phase_spans(&self.lengths, Some(start_ns));
     }
 
-    /// Records whose intended instant is `intended_ns` came due.
+    /// Records whose scheduled send time is `intended_ns` came due.
     pub fn offered(&mut self, intended_ns: u64, records: u64) {
         self.slot(intended_ns).counts.offered += records;
     }

@@ -1,4 +1,4 @@
-//! Schedules: pure functions from a record's index and a seed to its intended instant.
+//! Schedules: pure functions from a record's index and a seed to its scheduled send time.
 //!
 //! Warm-up and measure phase have a schedule each, and the measure phase's starts again with it: its arrivals follow
 //! from the seed alone, however long the warm-up took, so that trials that share a seed share them.
@@ -38,7 +38,7 @@ const RATE_SCALE: f64 = 1e6;
 /// Place of the warm-up's seed among those drawn from the item's: the measure phase has the item's own.
 const WARMUP_SEED: u64 = 0x3a57;
 
-/// The intended instants of one client, in order, as ns from T0.
+/// The scheduled send times of one client, in order, as ns from T0.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     /// Instants of the phase that the next record lies in.
@@ -80,7 +80,7 @@ impl Schedule {
         Self { next_ns: NEVER, ..self }
     }
 
-    /// The next record's intended instant, ns from T0; [`NEVER`] when there is none.
+    /// The next record's scheduled send time, ns from T0; [`NEVER`] when there is none.
     #[inline]
     pub fn peek(&self) -> u64 {
         self.next_ns

@@ -76,7 +76,7 @@ pub enum StreamError {
     Refused(#[from] PermanentError),
     /// The Java client cannot do what the plan wants of it; holds what.
     #[error(
-        "the Java client does not carry {0}: leave it out, or let kdyno's own client carry the load item"
+        "the Java client does not support {0}: leave it out, or let kdyno's own client run the load item"
     )]
     NotByJava(&'static str),
     /// The task does not say how the Java client reaches the cluster.

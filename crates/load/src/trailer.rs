@@ -1,7 +1,7 @@
 //! What each unique record carries of itself: its run, who sent it and where to, and when it was intended.
 //!
 //! ```text
-//! run id 8 | producing client 4 | partition 4 | sequence 8 | intended instant 8     big-endian
+//! run id 8 | producing client 4 | partition 4 | sequence 8 | scheduled send time 8     big-endian
 //! ```
 //! It is the end of the value, or a header `kdyno` behind all others where the value has no room or is not kdyno's own.
 

@@ -56,9 +56,9 @@ pub const METRICS: &[Metric] = &[
         REQUESTED,
         Unit::RequestsPerS,
         "requests per second from the first one's beginning to the last one's end; where the command reports no instants, of \
-         its duration; of Kafka's own tools as they tell it",
+         its duration; of Kafka's own tools as they report it",
     ),
-    metric(MIB_PER_S, COMMAND, Unit::MibPerS, "MiB of values per second, as Kafka's own tools tell it"),
+    metric(MIB_PER_S, COMMAND, Unit::MibPerS, "MiB of values per second, as Kafka's own tools report it"),
     metric(
         UNPARSED_LINES,
         COMMAND,

@@ -446,7 +446,7 @@ pub struct JudgedClaim {
     pub n: u32,
     /// Why it is inconclusive, or how it can be determined without an interval, one lowercase sentence.
     pub reason: Option<String>,
-    /// Of a threshold: a figure of it is invalid, and a bound of that figure decides it all the same.
+    /// A figure of the threshold is invalid, and a bound of that figure decides it all the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_bound: bool,
 }

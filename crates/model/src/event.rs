@@ -95,7 +95,7 @@ pub enum EventKind {
     BrokersChanged,
     /// What a topic's log holds could not be requested; the detail says why.
     LogUnchecked,
-    /// The trial's cluster had just been started and had carried no load.
+    /// The trial's cluster had just been started and had received no load.
     Unconditioned,
     /// Something of the cluster had not come to rest when the load of the trial before was over; the detail says what.
     ClusterUnsettled,

@@ -19,7 +19,7 @@ pub struct GeneratorsPlan {
 }
 
 impl GeneratorsPlan {
-    /// Whether the load is carried by the lab's own host.
+    /// Whether the load runs on the lab's own host.
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty()
     }

@@ -152,7 +152,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::BrokerProcessors,
         RuleText {
-            figure: "CPUs that the brokers run on, busy",
+            figure: "broker CPUs in use",
             threshold: Above(0.8),
             unit: Unit::Ratio,
             consequence: "requests wait for a CPU, and latency grows steeply with every further record",
@@ -164,7 +164,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::RequestHandlersIdle,
         RuleText {
-            figure: "time in which request handlers of a broker were idle",
+            figure: "RequestHandlerAvgIdlePercent of a broker",
             threshold: Below(0.3),
             unit: Unit::Ratio,
             consequence: "requests wait in the queue for a handler, and their time grows before any CPU is full",
@@ -175,7 +175,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::NetworkProcessorsIdle,
         RuleText {
-            figure: "time in which network processors of a broker's busiest listener were idle",
+            figure: "NetworkProcessorAvgIdlePercent of a broker's busiest listener",
             threshold: Below(0.3),
             unit: Unit::Ratio,
             consequence: "requests wait to be read and answers to be written, which no stage of a request shows",
@@ -252,7 +252,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::DriveBusy,
         RuleText {
-            figure: "time in which the drive had something to do",
+            figure: "disk utilisation",
             threshold: Above(0.8),
             unit: Unit::Ratio,
             consequence: "a drive that serves one request at a time has nothing left; one that serves many may have",
@@ -263,7 +263,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::DriveWriteTime,
         RuleText {
-            figure: "mean time that a write of the drive takes",
+            figure: "mean disk write await",
             threshold: Above(20e6),
             unit: Unit::Ns,
             consequence: "fsyncs, rolled segments and reads behind them wait for it",
@@ -274,7 +274,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::DriveReadTime,
         RuleText {
-            figure: "mean time that a read of the drive takes",
+            figure: "mean disk read await",
             threshold: Above(20e6),
             unit: Unit::Ns,
             consequence: "consumers that have fallen behind the page cache wait for it, and so do requests queued behind theirs",
@@ -307,7 +307,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::Stopped,
         RuleText {
-            figure: "time for which all threads of a broker were stopped (safepoints, garbage collection included)",
+            figure: "stop-the-world time of a broker (safepoints, garbage collection included)",
             threshold: Above(0.05),
             unit: Unit::Ratio,
             consequence: "the broker does nothing meanwhile, and what has come waits",
@@ -352,10 +352,10 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::MemoryPressure,
         RuleText {
-            figure: "time in which something waited for memory",
+            figure: "memory pressure: time in which something waited for memory",
             threshold: Above(0.01),
             unit: Unit::Ratio,
-            consequence: "programs stand still while pages are found or read again",
+            consequence: "programs pause while pages are found or read again",
             next_step: "lower heaps, or give the host more memory",
             source: USE_METHOD,
         },
@@ -363,7 +363,7 @@ const RULES: [(HealthRule, RuleText); 22] = [
     (
         HealthRule::MemoryAvailable,
         RuleText {
-            figure: "least memory that was available, of all",
+            figure: "least available memory",
             threshold: Below(0.05),
             unit: Unit::Ratio,
             consequence: "there is no page cache left to serve consumers from, and a process may be ended by the kernel",

@@ -168,8 +168,8 @@ pub const METRICS: &[Metric] = &[
         STOPPED_SHARE,
         BROKER,
         Unit::Ratio,
-        "share of the window in which the JVM stood still, for collections and at other safepoints, by its log; of `brokers` that \
-         of the broker that stood still longest",
+        "share of the window in which the JVM was stopped (stop-the-world), for collections and at other safepoints, by its log; of \
+         `brokers` that of the broker with the longest",
     ),
     metric(
         "produce_total_mean",

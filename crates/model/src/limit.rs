@@ -73,7 +73,7 @@ pub enum ShareOf {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum LimitKind {
-    /// Nothing: everything offered was carried in time.
+    /// Nothing: everything offered was handled in time.
     Schedule,
     /// kdyno's own worker.
     Generator,

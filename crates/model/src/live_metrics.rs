@@ -125,7 +125,7 @@ pub mod metrics {
         "kdyno_records_offered",
         None,
         &["case", "item"],
-        "Records whose intended instant has come",
+        "Records whose scheduled send time has come",
     );
     pub static RECORDS_ACHIEVED: LiveMetric = LiveMetric::counter(
         "kdyno_records_achieved",
@@ -199,7 +199,7 @@ pub mod metrics {
         "kdyno_response",
         Some(Seconds),
         &["case", "item", "quantile"],
-        "Response time, from the intended instant, of the records acknowledged in the newest whole second; no mean over time makes sense of it",
+        "Response time, from the scheduled send time, of the records acknowledged in the newest whole second; no mean over time makes sense of it",
     );
     pub static PROCESS_CPU: LiveMetric = LiveMetric::counter(
         "kdyno_process_cpu",

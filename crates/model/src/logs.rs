@@ -32,7 +32,7 @@ pub const METRICS: &[Metric] = &[
         RUN_LOG_BYTES,
         BROKER,
         Unit::Bytes,
-        "bytes of the logs of the run's topics when the window ended, as the brokers tell (DescribeLogDirs); each replica counts",
+        "bytes of the logs of the run's topics when the window ended, as the brokers report (DescribeLogDirs); each replica counts",
     ),
     metric(
         RUN_LOG_GROWTH,

@@ -10,7 +10,7 @@ pub struct Members {
     pub scope: Scope,
     /// The load item.
     pub item: String,
-    /// Those that are listed one by one, by ascending number: all, or of many those that fared least like the others.
+    /// Members that are listed one by one, by ascending number: all, or of many those that fared least like the others.
     #[serde(rename = "told")]
     pub reported: Vec<MemberFigures>,
     /// What the others had in common; `None`: there are none.

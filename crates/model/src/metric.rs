@@ -85,7 +85,7 @@ const ALL: &[Metric] = &[
         "offered_per_s",
         SEND_AND_SUM,
         Unit::RecordsPerS,
-        "records whose intended instant lies in the window",
+        "records whose scheduled send time lies in the window",
     ),
     metric("achieved_per_s", SEND_AND_SUM, Unit::RecordsPerS, "records the client accepted in the window"),
     metric("acked_per_s", SEND_AND_SUM, Unit::RecordsPerS, "records acknowledged in the window"),
@@ -221,7 +221,7 @@ const ALL: &[Metric] = &[
         "censored",
         READ,
         Unit::Count,
-        "records of the measure phase that were acknowledged and never consumed: they lie above every end-to-end quantile",
+        "records of the measure phase that were acknowledged and never consumed: they count as slower than every end-to-end quantile",
     ),
     metric(
         "rebalances",

@@ -1,6 +1,6 @@
 //! What was counted and timed: rows that are merged by addition and never averaged.
 //!
-//! A row is keyed by the second of the records' intended instants (`t0_second`) and the second in which
+//! A row is keyed by the second of the records' scheduled send times (`t0_second`) and the second in which
 //! the row was written (`written_second`). An acknowledgement is written in the second of its t6, so
 //! rates are sums over `written_second` and latencies sums over `t0_second`, from the same rows.
 //!
@@ -322,7 +322,7 @@ pub struct SteadyTotals {
 pub struct ClientTotals {
     /// Records acknowledged (produce) or fetched (consume).
     pub records: u64,
-    /// Produce: from T0 to the first record passed to the client, ns; not told in files of earlier versions.
+    /// Produce: from T0 to the first record passed to the client, ns; not in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_ns: Option<u64>,
     /// From the first record passed to the client to the last outcome, ns.

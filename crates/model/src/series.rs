@@ -183,7 +183,7 @@ pub struct StreamSeries {
     pub end_to_end_heat: HeatMap,
 }
 
-/// How many records a curve of latencies is of; those without a latency lie above every quantile.
+/// How many records a curve of latencies is of; those without a latency count as slower than every quantile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcomes {
     /// Records with a latency: acknowledged, or consumed.
@@ -217,14 +217,14 @@ pub struct HeatColumn {
 }
 
 /// One second of a load item. Rates count what happened in the second; latencies are of the records
-/// whose intended instant lies in it.
+/// whose scheduled send time lies in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SecondPoint {
     /// Seconds from T0.
     pub second: u32,
     /// The phase the second's start lies in.
     pub phase: Phase,
-    /// Records whose intended instant lies in the second.
+    /// Records whose scheduled send time lies in the second.
     pub offered: u64,
     /// Records the client accepted in the second.
     pub achieved: u64,
@@ -285,7 +285,7 @@ pub struct CpuPoint {
 /// One complete second of all load items together, for the progress line while a trial runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LiveFigures {
-    /// Records whose intended instant lay in that second.
+    /// Records whose scheduled send time lay in that second.
     pub offered_per_s: u64,
     /// Records the clients accepted in it.
     pub achieved_per_s: u64,

@@ -55,9 +55,9 @@ pub enum Timing {
     /// and knows where to begin; of a member of a group, until it has its first assignment.
     /// For clients that are there at T0 it belongs to start-up.
     Connect,
-    /// t8 − t0: from the intended instant into the application's hands.
+    /// t8 − t0: from the scheduled send time into the application's hands.
     EndToEnd,
-    /// t7 − t0: from the intended instant to when the fetch response was there to be read.
+    /// t7 − t0: from the scheduled send time to when the fetch response was there to be read.
     UntilFetched,
     /// t8 − t7: reading what was fetched, and waiting while the application was busy with what came before.
     HandOver,

@@ -61,11 +61,11 @@ fn the_page_of_caveats_is_current() {
 /// What a caveat is, and how to read its page.
 const CAVEATS: &str = "# Caveats
 
-A caveat is a reason not to trust figures as they stand. Reports print caveats before figures. This page is made from
+A caveat is a reason not to trust figures as they are. Reports print caveats before figures. This page is made from
 the code (`crates/model/src/caveat/rows`).
 
-The weight of a caveat depends on the question: how the system does at a given rate (**open**), how much it carries at
-`rate: max` (**max**), how much it carries while conditions hold (**find**, a trial of a search), whether two sides
+The weight of a caveat depends on the question: how the system does at a given rate (**open**), how much it handles at
+`rate: max` (**max**), how much it handles while conditions hold (**find**, a trial of a search), whether two sides
 differ (**compare**, a trial of a pair). The rate of a load item decides for a caveat about that item, the heaviest
 weight of all items for a caveat about the whole trial.
 

@@ -140,7 +140,7 @@ fn together(judge: &[Judge]) -> u32 {
 fn why(least: u32, together: u32) -> String {
     let one =
         if together > 1 { format!("one of {together} judged metrics") } else { "a difference".to_owned() };
-    format!(": {least} units of evidence are the fewest that can tell {one}")
+    format!(": {least} units of evidence are the fewest that can show {one}")
 }
 
 /// The requested looks, else the usual ones; the first one of these can detect a difference in each judged metric.

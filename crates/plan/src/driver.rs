@@ -163,7 +163,7 @@ pub(crate) fn has_size(reader: &CaseReader<'_>, typed: &Scalar, option: &str) ->
 }
 
 fn not_carried(reader: &CaseReader<'_>, typed: &Scalar, what: &str, hint: &str) -> PlanError {
-    reader.wrong(typed, format!("`driver: java` does not carry {what}")).hint(hint)
+    reader.wrong(typed, format!("`driver: java` does not support {what}")).hint(hint)
 }
 
 fn carries_produced(reader: &CaseReader<'_>, typed: &ProduceFile) -> Result<(), PlanError> {

@@ -2,7 +2,7 @@
 
 use crate::planned::PlannedCases;
 use crate::strategy::{
-    ConditioningPace, Ground, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming,
+    ConditioningPace, TrialBasis, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming,
 };
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
@@ -63,7 +63,7 @@ pub fn estimate_until_first_look(plan: &Plan) -> Option<Estimate> {
 
 /// How long so many units of evidence of a comparison take when every trial takes its longest, ns.
 pub(crate) fn units_longest_ns(plan: &ComparePlan, planned: &PlannedCases, units: u32) -> u64 {
-    of_trials(up_to(Ground::of(planned), plan, units)).longest_ns
+    of_trials(up_to(TrialBasis::of(planned), plan, units)).longest_ns
 }
 
 /// For trials that follow each other: all but the bytes that are written.

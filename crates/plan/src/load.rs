@@ -432,9 +432,9 @@ fn rate(reader: &CaseReader<'_>, typed: &ProduceFile, clients: u32) -> Result<Ra
     // A `fill` with `$rate` is for the cases in which the param is `max`.
     let inserted = matches!(&typed.rate, RateFile::Plain(rate) if rate.text.contains('$'));
     if let (Some(fill), false) = (&typed.fill, inserted) {
-        return Err(reader
-            .wrong(fill, "`fill` has a meaning only with `rate: max`")
-            .hint("leave it out: with a rate each record waits for buffer space from its intended instant"));
+        return Err(reader.wrong(fill, "`fill` has a meaning only with `rate: max`").hint(
+            "leave it out: with a rate each record waits for buffer space from its scheduled send time",
+        ));
     }
     let arrivals = match &typed.arrivals {
         None => Arrivals::Poisson,

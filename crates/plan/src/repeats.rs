@@ -5,10 +5,10 @@ use crate::budget::Budget;
 use crate::choices::PlanError;
 use crate::estimate::of_trials;
 use crate::planned::PlannedCases;
-use crate::strategy::{self, Ground};
+use crate::strategy::{self, TrialBasis};
 use kdyno_model::plan::{CasePlan, ListedTrial, Rate, Strategy};
 
-/// Shortest window to which a budget cuts one: of fewer seconds no steady state is told (docs/METHOD.md, Steady state).
+/// Shortest window to which a budget cuts one: fewer seconds show no steady state (docs/METHOD.md, Steady state).
 const WINDOW_S_LEAST: u32 = 10;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -41,7 +41,7 @@ pub(crate) fn list(
 
 /// How long trials of these cases take at the longest.
 fn longest_ns(planned: &PlannedCases, cases: &[CasePlan], list: &[ListedTrial]) -> u64 {
-    let ground = Ground { cases, ..Ground::of(planned) };
+    let ground = TrialBasis { cases, ..TrialBasis::of(planned) };
     of_trials(strategy::listed(ground, list)).longest_ns
 }
 

@@ -11,7 +11,7 @@ use crate::planned::PlannedCases;
 use crate::reader::CaseReader;
 use crate::set_overrides::NOWHERE;
 use crate::spans;
-use crate::strategy::{Extent, Ground, searched as trials, searched_at};
+use crate::strategy::{Extent, TrialBasis, searched as trials, searched_at};
 use crate::sustained;
 use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::trials_min;
@@ -119,7 +119,7 @@ pub(crate) fn strategy(
         sustained::confirm(&mut plan, depth, choices.sustain_ns)?;
         Ok::<_, PlanError>(plan)
     };
-    let searched = Ground::of(planned);
+    let searched = TrialBasis::of(planned);
     let quick = || at_depth(Depth::Quick);
     let (plan, depth, time_ns) =
         within_time(at_depth(choices.depth)?, quick, searched, budget, choices.depth)?;
@@ -348,7 +348,7 @@ fn start_at(case: &mut CasePlan, plan: &FindPlan, arrivals: Arrivals) {
 fn within_time(
     plan: FindPlan,
     quick: impl FnOnce() -> Result<FindPlan, PlanError>,
-    searched: Ground<'_>,
+    searched: TrialBasis<'_>,
     budget: Option<Budget>,
     depth: Depth,
 ) -> Result<(FindPlan, Depth, Option<u64>), PlanError> {

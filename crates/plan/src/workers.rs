@@ -72,7 +72,7 @@ fn can_be_there(case: &CasePlan) -> Result<(), PlanError> {
     // Another client than kdyno's own is a program that is made ready on this host.
     if let Some((name, item)) = case.load.iter().find(|(_, item)| !item.driver.is_native()) {
         let (item, driver) = (quoted(name), quoted(&item.driver.label()));
-        let message = format!("load item {item} is carried by {driver}, which runs on this host alone");
+        let message = format!("load item {item} is run by {driver}, which runs on this host alone");
         return Err(InputError::whole(message).hint("leave the generators out, or `driver` of its `client`"));
     }
     let is_idle = |place: usize| !case.workers.iter().any(|worker| usize::from(worker.worker) == place);
@@ -81,7 +81,7 @@ fn can_be_there(case: &CasePlan) -> Result<(), PlanError> {
         None => Ok(()),
         Some((_, host)) => {
             let clients: u64 = case.load.values().map(|item| u64::from(item.clients)).sum();
-            let message = format!("generator {} would carry none of the {clients} clients", quoted(host));
+            let message = format!("generator {} would run none of the {clients} clients", quoted(host));
             Err(InputError::whole(message).hint("give load items more `clients`, or name fewer generators"))
         }
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_client_is_on_one_place_and_those_that_are_over_take_turns() {
+    fn each_client_has_one_place_and_the_rest_take_turns() {
         let mut next = 0;
         assert_eq!(dealt(5, &[0, 1, 2], &mut next), [(0, 0, 2), (1, 2, 2), (2, 4, 1)]);
         assert_eq!(dealt(1, &[0, 1, 2], &mut next), [(2, 0, 1)]);

@@ -102,7 +102,7 @@ impl OurFigure<'_> {
         self.planned.filter(|planned| (1..*planned).contains(&counted)).map(|planned| (counted, planned))
     }
 
-    /// The same in words, e.g. `1 of 2 repeats`.
+    /// The missing trials in words, e.g. `1 of 2 repeats`.
     pub fn missing_words(&self) -> Option<String> {
         self.missing().map(|(n, of)| format!("{n} of {of} repeats"))
     }

@@ -96,7 +96,7 @@ fn comments(evidence: &TrialEvidence, streams: &ItemsByStream<'_>) -> Vec<String
     comments.extend(open.map(|(name, (failed, unresolved))| {
         format!(
             "[{}: {failed} failed and {unresolved} unresolved records have no latency and are not in here; they \
-             lie above every quantile]",
+             count as slower than every quantile]",
             tag_text(name)
         )
     }));

@@ -24,7 +24,7 @@ use kdyno_model::run::Session;
 pub fn block(input: &ReportInput<'_>) -> String {
     let figures = FindingIndex::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    let worded = caveats::worded(input);
+    let worded = caveats::all(input);
     let glance = glance(input, &table, &worded);
     let mut out =
         format!("### {}\n\n{}\n\n", escaped(&first_line(input.plan())), escaped(&input.plan().question));
@@ -39,7 +39,7 @@ pub fn block(input: &ReportInput<'_>) -> String {
     }
     out.push_str(&results(input, &table));
     out.push_str(&doubts(&glance));
-    let details = details(input, &table, &worded);
+    let details = details(input, &table, &caveats::worded(input));
     out.push_str(&format!("<details><summary>Details</summary>\n\n{details}</details>\n\n"));
     out.push_str(&origin(input));
     out

@@ -292,7 +292,7 @@ const SHARED_GROUP_NOTE: &str = "For an item that shares its group with another 
 const REBALANCE_NOTE: &str = "A rebalance lasts from when a member learns of it to the last assignment, and protocols \
     make more or fewer: protocols are compared by the time in which a partition had no owner (without owner).";
 
-/// Said under the tables where it is told whether a group's records were conserved.
+/// Said under the tables that show whether a group's records were conserved.
 const CONSERVED_NOTE: &str = "Conserved: by the counts of the whole trial the group consumed each acknowledged record of its \
     topic, duplicates not counted; – where that cannot be judged.";
 
@@ -300,7 +300,7 @@ const CONSERVED_NOTE: &str = "Conserved: by the counts of the whole trial the gr
 const RATIO_OF_MEANS_NOTE: &str = "Response ÷ service is the mean of the one divided by the mean of the other; quantiles \
     have other ratios.";
 
-/// Said under the tables where records consumed stand beside rates.
+/// Said under the tables where records consumed are next to rates.
 const HANDED_NOTE: &str = "Records consumed, next to end-to-end latencies, are those intended in the measure phase, also where they \
     came after it; a rate of records consumed is of those that came in the window.";
 

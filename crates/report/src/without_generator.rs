@@ -80,8 +80,7 @@ fn note(reported: &[String]) -> Option<String> {
         more => format!("; {more} more are in the JSON document"),
     };
     let named = reported.get(..NAMED_MAX).unwrap_or(reported).join("; ");
-    let text = format!(
-        "Without the load generator's own lateness, which is a fifth of them or more: {named}{more}."
-    );
+    let text =
+        format!("Without the load generator's own delay, which is a fifth of them or more: {named}{more}.");
     (!reported.is_empty()).then_some(text)
 }

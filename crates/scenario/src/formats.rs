@@ -44,18 +44,18 @@ const FORMATS: &[FileFormat] = &[
     (
         "a task of Trogdor",
         |file| file.has("org.apache.kafka.trogdor."),
-        "kdyno does not read them; here `activeTopics` stand in `topics`, `targetMessagesPerSec` is `rate` of a load item, \
+        "kdyno does not read them; here `activeTopics` are in `topics`, `targetMessagesPerSec` is `rate` of a load item, \
          `producerConf` its `client`, and `maxMessages` is `measure: {records: N}`",
     ),
     (
         "a driver of the OpenMessaging Benchmark",
         |file| file.has_keys(&["driverClass"]) && file.has("io.openmessaging"),
-        "`kdyno omb --drivers FILE WORKLOAD.yaml` runs it as it is, `--print-scenario` writes the scenario that both come to",
+        "`kdyno omb --drivers FILE WORKLOAD.yaml` runs it as it is, `--print-scenario` writes the resulting scenario",
     ),
     (
         "a workload of the OpenMessaging Benchmark",
         |file| file.has_keys(&["partitionsPerTopic", "messageSize"]),
-        "`kdyno omb --drivers DRIVER.yaml FILE` runs it as it is, `--print-scenario` writes the scenario that both come to",
+        "`kdyno omb --drivers DRIVER.yaml FILE` runs it as it is, `--print-scenario` writes the resulting scenario",
     ),
     (
         "a script of k6",
@@ -102,7 +102,7 @@ const FORMATS: &[FileFormat] = &[
                 &["process.roles", "log.dirs", "zookeeper.connect", "controller.quorum.voters"],
             )
         },
-        "here settings of brokers stand in `config` of the `system`; `kdyno init` writes a scenario to begin with",
+        "here settings of brokers are in `config` of the `system`; `kdyno init` writes a scenario to begin with",
     ),
     (
         "a properties file of Kafka's clients",

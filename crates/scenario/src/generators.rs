@@ -155,7 +155,7 @@ fn shares(node: &YamlNode, hosts: &[String]) -> Result<BTreeMap<String, Vec<Stri
                 .hint(known_hint(&other.text, known().collect::<Vec<_>>())));
         }
         if named.is_empty() {
-            return Err(InputError::at(item.place, format!("no host would carry {}", quoted(&item.text))));
+            return Err(InputError::at(item.place, format!("no host would run {}", quoted(&item.text))));
         }
         found.insert(item.text.clone(), named.into_iter().map(|one| one.text).collect());
     }
@@ -214,7 +214,7 @@ mod tests {
                 "hosts: [{ssh: gen-1}]\nshare: {w: [gen-2]}\n",
                 "`gen-2` is none of the generators | did you mean `gen-1`?",
             ),
-            ("hosts: [{ssh: a}]\nshare: {w: []}\n", "no host would carry `w`"),
+            ("hosts: [{ssh: a}]\nshare: {w: []}\n", "no host would run `w`"),
             ("host: [{ssh: a}]\n", "`host` is not a key of `generators`"),
         ] {
             let reported = read(text).expect_err(text);

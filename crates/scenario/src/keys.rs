@@ -404,7 +404,7 @@ pub static TOPIC: Section = section(
 /// The phases.
 pub static PHASES: Section = section(
     "phases",
-    "A record belongs to the phase of its intended instant.",
+    "A record belongs to the phase of its scheduled send time.",
     &[
         or(
             "warmup",
@@ -470,7 +470,7 @@ pub static PUBLISHED: Section = section(
     "Figures somebody published. They are facts to compare shapes with; a row that no case runs prints \
      \"not tested\".",
     &[
-        needed("source", ValueKind::Section(&SOURCE), "where they stand"),
+        needed("source", ValueKind::Section(&SOURCE), "where they were published"),
         or("definition", TEXT, "", "how the source defines its figure, where that differs from ours"),
         needed(
             "rows",
@@ -484,7 +484,7 @@ pub static PUBLISHED: Section = section(
 /// The place of published figures.
 pub static SOURCE: Section = section(
     "source",
-    "Where published figures stand.",
+    "Where the figures were published.",
     &[
         needed("title", TEXT, "title"),
         needed("date", TEXT, "date, as written there"),

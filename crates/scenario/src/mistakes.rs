@@ -242,7 +242,7 @@ show:
     }
 
     #[test]
-    fn what_is_lacking_and_what_is_no_single_value_are_mistakes_of_their_own() {
+    fn a_missing_value_and_a_list_are_mistakes_of_their_own() {
         let text = changed(&[
             ("    value: 100B\n", ""),
             ("question: How?\n", ""),

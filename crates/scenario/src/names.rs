@@ -35,7 +35,7 @@ pub fn metric_of(typed: &Scalar, file: &ScenarioFile) -> Result<(Address, Unit),
     if imported::is_of(&address) {
         let message = format!("{} is imported into a run when it is over", quoted(&address.subject));
         return Err(InputError::at(typed.place, message)
-            .hint("a scenario cannot name what is imported: neither its unit nor whether it comes is known; `kdyno show` and comparisons tell it"));
+            .hint("a scenario cannot name what is imported: neither its unit nor whether it comes is known; `kdyno show` and comparisons report it"));
     }
     let Some(kind) = subject(&address.subject, file) else {
         let mut names: Vec<&str> = file.item_names().collect();

@@ -68,7 +68,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &keys::SOURCE,
 ];
 
-/// Those of a target.
+/// Sections of a target file.
 pub(crate) const TARGET_SECTIONS: &[&Section] = &[
     &keys::TARGET,
     &keys::CLIENT,
@@ -111,7 +111,7 @@ const HEAD: &str = "\
 # The scenario file
 
 This page is made from the tables that the reader of scenarios itself uses (`cargo test -p kdyno-scenario` fails
-when it differs; `UPDATE_REFERENCE=1 cargo test -p kdyno-scenario` writes it). The JSON Schemas beside it are for
+when it differs; `UPDATE_REFERENCE=1 cargo test -p kdyno-scenario` writes it). The JSON Schemas next to it are for
 editors.
 
 Everything is strict: an unknown key, a wrong unit, a name that does not resolve is an error with file, line,
@@ -124,7 +124,7 @@ Kafka's unit, and a suffix is accepted where the setting is a size (`.bytes`, `.
 (`.ms`).
 
 **Params.** `$name` anywhere in a value inserts a param (`$$` is a dollar sign). A value that starts with `=` is
-arithmetic over params: `+ - * /`, parentheses, `min`, `max`, `ceil`, numbers, sizes and durations; params stand in
+arithmetic over params: `+ - * /`, parentheses, `min`, `max`, `ceil`, numbers, sizes and durations; params are in
 it without `$`. Params may use other params. The values of a case are, the later winning: `params`, the profile,
 the row of `cases`, the combination of `vary`, `--set`. `--set` takes names of params only; a bare number has the unit
 of the param (`--set rate=1000` is `1000/s`); cases that it makes equal run once. `--rate`, `--duration` and `--size`
@@ -147,7 +147,7 @@ newest, on both sides of a comparison too: two releases of brokers are then comp
 
 const PROPERTIES_HEAD: &str = "\
 Read byte for byte as `java.util.Properties` reads it: Latin-1, `\\` goes on in the next line and begins escapes. Names
-and rules are those of Kafka's clients; passwords, keys and tokens may stand in it when its owner alone may read it, or
+and rules are those of Kafka's clients; passwords, keys and tokens may be in it when its owner alone may read it, or
 elsewhere as `${NAME}` (see [secret](#secret)), `${env:NAME}` or `${file:PATH:NAME}`. SASL mechanisms: `PLAIN`,
 `SCRAM-SHA-256`, `SCRAM-SHA-512` and `OAUTHBEARER`, whose token comes from a `file:` URL in
 `sasl.oauthbearer.token.endpoint.url`, or from the option `token` of its login module. Stores are PEM or PKCS#12.
@@ -240,7 +240,7 @@ fn metrics_text(text: &mut String) {
     text.push_str(
         "A metric address is `SUBJECT.METRIC`. Subjects are load items, components, `brokers` (all together), `broker-0` … (one), \
          `system` (brokers, dedicated controllers and ZooKeeper nodes together), `relay-0` … (one, with `zones`), `workers` and \
-         `host`. Figures of `process-NAME` (what `--probe` named), `group:NAME` (a consumer group) and `imported-NAME` (`kdyno import`) stand in \
+         `host`. Figures of `process-NAME` (what `--probe` named), `group:NAME` (a consumer group) and `imported-NAME` (`kdyno import`) appear in \
          reports and exports; a scenario cannot name them.\n\n| metric | of | unit | meaning |\n|---|---|---|---|\n",
     );
     for known in metric::all() {

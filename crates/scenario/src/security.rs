@@ -80,7 +80,9 @@ impl ClientProperties {
             self.others.iter().partition(|property| is_known(&property.name));
         if !known.is_empty() {
             let names = listed(known.iter().map(|property| property.name.as_str()));
-            reported.push(format!("the scenario says how clients behave, so these settings of the properties file are not taken: {names}"));
+            reported.push(format!(
+                "ignored settings of the properties file, since the scenario defines the clients: {names}"
+            ));
         }
         reported.extend(unknown_notes(&unknown));
         reported
@@ -351,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn all_mistakes_of_a_file_are_reported_and_no_consequence_of_one() {
+    fn all_mistakes_of_a_file_are_reported_without_consequences() {
         let found = mistakes(
             "security.protocol=SASL_SSL\nssl.truststore.locaton=x\nsasl.mechanism=PLAIN\nsasl.mechanisms=x\n\
              ssl.protocl=x\nssl.truststore.password=hunter2\n",

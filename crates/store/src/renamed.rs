@@ -25,7 +25,7 @@ pub(crate) fn metric(subject: &str, name: String) -> String {
     known.map_or(name, |(_, now)| (*now).to_owned())
 }
 
-/// The same of each metric address in a document.
+/// Reads a document and renames each metric address in it.
 pub(crate) fn document<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, RowFault> {
     let mut value: Value = json(row, column)?;
     addresses(&mut value);

@@ -89,7 +89,7 @@ impl Exporters {
     ) -> Result<Self, TestbedError> {
         if brokers.len() > BROKERS_MAX {
             let message = format!(
-                "{} brokers tell them over JMX, and at most {BROKERS_MAX} exporters, a JVM each, run on this host",
+                "{} brokers report them over JMX, and at most {BROKERS_MAX} exporters, a JVM each, run on this host",
                 brokers.len()
             );
             return Err(TestbedError::Impossible(message));

@@ -38,7 +38,7 @@ impl HostLock {
     /// The same, once no other run holds it: `wait` is called with who does, and says whether to try again.
     ///
     /// # Errors
-    /// Those of [`HostLock::acquire`].
+    /// As [`HostLock::acquire`].
     pub fn acquire_patiently(
         environment: &Environment,
         what: &str,

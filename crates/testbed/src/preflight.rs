@@ -144,7 +144,7 @@ pub fn check_retained(folders: &[PathBuf], partition_replicas: u64, bytes: u64) 
             return Err(TestbedError::hinted(
                 format!(
                     "with the least retention {partition_replicas} replicas of partitions take up to {} each, so \
-                     {} may come to lie in {}, which has {} free ({} stay reserved)",
+                     {} may be stored in {}, which has {} free ({} stay reserved)",
                     shown(bytes / partition_replicas.max(1)),
                     shown(each),
                     folder.display(),

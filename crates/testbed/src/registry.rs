@@ -200,7 +200,7 @@ pub fn find(environment: &Environment, name: &str) -> Result<RunningCluster, Tes
     let hint = if names.is_empty() {
         "none is running".to_string()
     } else {
-        format!("these stand: {}", names.join(", "))
+        format!("these are running: {}", names.join(", "))
     };
     Err(TestbedError::hinted(format!("no cluster named {name} is running"), hint))
 }
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(list(&environment).expect("list"), [alive]);
         assert!(!stale.work_dir.exists(), "leftovers are removed");
         let error = down(&environment, "stale").expect_err("gone");
-        assert_eq!(error.hint(), Some("these stand: alive"));
+        assert_eq!(error.hint(), Some("these are running: alive"));
     }
 
     #[test]

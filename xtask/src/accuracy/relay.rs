@@ -55,7 +55,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
         let us = |ns: f64| format!("{:.0}", ns / 1e3);
         for (place, quantile) in ["p50", "p99"].into_iter().enumerate() {
             let bare_ns = slept["schedule_delay_ns"][quantile].as_f64().context("no quantile")?;
-            let figure = format!("delay error {quantile}, µs (a bare sleep loop beside it)");
+            let figure = format!("delay error {quantile}, µs (a bare sleep loop next to it)");
             rows.push(AccuracyRow::new(
                 &test,
                 &figure,

@@ -133,7 +133,7 @@ fn rows(stalled: &StalledLoad, rate_per_s: f64) -> anyhow::Result<Vec<AccuracyRo
     };
     Ok(vec![
         row("response p95, s (stop as measured)", measured_stop_s, response_s),
-        row("response p95, s (stop as asked for)", nominal_s, response_s),
+        row("response p95, s (stop as requested)", nominal_s, response_s),
         row("service p95, s: what a blocking client prints", measured_stop_s, service_s),
     ])
 }

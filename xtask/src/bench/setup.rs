@@ -50,7 +50,7 @@ impl Setup {
         Ok(kdyno.map_or_else(|| setup.clone(), |kdyno| setup.measuring(kdyno)))
     }
 
-    /// The same of another program. Its `kdyno-bench` is the one next to it. Where there is none it may have the commands
+    /// A setup that measures another program. Its `kdyno-bench` is the one next to it. Where there is none it may have the commands
     /// itself; otherwise it is built without them (`make demo`), and this checkout's drives its worker.
     pub fn measuring(&self, kdyno: PathBuf) -> Setup {
         let next = kdyno.with_file_name(HELPER);
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_helper_is_next_to_a_program_or_part_of_it_or_this_checkouts() {
+    fn the_helper_is_the_programs_own_or_this_checkouts() {
         let folder = tempfile::tempdir().expect("a folder");
         let options = BenchOptions { quick: true, rounds: 1 };
         let setup = Setup::new(Path::new("/here"), options, None).expect("a setup");

@@ -14,7 +14,7 @@ use super::deb::architecture;
 use super::pack::{MODE, copy, tar, write};
 use super::source::Release;
 
-/// Who runs in it: nobody that a host knows.
+/// The user that runs in it: one that no host knows.
 pub const USER: u32 = 65_532;
 /// The program in it.
 const PROGRAM: &str = "usr/bin/kdyno";

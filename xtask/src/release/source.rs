@@ -27,7 +27,7 @@ pub struct Release {
     pub name: String,
     /// When the commit was made, in seconds since 1970: the time of every file in the archive.
     pub made_at: u64,
-    /// The same as a date with its time, UTC.
+    /// When it was made, as a date with its time, UTC.
     pub made: String,
     /// The licences of what is linked.
     pub metadata: CargoMetadata,

@@ -31,8 +31,8 @@ pub fn deb(package: &Path, release: &Release) -> anyhow::Result<()> {
     Bare::of_program(place.path(), "usr/bin/kdyno").measures(release)
 }
 
-/// Tries the image as its configuration says: its files are the root, and it is run by its user. Where this host lets nobody
-/// change the root, what it says.
+/// Tries the image as its configuration says: its files are the root, and it is run by its user. Where this host does not allow
+/// a change of root, what it says.
 pub fn image(image: &Path, release: &Release) -> anyhow::Result<Option<String>> {
     let place = place()?;
     let (layout, root) = (place.path().join("layout"), place.path().join("root"));

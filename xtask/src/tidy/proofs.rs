@@ -103,7 +103,7 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Of the whole workspace, since a package by itself resolves to other features; what was built of other packages is used.
+/// Compiles the whole workspace, since a package by itself resolves to other features; what was built of other packages is used.
 fn compiles(tree: &Path, target: &Path) -> anyhow::Result<bool> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["check", "--quiet", "--locked", "--workspace", "--lib", "--bins"]);

@@ -108,7 +108,7 @@ pub(super) fn mostly_late_end_to_end(trial: &TrialRows<'_>) -> Vec<FoundCaveat> 
 }
 
 /// For each item that is handed what others send the lowest quantile at which the share is of the wanted size. No
-/// record is in its hands sooner after its intended instant than it was sent late: the quantiles of the one are never
+/// record is in its hands sooner after its scheduled send time than it was sent late: the quantiles of the one are never
 /// below those of the other, and what they have in common is the load generator's.
 fn end_to_end_by(trial: &TrialRows<'_>, is_wanted: fn(GeneratorShare) -> bool) -> Vec<FoundCaveat> {
     let readers = trial.items.iter().filter(|item| item.plan.role.as_produce().is_none());

@@ -176,7 +176,7 @@ impl<'a> CasePairs<'a> {
         u32::try_from(starts.len()).unwrap_or(u32::MAX)
     }
 
-    /// How many of the whole pairs met brokers that had carried no load.
+    /// How many of the whole pairs met brokers that had received no load.
     pub(super) fn unconditioned(&self) -> u32 {
         let is_cold = |trial: &AnalysedTrial<'_>| {
             trial.caveats.iter().any(|scoped| matches!(scoped.caveat, Caveat::Unconditioned))

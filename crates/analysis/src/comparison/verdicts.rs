@@ -468,7 +468,7 @@ fn difference(of: &Address, pair: &PairedTrials<'_>) -> Result<f64, NoRatio> {
         if trial.is_queued(of) {
             let side = trial.trial.variant.as_deref().unwrap_or("a side");
             return Err(NoRatio::Ever(format!(
-                "{side} did not carry the load in trial {id}, so {of} is the time in a queue"
+                "{side} did not keep up with the load in trial {id}, so {of} is the time in a queue"
             )));
         }
         if trial.is_invalid(finding) {

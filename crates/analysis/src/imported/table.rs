@@ -196,7 +196,7 @@ fn columns(head: &StringRecord, how: &ImportOptions) -> Result<ColumnPlaces, Tab
         }
         if found.iter().any(|(.., column): &(usize, f64, ImportedColumn)| column.name == name) {
             return Err(hinted(
-                format!("column {} is asked for twice", shown(name)),
+                format!("column {} is requested twice", shown(name)),
                 "name each column once",
             ));
         }
@@ -353,7 +353,7 @@ mod tests {
         assert!(error.message.contains("`parsecs` is not a unit"), "{error}");
         (how.unit, how.columns) = ("GB".to_owned(), vec!["CPU".to_owned(), "CPU".to_owned()]);
         let error = read(b"time,CPU\n0,1\n", &how).expect_err("refused");
-        assert!(error.message.contains("`CPU` is asked for twice"), "{error}");
+        assert!(error.message.contains("`CPU` is requested twice"), "{error}");
         how.columns.pop();
         let error = read(b"time,CPU\n0,1e308\n", &how).expect_err("refused");
         assert!(error.message.contains("line 2, column `CPU`: `1e308` is too large"), "{error}");

@@ -62,12 +62,12 @@ fn schedule(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> Limit
     let fails = share.is_some_and(|share| share > UNFINISHED_SHARE_MAX);
     let stalled = stall::longest(trial.evidence, item, window);
     let (used, detail) = match (waits, fails, stalled) {
-        (true, ..) => (None, "more was offered than was carried: it queued".to_owned()),
+        (true, ..) => (None, "more was offered than was handled: it queued".to_owned()),
         (_, true, _) => (None, "records failed or stayed unresolved".to_owned()),
         (.., Some(Stall { at_s, seconds })) => {
             (None, format!("from second {at_s:.1} on nothing was acknowledged for {seconds:.2} s"))
         }
-        _ => (Some(1.0), "everything offered was carried in time".to_owned()),
+        _ => (Some(1.0), "everything offered was handled in time".to_owned()),
     };
     LimitEvidence { kind: LimitKind::Schedule, used, shares: BTreeMap::new(), others: None, detail }
 }

@@ -57,7 +57,7 @@ pub fn units_least(alpha: f64, together: u32) -> u32 {
     (1..1000).find(|units| p_least(*units, together) <= alpha).unwrap_or(u32::MAX)
 }
 
-/// The same number for a comparison that has a single look, and for the first one where it has several.
+/// The least number of units at the look of a comparison, or at its first one where it has several.
 pub fn look_least(looks: usize, together: u32) -> u32 {
     units_least(if looks > 1 { FIRST_ALPHA_MAX } else { ALPHA }, together)
 }

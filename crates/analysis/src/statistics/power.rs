@@ -27,7 +27,7 @@ const RANKS_EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
 pub struct UnitSpread {
     /// Standard deviation of ln(B ÷ A).
     pub sd: f64,
-    /// The same between starts, for a quick look that sees one of them; else 0.
+    /// Standard deviation between starts, for a quick look that sees one of them; else 0.
     pub starts_sd: f64,
     /// Share that matters.
     pub margin: f64,

@@ -271,7 +271,7 @@ fn a_full_link_is_the_limit_and_not_the_requests_in_flight() {
 
 #[test]
 fn a_synchronous_client_that_lingers_is_reported_as_such() {
-    // Shares of the time of two clients, each of which has one record under way.
+    // Shares of the time of two clients with one record under way each.
     let with = |linger: f64, request: f64| {
         let mut trial = at_maximum();
         let ns = |share: f64| (share * 2.0 * S as f64 / PER_SECOND as f64) as u64;

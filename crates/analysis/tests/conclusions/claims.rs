@@ -97,7 +97,7 @@ fn an_inconclusive_claim_says_why() {
     };
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0], &[2.0]]);
-    assert_eq!(reason(&run), "one trial says nothing about the next one");
+    assert_eq!(reason(&run), "one trial per case, so run-to-run variation is unknown (set `repeat: 6`)");
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0; 2], &[2.0; 2]]);
     assert_eq!(reason(&run), "2 repeats are too few, 3 are needed");
@@ -190,7 +190,7 @@ fn a_threshold_is_about_this_run_alone() {
     assert_eq!((open.says, open.n), (ClaimSays::CannotTell, 0));
 }
 
-/// Of one trial of these reasons, at 30: whether it stays at most so much, at least so much, and whether a bound says so.
+/// What one trial of these reasons at 30 shows: whether it stays at most so much, at least so much, and whether a bound says so.
 fn by_bound(reasons: &[fn(&mut TrialOutcome)], op: ClaimOp, limit: f64) -> (ClaimSays, bool) {
     let mut run = one_trial(30.0, None);
     reasons.iter().for_each(|reason| reason(&mut run.outcomes[0]));

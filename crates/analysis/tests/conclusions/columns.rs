@@ -72,7 +72,7 @@ fn one_trial_or_two_tell_nothing() {
     run.repeats(RATE, &[&[100.0], &[200.0]]);
     assert_eq!(
         distinguished(&run, 2),
-        reported(&[], &[], Some("one trial each says nothing about the next one"))
+        reported(&[], &[], Some("one trial per case, so run-to-run variation is unknown (set `repeat: 6`)"))
     );
     assert_eq!(ratios(&run, 2)[1].interval, Interval::NotResolvable(NotResolvable::OneTrial));
     let mut run = RunFixture::default();

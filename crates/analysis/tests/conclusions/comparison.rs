@@ -127,7 +127,7 @@ fn a_side_that_does_not_sustain_the_load_does_not_win() {
     let id = of_b.trial.id;
     queued(of_b);
     let says = run.verdicts(&plan).remove(0).says;
-    let reason = format!("B did not carry the load in trial {id}, so {P99} is the time in a queue");
+    let reason = format!("B did not keep up with the load in trial {id}, so {P99} is the time in a queue");
     assert_eq!(says, Says::Invalid { reason });
     // Nor by what an overload brings with it: a host that has no processor left for the load generator either.
     let of_b = run.outcomes.iter_mut().find(|of| of.trial.id == id).expect("the trial");

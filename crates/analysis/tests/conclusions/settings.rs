@@ -305,7 +305,7 @@ fn an_unrequested_difference_leaves_no_verdict() {
     };
     assert!(matches!(says("1"), (Says::Different { .. }, false)));
     let (voided, is_marked) = says("2");
-    let reason = "x of brokers is 1 on side A and 2 on side B, which was not asked for";
+    let reason = "x of brokers is 1 on side A and 2 on side B, which was not requested";
     assert_eq!((voided, is_marked), (Says::Invalid { reason: reason.into() }, true));
 }
 

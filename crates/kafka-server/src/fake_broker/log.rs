@@ -30,7 +30,7 @@ pub struct StoredPartition {
     pub batches: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Markers of transactions, each of which takes an offset too.
+    /// Markers of transactions; each takes an offset too.
     pub markers: u64,
 }
 

@@ -104,7 +104,7 @@ impl<S: RecordSink> FetchAnswers<'_, S> {
         if is_ours {
             Ok(())
         } else {
-            Err(WireError::Invalid("a fetch was answered for a topic not asked for"))
+            Err(WireError::Invalid("a fetch was answered for a topic that was not requested"))
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Then {
     pub failures: u32,
 }
 
-/// How old the end of a log may be of which nothing is fetched, ns: the lag is reported once a second.
+/// How old the end of a log without fetches may be, ns: the lag is reported once a second.
 const END_EVERY_NS: u64 = 250_000_000;
 
 /// A partition of ours.

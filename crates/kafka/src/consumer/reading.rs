@@ -26,7 +26,7 @@ const BODY_BYTES_MAX: usize = 256 << 20;
 const BODY_BYTES_KEPT: usize = 4 << 20;
 
 thread_local! {
-    /// Where bodies are decompressed: one for all clients of a thread, only one of which reads at a time.
+    /// Where bodies are decompressed: one for all clients of a thread, since one reads at a time.
     static BODY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

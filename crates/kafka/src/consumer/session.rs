@@ -84,8 +84,8 @@ impl FetchSession {
     pub(super) fn answered(&mut self, partition: i32) -> Result<PartitionFetch> {
         let found = self.members.binary_search_by_key(&partition, |member| member.ask.partition);
         let member = found.ok().map(|at| &mut self.members[at]);
-        let member =
-            member.ok_or(WireError::Invalid("a fetch was answered for a partition not asked for"))?;
+        let member = member
+            .ok_or(WireError::Invalid("a fetch was answered for a partition that was not requested"))?;
         if member.answered == self.requests {
             return Err(WireError::Invalid("a fetch was answered twice for a partition"));
         }
@@ -111,7 +111,7 @@ impl FetchSession {
         // A broker that throttles us answers at once, and without partitions.
         let is_throttled = self.answers == 0 && reply.throttle_ms > 0;
         if is_full && self.answers < self.members.len() && !is_throttled {
-            return Err(WireError::Invalid("a full fetch was not answered for all partitions asked for"));
+            return Err(WireError::Invalid("a full fetch was not answered for all requested partitions"));
         }
         (self.id, self.epoch) = match reply.session_id {
             _ if is_full && is_throttled => (0, FIRST_EPOCH),

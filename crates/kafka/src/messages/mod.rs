@@ -1,6 +1,6 @@
 //! Requests and responses, one module per API key, and the headers and frames around them.
 //!
-//! Those in `generated` are made by `cargo xtask messages --write` from Kafka's own specifications: a line
+//! Messages in `generated` are made by `cargo xtask messages --write` from Kafka's own specifications: a line
 //! for each field, which the macro in `field` turns into bounded readers and writers for both sides. Produce
 //! and Fetch are written by hand: their records are neither copied nor collected. The tests compare all with
 //! the `kafka-protocol` crate, an independent implementation. Framing, headers and version rules:

@@ -3,7 +3,7 @@
 //! they differ.
 //!
 //! A record is an index, not a struct: a batch holds how many records it has, and data of type `M` that
-//! the caller keeps with them (intended instants, say). Bodies are built by the caller's [`Bodies`] when a
+//! the caller keeps with them (scheduled send times, say). Bodies are built by the caller's [`Bodies`] when a
 //! batch is sealed, so what waits in the buffer takes no memory but that.
 
 mod accumulator;

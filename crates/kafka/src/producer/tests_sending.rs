@@ -37,7 +37,7 @@ fn a_ready_batch_takes_along_lingering_ones_of_the_same_leader() {
     admitted_to(&mut world, 0, 1);
     let leaders = world.leaders.clone();
     assert_eq!(world.producer.next_ready(false, |partition| leaders[partition]), Some(0));
-    assert_eq!(sent(&mut world, 0), [0, 1, 3], "one full batch, and what its leader gets beside it");
+    assert_eq!(sent(&mut world, 0), [0, 1, 3], "one full batch, and what its leader gets with it");
     assert!(sent(&mut world, 0).is_empty(), "the second one of the first partition lingers");
     assert!(sent(&mut world, 1).is_empty(), "another leader is none of this");
     world.now_ns = 5 * MS;

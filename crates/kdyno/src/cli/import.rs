@@ -7,7 +7,7 @@ use std::path::PathBuf;
 const IMPORT_HELP: &str = "\
 `kdyno import RESULT.json > mine.yaml` writes a scenario with the load of a result of the OpenMessaging Benchmark and its figures as published ones.
 Times: 2026-03-07T09:05:04Z and other ISO 8601, seconds or milliseconds since 1970; a time without an offset needs --zone.
-An empty cell is a gap. `kdyno show` and `kdyno compare` tell imported-NAME.COLUMN; a scenario cannot name it. Importing again under the same name replaces what was imported before.
+An empty cell is a gap. `kdyno show` and `kdyno compare` report imported-NAME.COLUMN; a scenario cannot name it. Importing again under the same name replaces what was imported before.
 Units: count, percent, ratio, cores, percent-of-core, bytes, KiB, MiB, GiB, kB, MB, GB, bytes/s, KiB/s, MiB/s, kB/s, MB/s,
 records/s, s, ms, us, ns";
 

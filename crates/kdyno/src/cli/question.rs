@@ -103,7 +103,7 @@ Exit codes, the first that applies: 130 interrupted, evidence kept · 2 usage ·
 6 a figure of the answer is invalid, or records were lost · 3 a `fail_if` is true, a claim or an
 SLA is not met · 4 side B materially worse · 5 a claim or `fail_if` has no answer (with --gate strict
 also a comparison or search; with --gate worse 0) · 0 done, also where a broker died and all was
-carried: a warning says so";
+handled: a warning says so";
 
 /// Thresholds of a run.
 #[derive(Debug, Default, Args)]
@@ -140,7 +140,7 @@ More examples:
   kdyno compare my.yaml --a home=/opt/kafka --b source=/src/kafka   a distribution against a built checkout
   kdyno compare my.yaml --a @a.yaml --b @b.yaml                     patches of the scenario
   kdyno compare my.yaml --a target=one.yaml --b target=two.yaml     two clusters: the verdict names them
-  kdyno compare RUN RUN                                             two stored runs, and what that cannot carry
+  kdyno compare RUN RUN                                             two stored runs, and what that cannot show
   kdyno compare --before RUN RUN RUN --after RUN RUN RUN            an upgrade in place: the run is the unit
   kdyno compare --course writers.acked_per_s first-light            a metric over all runs of a scenario
 

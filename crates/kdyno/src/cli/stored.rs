@@ -86,7 +86,7 @@ pub(crate) enum ExportFormat {
     Csv,
     /// The course of each trial, one line per stream and second
     SeriesCsv,
-    /// The same as Parquet, with types
+    /// Series as Parquet, with types
     SeriesParquet,
     /// A block to paste into a pull request
     Markdown,
@@ -96,7 +96,7 @@ pub(crate) enum ExportFormat {
     Hlog,
     /// SVG of what was sampled with --flame in one trial
     Flame,
-    /// The same as text that other tools for flame graphs read
+    /// Stacks as text that other tools for flame graphs read
     Collapsed,
     /// What was recorded with --flame jfr in one trial, for JDK Mission Control
     Jfr,
@@ -123,7 +123,7 @@ pub(crate) struct ExportArgs {
     /// Number of the trial (hlog, flame, collapsed, jfr, kubernetes) [default: the first one that counts]
     #[arg(long, value_name = "N", value_parser = number(1, u32::MAX))]
     pub(crate) trial: Option<u32>,
-    /// Of which process (flame, collapsed, jfr): broker-N, or jvm-WORKER-STREAM of a Java client [default: all brokers
+    /// Which process (flame, collapsed, jfr): broker-N, or jvm-WORKER-STREAM of a Java client [default: all brokers
     /// together, of jfr the only recording]
     #[arg(long, value_name = "PROCESS")]
     pub(crate) of: Option<String>,

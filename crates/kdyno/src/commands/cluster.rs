@@ -103,7 +103,7 @@ pub(crate) fn down(args: &ClusterDownArgs) -> CommandResult {
 }
 
 /// What may be done to a local cluster. A search has to know when to stop: only where nothing could be written any more, since
-/// there is nobody else to protect.
+/// it has no other user to protect.
 const GUARD: &str =
     "guard: {prefix: kdyno-, allow: [rate-max, find], abort_if: [offline_partitions > 0 for 1m]}";
 

@@ -17,14 +17,14 @@ use std::path::Path;
 
 /// The client that carries the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Carrier {
+pub(super) enum DropInClient {
     /// kdyno's own.
     Native,
     /// Kafka's.
     Java(JavaClient),
 }
 
-impl Carrier {
+impl DropInClient {
     /// The one that was typed.
     pub(super) fn of(driver: &DriverChoice) -> Result<Self, Failure> {
         let DriverChoice::Java(which) = driver else { return Ok(Self::Native) };

@@ -93,9 +93,9 @@ fn series(csv: &Path, args: &ImportArgs) -> CommandResult {
     let counted: Vec<&ImportedTrial> = trials.iter().filter(is_counted).collect();
     report(&subject, &counted, &columns, replaced);
     if repeated > 0 {
-        let stand = if repeated == 1 { "stands" } else { "stand" };
+        let are = if repeated == 1 { "is" } else { "are" };
         out::note(&format!(
-            "{repeated} more {stand} in {shown} twice, at one instant and equal: each counts once"
+            "{repeated} more {are} in {shown} twice, at one instant and equal: each counts once"
         ));
     }
     let without = counted.iter().filter(|trial| !in_window.contains(&Scope::Trial(trial.trial))).count();

@@ -33,7 +33,7 @@ const TARGET: &str = "omb";
 pub(crate) fn omb(mut args: OmbArgs) -> CommandResult {
     if args.execution.generators.is_some() {
         let message = "a result of OMB's has no way to say that end-to-end latencies are unknown, as they are where other \
-                       hosts carry the load";
+                       hosts generate the load";
         return Err(
             Failure::usage(message).hint("--print-scenario writes what `kdyno run --generators` takes")
         );

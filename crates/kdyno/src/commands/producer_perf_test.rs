@@ -2,7 +2,7 @@
 //!
 //! What was typed becomes a scenario and a target like those of `kdyno quick`, with one producer, kdyno's own or Kafka's
 //! (`--driver`), and is run by the same lab, so that a run file is kept. Standard output has the tool's lines and nothing
-//! else; what is ours, the latencies from the intended instants among it, goes to standard error.
+//! else; what is ours, the latencies from the scheduled send times among it, goes to standard error.
 
 mod payloads;
 mod properties;
@@ -10,7 +10,7 @@ mod reported;
 mod scenario;
 mod target;
 
-use crate::commands::drop_in_driver::{Carrier, tell_client};
+use crate::commands::drop_in_driver::{DropInClient, tell_client};
 use crate::execution::{Way, failed_or, measure};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::by_thresholds;
@@ -43,7 +43,7 @@ pub(crate) fn producer_perf_test(args: &[String]) -> CommandResult {
 }
 
 fn run(options: &ProducerOptions) -> CommandResult {
-    let carrier = Carrier::of(&options.driver)?;
+    let carrier = DropInClient::of(&options.driver)?;
     let payloads = payloads::look(options)?;
     for (before, now) in &options.deprecated {
         out::line(&producer::deprecated(before, now))?;

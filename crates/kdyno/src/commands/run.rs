@@ -76,7 +76,7 @@ pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<PlannedExec
     plan_with(named, choices, (&ParamArgs::default(), None))
 }
 
-/// The same with params that were set by options of their own, and a driver of all load items.
+/// Plans with params that were set by options of their own, and a driver of all load items.
 fn plan_with(
     named: &str,
     mut choices: Choices,

@@ -26,7 +26,7 @@ pub(crate) fn serve(args: &ServeArgs) -> CommandResult {
     Ok(Exit::Done)
 }
 
-/// The same after a run, at a free port; then ends as the run did. While it measures, pages would take its CPU time.
+/// Serves after a run, at a free port; then ends as the run did. While it measures, pages would take its CPU time.
 pub(crate) fn after(run: Exit, args: &RunArgs) -> CommandResult {
     let resumed = args.choices.resume.as_ref().and(args.dir.clone());
     let dir = resumed.or_else(|| args.execution.out.clone());

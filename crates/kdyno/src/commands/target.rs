@@ -32,7 +32,7 @@ pub(super) struct TypedTarget<'a> {
 /// A target file, and what it says.
 pub(super) struct TargetText {
     pub(super) text: String,
-    /// The same as a plan takes it. Its cluster id is empty where the cluster did not answer.
+    /// The target as a plan takes it. Its cluster id is empty where the cluster did not answer.
     pub(super) target: Target,
     /// How many brokers the cluster has, where it answered.
     pub(super) brokers: Option<u32>,

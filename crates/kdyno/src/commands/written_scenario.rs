@@ -51,7 +51,7 @@ pub(super) fn setting_meant<'s, 'p>(
     at_line.or_else(|| settings.iter().find(is_named))
 }
 
-/// Reads and plans the scenario; `fail_if`: thresholds that were typed beside it. A search is a quick look.
+/// Reads and plans the scenario; `fail_if`: thresholds that were typed with it. A search is a quick look.
 pub(super) fn planned(
     (text, id): (&str, &str),
     target: Option<Target>,

@@ -58,7 +58,7 @@ impl AllowedHosts {
         let is_foreign =
             text("sec-fetch-site") == Some("cross-site") && text("sec-fetch-mode") != Some("navigate");
         let is_foreign = is_foreign || text("origin").is_some_and(|origin| !is_ours(origin));
-        is_foreign.then(|| "a page of another site asked for this".to_owned())
+        is_foreign.then(|| "a page of another site requested this".to_owned())
     }
 }
 

@@ -33,7 +33,7 @@ fn place() -> TestFolder {
 }
 
 #[test]
-fn a_dry_run_has_the_settings_and_a_note_for_each_that_is_ignored() {
+fn a_dry_run_has_all_settings_and_a_note_for_each_ignored_one() {
     let place = place();
     let said = place.kdyno(&["run", "conf/small.yaml", "--dry-run"]);
     assert_eq!(said.code, Some(0), "{said:?}");

@@ -3,7 +3,7 @@
 use crate::common::{ProgramOutput, TestFolder, one_line};
 use std::os::unix::fs::PermissionsExt;
 
-/// Of a cluster that nothing answers for.
+/// A cluster that does not answer.
 const PRODUCER: &str = "\
 bootstrap.servers=127.0.0.1:1
 security.protocol=SASL_PLAINTEXT

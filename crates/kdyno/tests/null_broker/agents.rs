@@ -68,7 +68,7 @@ fn two_agents_share_a_load_and_its_counts_add_up() {
     let files = files(&place, &broker.address, CLUSTER_ID);
     let said = run(&place, &files, &["--generators", &agents.file]).wait(RUN_DEADLINE);
     ran(&said);
-    assert!(said.stderr.contains("the load is carried by one, two"), "{said:?}");
+    assert!(said.stderr.contains("the load runs on one, two"), "{said:?}");
     let evidence = evidence(&place);
     let of = |worker: u16| {
         let mut own = evidence.totals.iter().filter(|totals| totals.id.worker == worker);
@@ -81,7 +81,7 @@ fn two_agents_share_a_load_and_its_counts_add_up() {
     let clients: Vec<_> =
         evidence.start.streams.iter().map(|stream| (stream.id.worker, stream.clients)).collect();
     assert_eq!(clients, [(0, 1), (1, 1)]);
-    // The same kernel, so the same clock; each agent reads its own worker.
+    // One kernel, so one clock; each agent reads its own worker.
     let facts = &evidence.start.cluster;
     for (worker, name) in (0..).zip(NAMES) {
         assert_eq!(facts[&format!("generator.{name}.is_another_host")], "no");
@@ -113,7 +113,7 @@ fn a_lost_agent_ends_the_trial_which_is_not_valid() {
     let said = running.wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stderr.contains("worker 1 ended (generator two: "), "{said:?}");
-    // Of both: the agent that is gone has no child left, the other one has ended its own.
+    // Workers of both: the agent that is gone has no child left, the other one has ended its own.
     expect_no_workers(&place);
     let judgement = RunFile::open(&place.run_file()).and_then(|file| file.judgement()).expect("findings");
     let mut caveats = judgement.caveats.iter();
@@ -129,7 +129,7 @@ fn a_lost_agent_ends_the_trial_which_is_not_valid() {
 }
 
 #[test]
-fn a_lab_without_the_token_is_refused_before_anything_is_started() {
+fn a_lab_without_the_token_is_refused_before_any_start() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let agents = Agents::start(&place);

@@ -188,7 +188,7 @@ fn services_are_compared_and_pairs_with_a_dead_one_are_lost() {
          compare: {{A: {{}}, B: {{components: {{service: {{command: 'sleep 0.3; exit 1'}}}}}}}}\n"
     );
     let path = place.file("pairs.yaml", &text);
-    // Of three pairs, the fewest.
+    // Three pairs, the fewest.
     let fixed = ["--share", "--quick", "--budget", "50s", "--json"];
     let args = [&["compare", path.to_str().expect("plain path")][..], &fixed].concat();
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);

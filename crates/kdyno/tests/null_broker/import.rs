@@ -71,7 +71,7 @@ fn a_foreign_csv_joins_a_run_and_replaces_an_earlier_import() {
     place.file("rds.csv", &format!("{twice}{row}\n"));
     let said = import(&place, &["--zone", "UTC"]);
     assert!(said.code == Some(0) && said.stderr.contains("15 of 15 values"), "{said:?}");
-    assert!(said.stderr.contains("1 more stands in rds.csv twice"), "{said:?}");
+    assert!(said.stderr.contains("1 more is in rds.csv twice"), "{said:?}");
     place.file("rds.csv", &format!("{twice}{}\n", row.replace(",7", ",8")));
     let said = import(&place, &["--zone", "UTC"]);
     let wrong = "line 17, column `CPUUtilization`: another value at the instant of line 16";

@@ -26,7 +26,7 @@ fn a_written_scenario_runs_on_its_written_target() {
     let offered = findings.iter().find(|finding| finding["metric"] == "offered_per_s");
     let offered = offered.and_then(|finding| finding["value"].as_f64()).expect("a rate");
     assert!((200.0..400.0).contains(&offered), "{offered}");
-    // The same target is printed; without the properties file it has the addresses.
+    // `target init` prints that target; without the properties file it has the addresses.
     let printed = place.kdyno(&["target", "init", "--command-config", "producer.properties"]);
     assert_eq!((printed.code, &printed.stdout), (Some(0), &text("my-target.yaml")));
     let printed = place.kdyno(&["target", "init", "--bootstrap-server", &broker.address]);

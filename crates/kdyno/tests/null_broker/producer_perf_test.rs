@@ -45,7 +45,7 @@ fn lines_and_evidence_are_kept_apart() {
     for words in [
         "driver  native",
         "warning: `linger.mss` is no setting of Kafka's clients",
-        "response from the intended instant, all records: p50 ",
+        "response from the scheduled send time, all records: p50 ",
         "0 records failed, 0 unresolved",
         "no metrics",
         "run     ",
@@ -179,7 +179,7 @@ fn who_interrupts_it_has_the_evidence() {
     for words in [
         "what was measured until then is kept in",
         " of 1,000,000 records were acknowledged until it was interrupted",
-        "response from the intended instant: p50 ",
+        "response from the scheduled send time: p50 ",
     ] {
         assert!(said.stderr.contains(words), "{words}: {said:?}");
     }

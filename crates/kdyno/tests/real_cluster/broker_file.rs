@@ -32,7 +32,7 @@ log.cleaner.threads=2
 ";
 
 #[test]
-fn brokers_run_with_what_their_file_tunes_and_a_rerun_needs_no_file() {
+fn brokers_run_with_their_file_and_a_rerun_needs_no_file() {
     let _turn = with_others();
     let place = TestFolder::new();
     std::fs::create_dir(place.path().join("conf")).expect("a folder");

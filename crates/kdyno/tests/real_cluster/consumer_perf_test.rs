@@ -67,7 +67,7 @@ impl Standing {
         self.both_with(flags, &[])
     }
 
-    /// The same where kdyno's has flags of its own.
+    /// Runs both where kdyno's has flags of its own.
     fn both_with(&self, flags: &[&str], own: &[&str]) -> [ProgramOutput; 2] {
         let args = [&["--topic", TOPIC], flags].concat();
         let ours = self.start_kdyno(&[&args[..], own].concat());

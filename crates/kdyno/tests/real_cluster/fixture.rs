@@ -18,7 +18,7 @@ use std::process::Command;
 
 pub use crate::common::{broken_rules, is_matrix};
 
-/// Of a long table every one, or else every sixth.
+/// Every one of a long table, or else every sixth.
 pub fn some_of<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     all.into_iter().step_by(if is_matrix() { 1 } else { 6 })
 }
@@ -170,7 +170,7 @@ pub fn take_down(place: &TestFolder, name: &str) {
     place.expect_no_processes();
 }
 
-/// What is told of the one cluster that stays here.
+/// What is listed of the one cluster that stays here.
 fn standing(place: &TestFolder) -> Value {
     let list = place.kdyno(&["cluster", "list", "--json"]);
     let mut list: Value = serde_json::from_str(&list.stdout).expect("JSON");

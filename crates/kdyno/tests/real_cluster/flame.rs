@@ -25,7 +25,7 @@ phases: {warmup: 2s, condition: none, measure: 5s, drain: 10s}
 show: {columns: [writers.acked_per_s, brokers.cpu_us_per_record]}
 ";
 
-/// Of which nothing is sampled: any two trials will do.
+/// A scenario without samples: any two trials will do.
 const ALLOCATING: &str = "\
 kdyno: 1
 id: sampled

@@ -355,7 +355,7 @@ fn two_stored_runs_say_first_what_they_cannot_carry() {
     let (warning, figure) = (said.stdout.find("there is no interval"), said.stdout.find("40,000/s"));
     assert!(warning.is_some() && warning < figure, "{said:?}");
     assert!(
-        said.stdout.contains("no metric was named") || said.stdout.contains("No metric was named"),
+        said.stdout.contains("no metric is judged") || said.stdout.contains("No metric is judged"),
         "{said:?}"
     );
     let strict = place.kdyno(&["compare", "20261122-100001", "20261122-100002", "--gate", "strict"]);

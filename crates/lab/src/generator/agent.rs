@@ -49,7 +49,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// What an agent is started with.
 #[derive(Debug, Clone)]
 pub struct AgentOptions {
-    /// This program's own executable, of which workers are started.
+    /// This program's own executable: workers are started from it.
     pub self_exe: PathBuf,
     /// Where folders of sessions are made.
     pub temp_dir: PathBuf,

@@ -3,7 +3,7 @@
 /// How fast two clocks may drift apart: more than quartz does, in parts per million.
 const DRIFT_PPM_MAX: i128 = 100;
 
-/// Exchanges of which the bounds are used: the fastest ones.
+/// How many of the fastest exchanges give the bounds.
 const FASTEST: usize = 8;
 
 /// One question and its answer: instants of CLOCK_MONOTONIC, ns.

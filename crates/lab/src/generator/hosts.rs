@@ -59,7 +59,7 @@ impl Generators {
     /// Reads certificates and tokens of the hosts that the plan names.
     ///
     /// # Errors
-    /// One cannot be read, or the plan names a host of which nothing is known.
+    /// One cannot be read, or the plan names an unknown host.
     pub(crate) fn resolve(
         plan: &Plan,
         known: &[GeneratorHost],
@@ -176,7 +176,7 @@ impl ReachedHost {
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let output = theirs.try_clone().map_err(failed)?;
         let mut command = Command::new("ssh");
-        // It asks nobody anything, for nobody might be there.
+        // It never asks for input: a terminal may be missing.
         command.args(["-T", "-o", "BatchMode=yes", "--", destination, program, "agent", "--stdio"]);
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::from(OwnedFd::from(output)));
         let child = command.stderr(Stdio::piped()).process_group(0).spawn().map_err(failed)?;

@@ -62,7 +62,7 @@ struct SessionState {
 
 /// A worker on the host.
 struct WorkerThere {
-    /// The session's end of the socket pair of which the lab has the other one.
+    /// The session's end of the socket pair; the lab has the other one.
     socket: UnixStream,
     inbox: SyncSender<Heard>,
     ended: Option<EndedThere>,

@@ -97,7 +97,7 @@ struct ListeningAgent<'a> {
 }
 
 impl ListeningAgent<'_> {
-    fn serve(&self, tcp: TcpStream, unknown: Slot<'_>) -> io::Result<()> {
+    fn serve(&self, tcp: TcpStream, unknown: SessionSlot<'_>) -> io::Result<()> {
         tcp.set_nonblocking(false)?;
         let (stream, _) = tls::accept(&self.config, tcp)?;
         // A lab that no longer reads would hold the session's threads, and so its end.
@@ -122,20 +122,20 @@ struct Slots {
 }
 
 /// One of them, while it is there.
-struct Slot<'s>(&'s Slots);
+struct SessionSlot<'s>(&'s Slots);
 
 impl Slots {
     fn new(count: usize) -> Self {
         Self { free: AtomicUsize::new(count) }
     }
 
-    fn take(&self) -> Option<Slot<'_>> {
+    fn take(&self) -> Option<SessionSlot<'_>> {
         let less = |free: usize| free.checked_sub(1);
-        self.free.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok().map(|_| Slot(self))
+        self.free.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok().map(|_| SessionSlot(self))
     }
 }
 
-impl Drop for Slot<'_> {
+impl Drop for SessionSlot<'_> {
     fn drop(&mut self) {
         self.0.free.fetch_add(1, Ordering::AcqRel);
     }

@@ -69,7 +69,7 @@ fn an_agent_of_another_clock_is_bound_by_what_was_exchanged() {
     let (stream, _) = agent("/bin/false", dir.path(), None, GENEROUS);
     let other = AgentHost { boot_id: "another boot".to_owned(), ..AgentHost::here() };
     let session = LabSession::open("there", stream, &[], &other).expect("a session");
-    // It is this clock, and nobody knows that: the truth is 0.
+    // It is this clock, which the session does not know: the truth is 0.
     let clock = session.clock;
     assert!(clock.bound_ns > 0 && clock.offset_ns.unsigned_abs() <= clock.bound_ns, "{clock:?}");
     let t0_ns = crate::clock::monotonic_ns();

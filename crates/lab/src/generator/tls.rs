@@ -1,5 +1,5 @@
 //! TLS 1.3 between the lab and an agent that listens, on a thread of its own, so that the session reads and writes one plain
-//! socket whoever carries it.
+//! socket in either case.
 
 use kdyno_kafka::security::tls::provider;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -49,20 +49,20 @@ pub(super) fn client(certificate: &[u8]) -> Result<Arc<ClientConfig>, String> {
 }
 
 /// The plain end of a connection, and the thread that carries it; what the thread returns says why it ended.
-pub(super) type Carried = (UnixStream, JoinHandle<io::Result<()>>);
+pub(super) type PlainEnd = (UnixStream, JoinHandle<io::Result<()>>);
 
-pub(super) fn accept(config: &Arc<ServerConfig>, tcp: TcpStream) -> io::Result<Carried> {
+pub(super) fn accept(config: &Arc<ServerConfig>, tcp: TcpStream) -> io::Result<PlainEnd> {
     let tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
     carry(tls.into(), tcp)
 }
 
-pub(super) fn connect(config: &Arc<ClientConfig>, tcp: TcpStream) -> io::Result<Carried> {
+pub(super) fn connect(config: &Arc<ClientConfig>, tcp: TcpStream) -> io::Result<PlainEnd> {
     let name = ServerName::try_from(NAME).map_err(io::Error::other)?;
     let tls = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
     carry(tls.into(), tcp)
 }
 
-fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<Carried> {
+fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<PlainEnd> {
     // What is encrypted at once is bounded by the socket that it is read from.
     tls.set_buffer_limit(None);
     let (ours, plain) = UnixStream::pair()?;
@@ -71,12 +71,12 @@ fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<Carried> {
     tcp.set_nonblocking(true)?;
     plain.set_nonblocking(true)?;
     let carrier =
-        Carrier { tls, tcp, plain, waiting: Vec::new(), until: Instant::now() + HANDSHAKE_DEADLINE };
+        TlsPump { tls, tcp, plain, waiting: Vec::new(), until: Instant::now() + HANDSHAKE_DEADLINE };
     let thread = std::thread::Builder::new().name("tls".to_owned()).spawn(move || carrier.run())?;
     Ok((ours, thread))
 }
 
-struct Carrier {
+struct TlsPump {
     tls: Connection,
     tcp: TcpStream,
     plain: UnixStream,
@@ -86,7 +86,7 @@ struct Carrier {
     until: Instant,
 }
 
-impl Carrier {
+impl TlsPump {
     /// Until one of both ends is closed. Dropping the sockets closes the other one.
     fn run(mut self) -> io::Result<()> {
         loop {
@@ -190,7 +190,7 @@ impl Carrier {
 
     /// The last words of a peer that has closed.
     fn pass_on_rest(&mut self) {
-        // Whoever reads them is gone where that fails.
+        // The reader is gone where that fails.
         let _ = self.plain.set_nonblocking(false);
         let _ = self.plain.set_write_timeout(Some(HANDSHAKE_DEADLINE));
         let _ = self.plain.write_all(&self.waiting);

@@ -78,7 +78,7 @@ fn refused(relayed: &Relayed, t0_ns: u64) -> Option<(u64, String)> {
     let [one, other] = &relayed.ends;
     let max = count(relay::CONNECTIONS_MAX as f64);
     let why = format!(
-        "{} between {one} and {other} refused {refused} connections: it carries {max} at once at most",
+        "{} between {one} and {other} refused {refused} connections: it handles {max} at once at most",
         relayed.subject
     );
     Some((first.until_ns, why))
@@ -145,6 +145,6 @@ mod tests {
         assert_eq!(of(&[]), None);
         let (until_ns, why) = of(&[3, 3, 5, 10]).expect("seven");
         assert_eq!(until_ns, 101 * SECOND);
-        assert_eq!(why, "relay-0 between a and b refused 7 connections: it carries 8,192 at once at most");
+        assert_eq!(why, "relay-0 between a and b refused 7 connections: it handles 8,192 at once at most");
     }
 }

@@ -40,7 +40,7 @@ struct WaitingRecords {
     records: usize,
 }
 
-/// Records with offsets one after the other and the same t0, each of which counts as large as their mean.
+/// Records with offsets one after the other and the same t0; each counts as large as their mean.
 #[derive(Debug, Clone, Copy)]
 struct OffsetRun {
     /// Offset of the first one.
@@ -153,7 +153,7 @@ pub struct Application {
     in_hand: usize,
     /// When it is done with the record it began with last, ns.
     free_ns: u64,
-    /// Partitions of which everything that came was taken.
+    /// Partitions without records left to take.
     released: Vec<i32>,
     /// It is a member's of a group, which has to know what was handed over.
     is_members: bool,
@@ -259,7 +259,7 @@ impl Application {
     }
 
     /// Reports the records that came since the last call, where no time is taken over them: it has them at `now_ns`.
-    /// Returns for how many more the intended instant is unknown.
+    /// Returns for how many more the scheduled send time is unknown.
     pub(super) fn take_at_once(&mut self, now_ns: u64, mut taken: impl FnMut(HandedOver<'_>)) -> u64 {
         let mut begin = 0;
         for (fetched_ns, end) in self.at_once.ends.drain(..) {
@@ -297,7 +297,7 @@ impl Application {
         self.in_hand = 0;
     }
 
-    /// Takes the partitions of which everything that came was taken.
+    /// Takes the partitions without records left.
     pub(super) fn take_released(&mut self) -> Vec<i32> {
         std::mem::take(&mut self.released)
     }

@@ -2,7 +2,7 @@
 
 use super::consumer::JavaConsumer;
 use super::frames::{self, FrameError, FromJava, TaskRole};
-use super::link::Link;
+use super::link::JavaLink;
 use super::readiness::Readiness;
 use crate::connecting::Connect;
 use crate::consume::ending::ConsumeEnding;
@@ -21,7 +21,7 @@ const EVEN_WAIT_NS: u64 = 20_000_000_000;
 
 /// All clients of one consuming load item on this worker, in a Java process.
 pub(super) struct JavaConsumeStream {
-    link: Link,
+    link: JavaLink,
     context: StreamContext,
     plan: ConsumePlan,
     clients: Vec<JavaConsumer>,
@@ -50,7 +50,7 @@ pub(super) struct JavaConsumeStream {
 
 impl JavaConsumeStream {
     /// A stream whose process is not started yet.
-    pub fn new(plan: ConsumePlan, context: StreamContext, link: Link) -> Self {
+    pub fn new(plan: ConsumePlan, context: StreamContext, link: JavaLink) -> Self {
         let task = &context.task;
         let group = plan.group.as_ref().and(task.group_id.as_ref());
         let reading = group.map(|group_id| context.groups.reading(group_id, &task.topic));

@@ -37,7 +37,7 @@ const BOOTSTRAP: &str = "bootstrap.servers";
 pub(super) type Start = Box<dyn FnMut(&[String]) -> io::Result<Started>>;
 
 /// The Java process of a stream.
-pub(super) struct Link {
+pub(super) struct JavaLink {
     start: Start,
     command: Vec<String>,
     process: Option<Box<dyn Process>>,
@@ -68,7 +68,7 @@ pub(super) struct Link {
     messages: Vec<FromWorker>,
 }
 
-impl Link {
+impl JavaLink {
     /// A process that is not started yet.
     pub fn new(task: &JavaTask) -> Self {
         Self::with(task, Box::new(process::start))

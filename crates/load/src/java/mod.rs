@@ -21,7 +21,7 @@ use crate::stream::{Stream, StreamContext, StreamError};
 use consume::JavaConsumeStream;
 use kdyno_model::plan::{ConsumePlan, JavaTask, Payload, ProducePlan, ReadDepth};
 use kdyno_model::worker::StreamRole;
-use link::Link;
+use link::JavaLink;
 use produce::JavaProduceStream;
 
 /// A stream whose clients are those of a Java process.
@@ -29,10 +29,10 @@ use produce::JavaProduceStream;
 /// # Errors
 /// When the plan wants what the Java client does not carry.
 pub fn stream(task: &JavaTask, context: StreamContext) -> Result<Box<dyn Stream>, StreamError> {
-    with_link(Link::new(task), context)
+    with_link(JavaLink::new(task), context)
 }
 
-fn with_link(link: Link, context: StreamContext) -> Result<Box<dyn Stream>, StreamError> {
+fn with_link(link: JavaLink, context: StreamContext) -> Result<Box<dyn Stream>, StreamError> {
     if context.java_connection.is_none() {
         return Err(StreamError::NoJavaConnection);
     }

@@ -3,7 +3,7 @@
 
 use super::frames::{FrameError, FromJava, TaskRole, TransactionPace};
 use super::ledger::AheadLimit;
-use super::link::Link;
+use super::link::JavaLink;
 use super::producer::{AHEAD_NS, JavaProducer, ProducerPace};
 use super::readiness::Readiness;
 use crate::connecting::Connect;
@@ -29,7 +29,7 @@ const RELEASE_AT_NS: u64 = AHEAD_NS * 3 / 5;
 
 /// All clients of one producing load item on this worker, in a Java process.
 pub(super) struct JavaProduceStream {
-    link: Link,
+    link: JavaLink,
     context: StreamContext,
     plan: ProducePlan,
     clients: Vec<JavaProducer>,
@@ -58,7 +58,7 @@ pub(super) struct JavaProduceStream {
 
 impl JavaProduceStream {
     /// A stream whose process is not started yet.
-    pub fn new(plan: ProducePlan, context: StreamContext, link: Link) -> Result<Self, StreamError> {
+    pub fn new(plan: ProducePlan, context: StreamContext, link: JavaLink) -> Result<Self, StreamError> {
         if plan.value_bytes > VALUE_BYTES_MAX {
             return Err(StreamError::ValueTooLong { value_bytes: plan.value_bytes, most: VALUE_BYTES_MAX });
         }

@@ -1,5 +1,5 @@
-//! What is recorded of a stream that consumes: what was fetched, what is left, and how long after their intended
-//! instants records were in the application's hands.
+//! What is recorded of a stream that consumes: what was fetched, what is left, and how long after their scheduled
+//! send times records were in the application's hands.
 
 use super::{Recorder, SecondSlot, at};
 use crate::histo::Histo;
@@ -82,7 +82,7 @@ impl Recorder {
         }
     }
 
-    /// So many more records were handed over now with an unknown intended instant.
+    /// So many more records were handed over now with an unknown scheduled send time.
     pub fn unreported(&mut self, now_ns: u64, records: u64) {
         if records > 0 {
             self.slot(now_ns).counts.discarded += records;

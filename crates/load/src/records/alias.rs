@@ -46,7 +46,7 @@ impl AliasTable {
                 less.push(giver);
             }
         }
-        // Those that are left have a column for themselves, but for rounding.
+        // The rest have a column for themselves, but for rounding.
         Self { columns }
     }
 

@@ -166,8 +166,8 @@ impl RecordSource {
         Ok(source)
     }
 
-    /// Finds out with which values batches of up to so many records compress to a ratio. `gap_ns`: between the intended
-    /// instants of two records, about; 0: those of a batch have the same one.
+    /// Finds out with which values batches of up to so many records compress to a ratio. `gap_ns`: between the scheduled
+    /// send times of two records, about; 0: those of a batch have the same one.
     pub fn compress_to(
         &mut self,
         ratio: f64,

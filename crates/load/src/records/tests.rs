@@ -6,7 +6,7 @@ use kdyno_kafka::records::{Compression, compress};
 const SEED: u64 = 20_261_122;
 
 /// Ratio to which batches of so many records compress, whose trailers go on where those of other batches ended; with
-/// one intended instant in a batch, or each record its own.
+/// one scheduled send time in a batch, or each record its own.
 fn reached(source: &RecordSource, compressor: Compressor, count: u32, is_closed: bool) -> f64 {
     let (mut builder, mut draws) = (Builder::new(source, 7), Draws::new(SEED + 1, 7, 9));
     let (mut whole, mut compressed, mut number) = (0, 0, 5_000_000_000u64);

@@ -318,7 +318,7 @@ impl Outcome {
         Deserializer::new().deserialize(&mut bytes.as_slice()).expect("a histogram")
     }
 
-    /// Records offered, by second of their intended instants, from T0.
+    /// Records offered, by second of their scheduled send times, from T0.
     pub fn offered_by_second(&self) -> BTreeMap<u32, u64> {
         let mut seconds = BTreeMap::new();
         for row in self.samples.iter().filter(|row| row.counts.offered > 0) {

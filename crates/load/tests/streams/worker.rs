@@ -176,7 +176,7 @@ fn what_is_produced_is_acknowledged_and_fetched() {
         })
         .map(|sample| sample.counts.offered)
         .sum();
-    assert_eq!(measured, 10_000, "a record belongs to the phase of its intended instant");
+    assert_eq!(measured, 10_000, "a record belongs to the phase of its scheduled send time");
     for stream in [0, 1] {
         let of_stream = samples.iter().filter(|sample| sample.id.stream == stream);
         let sequences: Vec<u64> = of_stream.map(|sample| sample.sequence).collect();

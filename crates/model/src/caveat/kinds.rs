@@ -246,7 +246,7 @@ pub enum Caveat {
         /// What had not, one lowercase sentence.
         detail: String,
     },
-    /// The cluster had just been started and had carried no load before this trial.
+    /// The cluster had just been started and had received no load before this trial.
     Unconditioned,
     /// The brokers of a target report that they had hardly handled anything since they started.
     BrokersFresh {
@@ -265,7 +265,7 @@ pub enum Caveat {
         /// How many starts.
         starts: u32,
     },
-    /// Pairs of a comparison met brokers that had just been started and had carried no load, as its plan wants it.
+    /// Pairs of a comparison met brokers that had just been started and had received no load, as its plan wants it.
     PairsUnconditioned {
         /// How many.
         pairs: u32,

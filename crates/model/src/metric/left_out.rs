@@ -53,7 +53,7 @@ const OF_GROUPS: &[&str] = &[
 
 /// Whether a metric is left out where it cannot be determined: the price, what brokers allocate, memory growth, figures
 /// of transactions, connecting, consumer groups and Java clients, brokers' own metrics, figures of logs and groups, of
-/// records whose intended instant travels with them, and of clients that come late.
+/// records whose scheduled send time travels with them, and of clients that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();

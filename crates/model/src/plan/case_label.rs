@@ -31,7 +31,7 @@ fn spelt_out(case: &BTreeMap<String, ParamValue>, names: &[String]) -> String {
 fn labels(cases: &[&BTreeMap<String, ParamValue>], names: &[String]) -> Vec<String> {
     let values: Vec<Vec<String>> = names.iter().map(|name| values(cases, name)).collect();
     let is_alone = |index: usize| {
-        // Of several parameters that share a value the first one may do without its name.
+        // The first of several parameters that share a value may do without its name.
         let mut earlier = values[..index].iter();
         let is_shared = earlier.any(|theirs| theirs.iter().any(|value| values[index].contains(value)));
         !is_shared && values[index].iter().all(|value| says_itself(&names[index], value))
@@ -58,7 +58,7 @@ fn values(cases: &[&BTreeMap<String, ParamValue>], name: &str) -> Vec<String> {
 
 fn part(name: &str, value: &str, values: &[String], is_alone: bool) -> String {
     let is_off = |value: &str| OFF.contains(&value);
-    // Of two values one of which is none, the other is what there is: a long one is called by its parameter.
+    // One of two values is none, so the other is what there is: a long one is called by its parameter.
     let is_there = values.len() == 2 && values.iter().any(|one| is_off(one)) && value.len() >= 2 * name.len();
     match value {
         off if is_off(off) => format!("no {name}"),
@@ -147,7 +147,7 @@ mod tests {
             labelled(&names, rows),
             ["acks=1 linger=0ms batch=16KiB", "acks=all linger=20ms batch=256KiB"]
         );
-        // Of two parameters with the same values, and of two rates, the second one has its name.
+        // The second of two parameters with the same values, and of two rates, has its name.
         let rows: &[&[&str]] = &[&["SSL", "SSL"], &["SSL", "TLS"], &["TLS", "SSL"]];
         assert_eq!(labelled(&["a", "b"], rows), ["SSL b=SSL", "SSL b=TLS", "TLS b=SSL"]);
         let rates: &[&[&str]] = &[&["1k/s", "5k/s"], &["2k/s", "10k/s"]];

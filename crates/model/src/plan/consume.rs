@@ -65,7 +65,7 @@ fn poll_records_max_default() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkPlan {
-    /// The same time for each record.
+    /// A constant time for each record.
     Constant {
         /// How long, ns.
         ns: u64,

@@ -182,7 +182,7 @@ pub struct ProducePlan {
     /// Whether each client waits for a record's outcome before it sends the next one.
     #[serde(default)]
     pub synchronous: bool,
-    /// Transactions, each of which holds what a client sends in a while; `None`: records are sent without.
+    /// Transactions; each holds what a client sends in a while. `None`: records are sent without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<TransactionsPlan>,
     /// What is kept in addition to the usual rows for the lines of Kafka's own tool; `None`: nothing.
@@ -230,7 +230,7 @@ pub enum Rate {
         /// How deep the client's buffer is filled.
         fill: Fill,
     },
-    /// Open loop: each record has an intended instant.
+    /// Open loop: each record has a scheduled send time.
     Open {
         /// Rate over time, from the start of the measure phase; before it the first rate holds, and the last
         /// piece goes on for ever.
@@ -269,7 +269,7 @@ pub struct RatePiece {
     pub length_ns: u64,
 }
 
-/// Law of the intended instants.
+/// Law of the scheduled send times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {

@@ -36,7 +36,7 @@ pub fn literal(delimiter: &str) -> Result<String, String> {
     }
     // Scenarios read such a text as the character that it names.
     match ["\\n", "\\r", "\\t"].into_iter().find(|two| text.contains(two)) {
-        Some(two) => Err(format!("the two characters `{two}` cannot stand between payloads here")),
+        Some(two) => Err(format!("the two characters `{two}` cannot separate payloads here")),
         None => Ok(text),
     }
 }

@@ -151,7 +151,7 @@ static FLAGS: &[Flag] = &[
             DRIVER,
             FlagKind::Text,
             "CLIENT",
-            "What carries the load: native is kdyno's own client, java is Kafka's, of the newest release, \
+            "Which client runs the load: native is kdyno's own client, java is Kafka's, of the newest release, \
              java:VERSION, java:DIR (an unpacked Kafka, or a checkout in which it was built) or java:FILE.jar.",
         ),
     )),

@@ -161,7 +161,7 @@ fn of_variable(name: &str, value: &str, line: u32) -> Option<GivenSetting> {
     Some(GivenSetting { name, value: value.to_owned(), line })
 }
 
-/// Of several with one name the last one counts.
+/// The last of several with one name counts.
 fn last_of_each(mut found: Vec<GivenSetting>) -> Vec<GivenSetting> {
     let mut seen = std::collections::BTreeSet::new();
     found.reverse();

@@ -6,7 +6,7 @@
 //! of them are clear the case is done, of what differs also whether it matters; units of evidence that were lost are
 //! replaced, up to a bound.
 
-use super::trials::{ConditioningPace, Ground, Next, Upcoming, conditioning, next_id, trial_seed};
+use super::trials::{ConditioningPace, Next, TrialBasis, Upcoming, conditioning, next_id, trial_seed};
 use kdyno_analysis::comparison::{ComparisonProgress, progress, verdicts};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::Caveat;
@@ -35,12 +35,12 @@ pub(super) fn next(plan: &Plan, settings: &ComparePlan, outcomes: &[TrialOutcome
 
 /// See [`super::upcoming`]: up to the last look, with nothing lost.
 pub(super) fn upcoming<'a>(plan: &'a Plan, settings: &'a ComparePlan) -> impl Iterator<Item = Upcoming<'a>> {
-    up_to(Ground::of_plan(plan), settings, settings.looks.iter().copied().max().unwrap_or(0))
+    up_to(TrialBasis::of_plan(plan), settings, settings.looks.iter().copied().max().unwrap_or(0))
 }
 
 /// The trials until each case has so many units of evidence.
 pub(crate) fn up_to<'a>(
-    ground: Ground<'a>,
+    ground: TrialBasis<'a>,
     settings: &'a ComparePlan,
     units: u32,
 ) -> impl Iterator<Item = Upcoming<'a>> {

@@ -3,7 +3,7 @@
 //! `kdyno_analysis::search` decides which load comes next; here it becomes a trial: the item's rate or number of
 //! clients, the lengths of the phases, the workers' shares.
 
-use super::trials::{ConditioningPace, Ground, Next, Upcoming, conditioning, next_id, trial_seed};
+use super::trials::{ConditioningPace, Next, TrialBasis, Upcoming, conditioning, next_id, trial_seed};
 use crate::choices::PlanError;
 use crate::load::CLIENTS_MAX;
 use crate::workers::workers;
@@ -26,7 +26,7 @@ const PIECE_NS: u64 = 1_000_000_000;
 /// See [`super::next`]. A plan that [`check`] refuses ends at once.
 pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], session: u32) -> Next {
     let settings = settings(find);
-    for (index, case, start) in starts(Ground::of_plan(plan)) {
+    for (index, case, start) in starts(TrialBasis::of_plan(plan)) {
         let said = outcomes.iter().filter(|outcome| outcome.trial.case == index);
         let points: Vec<PointSoFar> =
             said.filter_map(|outcome| Some(judge(find, AnalysedTrial::of(outcome))?.point)).collect();
@@ -53,7 +53,7 @@ pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], sess
 }
 
 /// Each case with its index and the number of the start of its cluster.
-fn starts<'a>(ground: Ground<'a>) -> impl Iterator<Item = (u32, &'a CasePlan, u32)> {
+fn starts<'a>(ground: TrialBasis<'a>) -> impl Iterator<Item = (u32, &'a CasePlan, u32)> {
     (0_u32..).zip(ground.starts(ground.cases.iter())).map(|(index, (case, start))| (index, case, start))
 }
 
@@ -69,7 +69,7 @@ pub(crate) enum Extent {
 
 /// The trials of a search of each case, and those that condition a cluster.
 pub(crate) fn trials<'a>(
-    ground: Ground<'a>,
+    ground: TrialBasis<'a>,
     find: &'a FindPlan,
     extent: Extent,
 ) -> impl Iterator<Item = Upcoming<'a>> {

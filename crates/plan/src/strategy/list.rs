@@ -4,7 +4,7 @@
 //! cluster is not rebuilt needlessly. With `isolation: cluster` each trial has a cluster of its own and all cases are
 //! shuffled alike.
 
-use super::trials::{ConditioningPace, Ground, Next, Upcoming, conditioning, next_id, trial_seed};
+use super::trials::{ConditioningPace, Next, TrialBasis, Upcoming, conditioning, next_id, trial_seed};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{CasePlan, Isolation, ListedTrial, Plan};
 use kdyno_model::seed::mix;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 pub(super) fn next(plan: &Plan, list: &[ListedTrial], outcomes: &[TrialOutcome], session: u32) -> Next {
     let done = reported(outcomes).count();
     let Some(listed) = list.get(done).copied() else { return Next::Stop };
-    let Some((case, start)) = starts(Ground::of_plan(plan), list).nth(done) else { return Next::Stop };
+    let Some((case, start)) = starts(TrialBasis::of_plan(plan), list).nth(done) else { return Next::Stop };
     if let Some(trial) = conditioning(plan, listed.case, case, start, outcomes, session) {
         return Next::Trial(Box::new(trial));
     }
@@ -36,7 +36,10 @@ pub(super) fn next(plan: &Plan, list: &[ListedTrial], outcomes: &[TrialOutcome],
 }
 
 /// The trials of a list: see [`super::upcoming`].
-pub(crate) fn listed<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl Iterator<Item = Upcoming<'a>> {
+pub(crate) fn listed<'a>(
+    ground: TrialBasis<'a>,
+    list: &'a [ListedTrial],
+) -> impl Iterator<Item = Upcoming<'a>> {
     let mut before = 0;
     starts(ground, list).flat_map(move |(case, start)| {
         let is_first = std::mem::replace(&mut before, start) != start;
@@ -52,7 +55,7 @@ fn reported(outcomes: &[TrialOutcome]) -> impl Iterator<Item = &TrialOutcome> {
 }
 
 /// The case of each trial of the list and the number of the start of its cluster.
-fn starts<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl Iterator<Item = (&'a CasePlan, u32)> {
+fn starts<'a>(ground: TrialBasis<'a>, list: &'a [ListedTrial]) -> impl Iterator<Item = (&'a CasePlan, u32)> {
     ground.starts(list.iter().filter_map(move |listed| ground.cases.get(listed.case as usize)))
 }
 

@@ -11,7 +11,7 @@ mod trials;
 pub(crate) use compare::up_to;
 pub(crate) use find::{Extent, loaded as searched_at, trials as searched};
 pub(crate) use list::{list, listed, seed_of};
-pub(crate) use trials::{ConditioningPace, Ground, conditioned_by};
+pub(crate) use trials::{ConditioningPace, TrialBasis, conditioned_by};
 pub use trials::{Next, Upcoming};
 
 use crate::choices::PlanError;
@@ -33,10 +33,10 @@ pub fn next(plan: &Plan, outcomes: &[TrialOutcome], session: u32) -> Next {
 /// search as many as it typically takes. Trials that condition a cluster are among them, and counted by `done`.
 pub fn upcoming(plan: &Plan, done: usize) -> Box<dyn Iterator<Item = Upcoming<'_>> + '_> {
     match &plan.strategy {
-        Strategy::List(list) => Box::new(listed(Ground::of_plan(plan), list).skip(done)),
+        Strategy::List(list) => Box::new(listed(TrialBasis::of_plan(plan), list).skip(done)),
         Strategy::Compare(comparison) => Box::new(compare::upcoming(plan, comparison).skip(done)),
         Strategy::Find(search) => {
-            Box::new(find::trials(Ground::of_plan(plan), search, Extent::Typical).skip(done))
+            Box::new(find::trials(TrialBasis::of_plan(plan), search, Extent::Typical).skip(done))
         }
     }
 }
@@ -45,7 +45,7 @@ pub fn upcoming(plan: &Plan, done: usize) -> Box<dyn Iterator<Item = Upcoming<'_
 pub(crate) fn at_most(plan: &Plan) -> Box<dyn Iterator<Item = Upcoming<'_>> + '_> {
     match &plan.strategy {
         Strategy::List(_) | Strategy::Compare(_) => upcoming(plan, 0),
-        Strategy::Find(search) => Box::new(find::trials(Ground::of_plan(plan), search, Extent::Longest)),
+        Strategy::Find(search) => Box::new(find::trials(TrialBasis::of_plan(plan), search, Extent::Longest)),
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn at_most(plan: &Plan) -> Box<dyn Iterator<Item = Upcoming<'_>> + '_
 /// plan compares nothing.
 pub(crate) fn until_first_look(plan: &Plan) -> Option<impl Iterator<Item = Upcoming<'_>>> {
     let Strategy::Compare(comparison) = &plan.strategy else { return None };
-    Some(up_to(Ground::of_plan(plan), comparison, comparison.looks.iter().copied().min()?))
+    Some(up_to(TrialBasis::of_plan(plan), comparison, comparison.looks.iter().copied().min()?))
 }
 
 /// The heaviest load that a plan may put on each of its cases.

@@ -38,7 +38,7 @@ impl Next {
 
 /// What trials are made of, also of a plan in the making.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct TrialBasis<'a> {
     /// The cases; of a comparison those of side A.
     pub cases: &'a [CasePlan],
     /// What is made again for each trial.
@@ -47,7 +47,7 @@ pub(crate) struct Ground<'a> {
     pub conditioning: Option<Conditioning>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> TrialBasis<'a> {
     /// The trials of a plan.
     pub(super) fn of_plan(plan: &'a Plan) -> Self {
         Self { cases: &plan.cases, isolation: plan.isolation, conditioning: plan.conditioning }

@@ -137,7 +137,7 @@ fn pairs(trials: &[Trial]) -> BTreeMap<u32, Vec<&Trial>> {
     found
 }
 
-/// A comparison of so many existing clusters of each side, each of which has so many pairs.
+/// A comparison of so many existing clusters of each side, with so many pairs each.
 fn on_clusters(clusters: usize, pairs: u32) -> Plan {
     let mut plan = comparing(&[clusters as u32], pairs, EvidenceUnit::Cluster);
     let cases = plan.cases.clone();

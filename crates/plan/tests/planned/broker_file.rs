@@ -149,7 +149,7 @@ fn variables_of_a_compose_file_are_settings_too() {
 }
 
 #[test]
-fn all_mistakes_of_a_file_are_reported_with_their_lines_and_no_value() {
+fn all_mistakes_of_a_file_have_their_lines_and_no_value() {
     let found = refused("file: wrong.properties");
     for words in [
         "s.yaml:5:",
@@ -177,7 +177,7 @@ fn all_mistakes_of_a_file_are_reported_with_their_lines_and_no_value() {
 }
 
 #[test]
-fn a_factor_of_the_file_above_the_broker_count_says_what_to_write_next_to_it() {
+fn a_factor_above_the_broker_count_says_what_to_write() {
     let found = refused("file: replicated.properties");
     assert!(
         found.contains(

@@ -31,7 +31,7 @@ fn a_budget_sets_the_looks_and_reports_an_impossible_verdict() {
     };
     assert_eq!((at_once(41), at_once(40)), (vec![8, 16, 24], vec![8, 16]));
     let error = planned(BASE, &with(Some(18), Depth::Verdict)).unwrap_err();
-    let why = "the budget of 18 min is too small for a verdict: 7 units of evidence are the fewest that can tell one of 3 \
+    let why = "the budget of 18 min is too small for a verdict: 7 units of evidence are the fewest that can show one of 3 \
                judged metrics";
     assert!(error.contains(why), "{error}");
     assert!(error.contains("`19m` is the smallest that would do"), "{error}");
@@ -40,7 +40,7 @@ fn a_budget_sets_the_looks_and_reports_an_impossible_verdict() {
     let of_one = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..asking(one.clone()) };
     assert_eq!(compared(BASE, &of_one(16)).1.looks, [6]);
     let error = planned(BASE, &of_one(15)).unwrap_err();
-    assert!(error.contains("6 units of evidence are the fewest that can tell a difference"), "{error}");
+    assert!(error.contains("6 units of evidence are the fewest that can show a difference"), "{error}");
 
     let (reported, _) = facts(BASE, &with(Some(62), Depth::Verdict));
     assert!(reported.iter().any(|fact| fact.contains("a look after 8, 16 units")), "{reported:?}");
@@ -69,12 +69,12 @@ fn the_first_look_can_tell_each_judged_metric_by_itself() {
         (
             1,
             "[6, 12]",
-            "a first look after 6 comes too early: 7 units of evidence are the fewest that can tell a difference",
+            "a first look after 6 comes too early: 7 units of evidence are the fewest that can show a difference",
         ),
         (
             3,
             "[6]",
-            "a look after 6 comes too early: 7 units of evidence are the fewest that can tell one of 3 judged metrics",
+            "a look after 6 comes too early: 7 units of evidence are the fewest that can show one of 3 judged metrics",
         ),
         (4, "[8, 16]", "a first look after 8 comes too early: 9 units"),
     ] {

@@ -184,8 +184,8 @@ fn what_has_no_meaning_or_is_not_carried_is_refused() {
         ),
         ("client: {driver: java, jvm: [-Xss]}", "`-Xss` says no size"),
         ("client: {driver: java, jvm: [-Xmx1gb]}", "`-Xmx1gb` says no size"),
-        ("client: {driver: java}, payload: pooled", "does not carry `payload: pooled`"),
-        ("client: {driver: java}, payload: {pooled: 1MiB}", "does not carry `payload: pooled`"),
+        ("client: {driver: java}, payload: pooled", "does not support `payload: pooled`"),
+        ("client: {driver: java}, payload: {pooled: 1MiB}", "does not support `payload: pooled`"),
         ("client: {driver: java, bootstrap.servers: 'a:1'}", "says how a cluster is reached"),
         ("client: {driver: java, ssl.fancy: x}", "`ssl.fancy` says how a cluster is reached"),
         ("client: {driver: java, sasl.jaas.config: x}", "says how a cluster is reached"),
@@ -206,12 +206,12 @@ fn what_has_no_meaning_or_is_not_carried_is_refused() {
     let max =
         text("client: {driver: java}, fill: in-flight", "clients: 1").replace("rate: 1k/s", "rate: max");
     let error = planned(&max, &Choices::default()).expect_err("fill");
-    assert!(error.contains("does not carry `fill: in-flight`"), "{error}");
+    assert!(error.contains("does not support `fill: in-flight`"), "{error}");
     for (readers, reported) in [
-        ("client: {driver: java}, work: 1ms", "does not carry `work`"),
-        ("client: {driver: java}, work: {exponential: 1ms}", "does not carry `work`"),
-        ("client: {driver: java}, read: header", "does not carry `read: header`"),
-        ("client: {driver: java}, read: crc", "does not carry `read: crc`"),
+        ("client: {driver: java}, work: 1ms", "does not support `work`"),
+        ("client: {driver: java}, work: {exponential: 1ms}", "does not support `work`"),
+        ("client: {driver: java}, read: header", "does not support `read: header`"),
+        ("client: {driver: java}, read: crc", "does not support `read: crc`"),
         ("client: {driver: java, auto.offset.reset: latest}", "`auto.offset.reset` is not supported"),
         ("client: {driver: java, group.id: g}", "`group.id` is not supported"),
         (

@@ -116,7 +116,7 @@ fn impossible_settings_are_refused_in_place_with_a_hint() {
                 topics: {t: {partitions: 1}}\n";
     let null = Scenario::parse(&format!("{null}{LOAD}"), "s.yaml").expect("a scenario");
     let error = plan(&null, &Choices::default()).map_err(reported).expect_err("a null broker");
-    assert!(error.contains("no proxy can stand before a null broker"), "{error}");
+    assert!(error.contains("a null broker cannot be behind a proxy"), "{error}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn scenarios_that_are_right_are_right_to_an_editor() {
 }
 
 #[test]
-fn wrong_scenarios_are_wrong_to_an_editor_where_a_schema_can_judge() {
+fn wrong_scenarios_are_wrong_to_an_editor_too() {
     let editor = Editor::new(kdyno_scenario::json_schema());
     let text_of = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_default();
     let is_judged = |path: &PathBuf| {
@@ -105,7 +105,7 @@ phases: {warmup: 10s..60s, condition: none, measure: {records: 20M each, within:
 ";
 
 #[test]
-fn a_value_of_another_form_is_wrong_to_an_editor_and_to_the_reader() {
+fn a_value_of_another_form_is_wrong_to_editor_and_reader() {
     let editor = Editor::new(kdyno_scenario::json_schema());
     let is_read = |text: &str| {
         let read = Scenario::parse(text, "s.yaml").and_then(|scenario| plan(&scenario, &Choices::default()));

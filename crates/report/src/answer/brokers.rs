@@ -9,7 +9,7 @@ const COLUMNS: [(&str, &str); 7] = [
     ("request handlers idle", REQUEST_HANDLER_IDLE),
     ("network processors idle", NETWORK_PROCESSOR_IDLE),
     ("longest GC pause", GC_PAUSE_MAX),
-    ("JVM stood still", STOPPED_SHARE),
+    ("stop-the-world time", STOPPED_SHARE),
     ("heap in use, most", "heap_used_bytes_max"),
     ("log flushes", "log_flushes"),
     ("mean flush", "log_flush_mean"),

@@ -89,7 +89,7 @@ impl Curve {
         Table::new(&columns, self.points.iter().map(row).collect())
     }
 
-    /// The same with a picture of signs: where each value lies on a logarithmic axis, with the limit as a line.
+    /// The table with a picture of signs: where each value lies on a logarithmic axis, with the limit as a line.
     pub fn with_bars(&self) -> Table {
         let axis = BarScale::of(self);
         let limit = units::number(self.limit, self.unit);

@@ -16,8 +16,8 @@ use kdyno_model::plan::ComparePlan;
 const TITLE: &str = "Cost per record";
 
 /// Said under the table.
-const HOW: &str = "Per record: share used ÷ rate, the time for which a record occupies the whole resource. Per further record: the \
-    slope of the line through the tested loads. At its limit: 90 % used or more, of requests in flight 80 %.";
+const HOW: &str = "Per record: share used ÷ rate, the time for which a record occupies the whole resource. Marginal: per further \
+    record, the slope of the line through the tested loads. At its limit: 90 % used or more, of requests in flight 80 %.";
 
 /// A half-width of multiples of a load that leaves them two decimals.
 const OF_TIMES: Option<f64> = Some(0.05);
@@ -35,8 +35,8 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         ("highest tested load", true),
         ("used", true),
         ("per record", true),
-        ("per further record", true),
-        ("all used at", false),
+        ("marginal", true),
+        ("saturates at", false),
     ];
     (!rows.is_empty()).then(|| {
         let notes = next(input).into_iter().chain([HOW.to_owned()]).collect();
@@ -55,7 +55,7 @@ fn row(input: &ReportInput<'_>, demand: &Demand, of: &ResourceDemand) -> Vec<Cel
         AtLimit::At { .. } => times(of.at_limit).unwrap_or_default(),
         AtLimit::NotWithin => format!("beyond {} × this load", bound()),
         AtLimit::CannotTell => "inconclusive".to_owned(),
-        AtLimit::OneLoad => "not foretold from one load".to_owned(),
+        AtLimit::OneLoad => "not extrapolated from one load".to_owned(),
     };
     let cells = [
         whose(input, demand),

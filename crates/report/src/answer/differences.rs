@@ -52,7 +52,7 @@ fn is_different((one, ..): &VerdictRatio<'_>) -> bool {
 }
 
 fn largest_text((one, ratio, _): &VerdictRatio<'_>) -> String {
-    let aside = if one.role == MetricRole::Judged { "" } else { ", which was not named beforehand" };
+    let aside = if one.role == MetricRole::Judged { "" } else { ", which is exploratory" };
     let between = words::between(ratio, one.margin);
     format!("that of {}{aside}: {} ({between})", words::metric(&one.of), words::change(ratio))
 }

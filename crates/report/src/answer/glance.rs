@@ -24,6 +24,8 @@ const DOUBTS_MAX: usize = 3;
 const ANSWERS_MAX: usize = 4;
 /// Verdicts of one comparison that have a sentence of their own; of the others the metrics are named.
 const VERDICTS_MAX: usize = 2;
+/// Metrics of one kind of verdict that are named.
+const METRICS_MAX: usize = 4;
 /// Cases with a line each on their limit.
 const LIMITS_MAX: usize = 2;
 
@@ -113,7 +115,7 @@ fn compared(input: &ReportInput<'_>) -> Vec<Sentence> {
         );
         if judged.is_empty() {
             let text =
-                "no metric was named to be judged, so there is no verdict: the table shows what differs.";
+                "no metric is judged (`--judge`), so there is no verdict: the table shows what differs.";
             answer.push(Sentence::new(Tone::Warn, text));
         }
     }
@@ -133,7 +135,11 @@ fn is_material(one: &Verdict) -> bool {
 fn together(verdicts: &[&Verdict], labels: &[String; 2]) -> Option<Sentence> {
     let said = by_key(verdicts.iter().map(|one| (what(one), *one)));
     let part = |((what, aside), all): &((&str, &str), Vec<&Verdict>)| {
-        let metrics: Vec<String> = all.iter().map(|one| words::metric(&one.of)).collect();
+        let mut metrics: Vec<String> =
+            all.iter().take(METRICS_MAX).map(|one| words::metric(&one.of)).collect();
+        if all.len() > METRICS_MAX {
+            metrics.push(format!("{} more", all.len() - METRICS_MAX));
+        }
         format!("{what} in {}{aside}", words::list(&metrics))
     };
     let parts: Vec<String> = said.iter().map(part).collect();

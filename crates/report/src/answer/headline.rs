@@ -87,10 +87,10 @@ fn of_contrasts(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<Sentence>
     sentences
 }
 
-/// A sentence about a compared case, which it names where cases have names.
+/// A sentence about a compared or searched case, which it names where cases have names.
 pub fn of_case(sentence: Sentence, scope: Scope, input: &ReportInput<'_>) -> Sentence {
     let label = match scope {
-        Scope::Comparison { case } => input.case_label(case),
+        Scope::Comparison { case } | Scope::Search { case } => input.case_label(case),
         _ => "",
     };
     if label.is_empty() {

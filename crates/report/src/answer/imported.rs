@@ -25,8 +25,7 @@ pub(super) fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     }
     let head =
         [("series", false), ("trial", false), ("mean", true), ("least", true), ("most", true), ("n", true)];
-    let note =
-        "Imported: somebody else measured it, and kdyno only says what it came to in the measured window.";
+    let note = "Imported: measured elsewhere; kdyno only summarises it over the measured window.";
     let title = "Imported, not measured by kdyno".to_owned();
     Some(Answer::of_table(title, Table::new(&head, rows).with_names(2), vec![note.to_owned()]))
 }

@@ -16,15 +16,14 @@ const BROKERS: &str = "brokers";
 
 const NOTES: [&str; 3] = [
     "A stage of a load item that took no time in any column is left out.",
-    "Means in the measured window. What the brokers tell is part of `request`; the rest of that is the way there and back, and what \
-     a broker leaves unread meanwhile. A broker's are per produce request, of whomever; those of load items per record.",
+    "Means in the measured window. `request` includes the stages of the broker; the rest of it is network and socket wait. Stages of \
+     a broker are per produce request from any client, those of load items per record.",
     "Kafka rounds each stage of each request to whole milliseconds, so a broker's stage is not known more exactly, and the stages \
      need not add up to the total.",
 ];
 
-const OF_JAVA: &str = "Of a Java client the stages of the service are not seen: what the brokers tell is part of its service, and the \
-    rest of that its own time, such as linger, and the way there and back. Its CPU time is shown separately; that of kdyno's own \
-    client is part of its worker's.";
+const OF_JAVA: &str = "A Java client reports no stages: its service includes the stages of the broker, its own time, such as linger, and \
+    the network. Its CPU time is shown separately; that of kdyno's own client is part of its worker's.";
 
 /// The table: a row for each stage, a column for each case and side; `None`: no broker reported its split.
 pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {

@@ -42,7 +42,7 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     let of_logs = table(input, ("broker", &is_of_brokers), &OF_LOGS);
     let of_groups = table(input, ("group", &|subject| subject.starts_with(GROUP)), &OF_GROUPS);
     let of_logs = of_logs.map(|table| {
-        let note = "Bytes when the measured window ended, as the brokers tell: each replica counts. Partitions and replicas are those \
+        let note = "Bytes when the measured window ended, as the brokers report: each replica counts. Partitions and replicas are those \
             of the run's topics, at the worst reading.";
         let notes = std::iter::once(note.to_owned()).chain(deleted(input)).collect();
         Answer::of_table("Logs".to_owned(), table, notes)

@@ -14,7 +14,7 @@ pub(super) fn sentences<'a>(input: &ReportInput<'a>, case: u32) -> impl Iterator
     of_case.filter_map(|one| text(&one.caveat)).map(|text| Sentence::new(Tone::Warn, text))
 }
 
-/// The same of all compared cases.
+/// What is said of all compared cases.
 pub fn all<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = Sentence> + use<'a> {
     let texts = input.caveats.iter().filter_map(|one| text(&one.caveat));
     texts.map(|text| Sentence::new(Tone::Warn, text))

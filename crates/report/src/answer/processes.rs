@@ -123,7 +123,7 @@ fn unreported(rows: &[ProcessRow<'_>]) -> Option<Sentence> {
     });
     let seconds = needed.max()?;
     let needed = units::duration(u64::from(seconds) * 1_000_000_000);
-    let said = format!("a window shorter than {needed} cannot tell whether a process leaks memory.");
+    let said = format!("a window shorter than {needed} cannot show whether a process leaks memory.");
     Some(Sentence::new(Tone::Plain, said))
 }
 

@@ -17,12 +17,12 @@ const DEFAULTS_MAX: usize = 5;
 
 /// Why settings differ, in the order of the report.
 const KINDS: [(Option<WhyDiffers>, &str, usize); 5] = [
-    (Some(WhyDiffers::NotAsked), "Not asked for", SETTINGS_MAX),
-    (Some(WhyDiffers::Asked), "As asked", SETTINGS_MAX),
-    (None, "As they may", SETTINGS_MAX),
+    (Some(WhyDiffers::NotAsked), "Not requested", SETTINGS_MAX),
+    (Some(WhyDiffers::Asked), "Requested", SETTINGS_MAX),
+    (None, "Allowed to differ", SETTINGS_MAX),
     (
         Some(WhyDiffers::ComesWith),
-        "With another release, mode, number of brokers, listeners or client",
+        "Follow from another release, mode, number of brokers, listeners or client",
         DEFAULTS_MAX,
     ),
     (Some(WhyDiffers::OtherDefault), "Defaults of another release", DEFAULTS_MAX),
@@ -52,7 +52,7 @@ pub(super) fn line(conclusions: &[Conclusion], scope: Scope) -> Option<String> {
         let names = || named(&of_kind, NAMED_MAX);
         match (of_kind.len(), why) {
             (0, _) => None,
-            (_, Some(WhyDiffers::NotAsked)) => Some(format!("not requested: {}", names())),
+            (_, Some(WhyDiffers::NotAsked)) => Some(format!("{}: {}", lower(words), names())),
             (many, _) => Some(format!("{}: {many}", lower(words))),
         }
     });
@@ -88,11 +88,11 @@ fn named(settings: &[&&SettingDiffers], shown_max: usize) -> String {
 pub(super) fn sentence(one: &SettingDiffers) -> String {
     let SettingDiffers { whose, setting, a, b, .. } = one;
     let asked = match reason(one) {
-        Some(WhyDiffers::Asked) => "as asked",
+        Some(WhyDiffers::Asked) => "as requested",
         Some(WhyDiffers::OtherDefault) => "by its default",
-        Some(WhyDiffers::ComesWith) => "with what was asked to differ",
-        Some(WhyDiffers::NotAsked) => "and was not asked to",
-        None => "as it may",
+        Some(WhyDiffers::ComesWith) => "because of a requested difference",
+        Some(WhyDiffers::NotAsked) => "and was not requested",
+        None => "as allowed",
     };
     format!("{setting} of {whose} differs {asked}: {a} on side A, {b} on side B")
 }

@@ -83,7 +83,7 @@ fn summary(item: &str, windows: &[&Steadiness]) -> String {
 /// What was found, without the trial: `writers: acked_per_s drifted by +3.1 % per minute; …`.
 pub fn sentence(one: &Steadiness) -> String {
     let seen = match one.smallest_step {
-        Some(step) => format!("; a step of {} would have been seen", share(step)),
+        Some(step) => format!("; smallest detectable change: {}", share(step)),
         None => String::new(),
     };
     let state = match &one.state {
@@ -115,13 +115,16 @@ pub fn sentence(one: &Steadiness) -> String {
 fn short_term(one: &ShortTerm) -> String {
     match one {
         ShortTerm::SegmentRolls { seen, needed } => {
-            format!("{} of {needed} log segments per partition were filled", units::significant(*seen))
+            format!(
+                "covered {} log segments per partition ({needed} needed for a long-term claim)",
+                units::significant(*seen)
+            )
         }
         ShortTerm::FlushCycles { seen, needed } => {
-            format!("{} of {needed} rounds of writing back dirty pages were seen", units::significant(*seen))
+            format!("covered {} flushes of dirty pages ({needed} needed)", units::significant(*seen))
         }
         ShortTerm::BurstCredits { seen_s, needed_s } => {
-            format!("{seen_s} s of load end before burst credits do, which takes {needed_s} s")
+            format!("{seen_s} s of load are too short to exhaust burst credits ({needed_s} s needed)")
         }
     }
 }

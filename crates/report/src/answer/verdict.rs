@@ -56,7 +56,7 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
     let judged = of_scope.iter().filter(|one| one.role == MetricRole::Judged);
     let mut sentences: Vec<Sentence> = judged.map(|one| sentence(one, labels)).collect();
     if sentences.is_empty() {
-        let text = "no metric was named to be judged, so there is no verdict: the table shows what differs";
+        let text = "no metric is judged (`--judge`), so there is no verdict: the table shows what differs";
         sentences.push(Sentence::new(Tone::Warn, format!("{text}.")));
     }
     let name = match of_scope.first() {
@@ -103,12 +103,10 @@ fn head_notes(verdicts: &[&Verdict]) -> Vec<String> {
     of_pairs.into_iter().chain(exploratory).chain(imported).map(str::to_owned).collect()
 }
 
-/// What a summary says under [`short_table`]: pairs that do not count, settings that differ, and what the table's names mean.
+/// What a summary says under [`short_table`]: what the table's names mean, and which settings differ. Lost pairs and brokers
+/// that waited are among its caveats.
 pub(crate) fn short_notes(input: &ReportInput<'_>, scope: Scope) -> Vec<String> {
-    let Scope::Comparison { case } = scope else { return Vec::new() };
     let mut notes = head_notes(&in_summary(input.conclusions, scope));
-    notes.extend(lost::sentences(input, case).map(|sentence| sentence.text));
-    notes.extend(waited::sentence(input, case, &labels(input)).map(|sentence| sentence.text));
     notes.extend(settings::line(input.conclusions, scope));
     notes.extend(at_once(compared(input)));
     notes
@@ -141,13 +139,13 @@ fn compared<'a>(input: &ReportInput<'a>) -> Option<&'a ComparePlan> {
 
 fn changes(compare: Option<&ComparePlan>) -> Option<String> {
     let changes = &compare?.changes;
-    (!changes.is_empty()).then(|| format!("Asked to differ: {}.", changes.join("; ")))
+    (!changes.is_empty()).then(|| format!("Requested: {}.", changes.join("; ")))
 }
 
 /// For a duet: what its figures are.
 fn at_once(compare: Option<&ComparePlan>) -> Option<String> {
-    let reported = "Both sides ran at once on this machine, so only their ratio says something: what disturbed one side disturbed \
-                the other.";
+    let reported =
+        "Both sides ran at once on this machine, so only their ratio counts: a disturbance hits both.";
     (compare?.design == PairDesign::Duet).then(|| reported.to_owned())
 }
 
@@ -233,7 +231,12 @@ fn in_summary(conclusions: &[Conclusion], scope: Scope) -> Vec<&Verdict> {
 pub(crate) fn short_table(conclusions: &[Conclusion], scope: Scope, labels: &[String; 2]) -> Table {
     let table = table(&in_summary(conclusions, scope), labels);
     let kept: Vec<bool> = (0..table.columns.len()).map(|index| !NOT_IN_SHORT.contains(&index)).collect();
-    table.with_columns(&kept)
+    let mut table = table.with_columns(&kept);
+    // In two lines: so it fits 100 columns.
+    for column in table.columns.iter_mut().filter(|column| column.title() == ratio_head(true)) {
+        column.head = ["ratio", "of pairs"].map(str::to_owned).to_vec();
+    }
+    table
 }
 
 /// The figures of both sides.

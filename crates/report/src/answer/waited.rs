@@ -21,11 +21,7 @@ pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2])
         Some(format!("those of {} for {range}", labels[side]))
     };
     let is_of_ready = shares.iter().flatten().all(|(_, is_of_ready)| *is_of_ready);
-    let base = if is_of_ready {
-        "of the time in which they ran or were ready"
-    } else {
-        "of the window, all their threads added up"
-    };
+    let base = if is_of_ready { "of their runnable time" } else { "of the window (sum of threads)" };
     let (waited, means) = match (reported(0), reported(1)) {
         (None, None) => return None,
         (Some(a), Some(b)) => (
@@ -38,7 +34,7 @@ pub(super) fn sentence(input: &ReportInput<'_>, case: u32, labels: &[String; 2])
             "so a part of the difference may be that wait: with CPUs to spare the sides may differ by less",
         ),
     };
-    let remedy = "`--design turns`, fewer brokers, a lower rate or more CPUs would tell";
+    let remedy = "`--design turns`, fewer brokers, a lower rate or more CPUs would show it";
     Some(Sentence::new(Tone::Warn, format!("{waited}; {means} ({remedy}).")))
 }
 

@@ -49,10 +49,18 @@ impl Worded {
     }
 }
 
-/// Groups and words a run's caveats: first those that speak of what its verdicts are about, if it has any, and among
-/// these the most severe first. What is reported with the verdicts is left out.
+/// Groups and words a run's caveats for a first screen: first those that speak of what its verdicts are about, if it has any,
+/// and among these the most severe first.
+pub fn all(input: &ReportInput<'_>) -> Vec<Worded> {
+    grouped(input, input.caveats.iter())
+}
+
+/// Caveats that details list by themselves: what they report with the verdicts is left out.
 pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
-    let caveats = input.caveats.iter().filter(|one| !is_shown_with_verdicts(input, one));
+    grouped(input, input.caveats.iter().filter(|one| !is_shown_with_verdicts(input, one)))
+}
+
+fn grouped<'a>(input: &ReportInput<'_>, caveats: impl Iterator<Item = &'a ScopedCaveat>) -> Vec<Worded> {
     let mut worded: Vec<Worded> = Vec::new();
     for described in together(caveats.map(|one| (reach::is_elsewhere(input, one), one))) {
         let caveats = described.caveats();

@@ -21,7 +21,7 @@ pub(super) fn is_elsewhere(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bo
     caveat.is_of_some() && verdicts.peek().is_some() && !verdicts.any(|one| caveat.speaks_of(&one.of))
 }
 
-/// Whether it is told with the verdicts: which pairs do not count, and that brokers waited for a CPU where both sides of a pair
+/// Whether details report it with the verdicts: which pairs do not count, and that brokers waited for a CPU where both sides of a pair
 /// ran at once, which limits what the ratio says, of all pairs alike.
 pub(crate) fn is_shown_with_verdicts(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
     if matches!(caveat.caveat, Caveat::PairsLost { .. } | Caveat::PairsTied(_)) {

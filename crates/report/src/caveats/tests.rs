@@ -29,9 +29,9 @@ fn details_that_differ_by_trial_are_those_of_the_first() {
     let unsteady = |detail: &str| Caveat::Unsteady { item: "writers".to_owned(), detail: detail.to_owned() };
     let (one, two) = (unsteady("it fell"), unsteady("it rose"));
     assert_eq!(of(&one), of(&two), "one line for all trials");
-    assert!(reported(&[&one]).0.contains("not steady (it fell)"), "{}", reported(&[&one]).0);
+    assert!(reported(&[&one]).0.contains("not in a steady state (it fell)"), "{}", reported(&[&one]).0);
     assert!(
-        reported(&[&one, &two]).0.contains("not steady (the first: it fell)"),
+        reported(&[&one, &two]).0.contains("not in a steady state (the first: it fell)"),
         "{}",
         reported(&[&one, &two]).0
     );
@@ -114,10 +114,10 @@ fn generator_lateness_is_reported_once_for_all_quantiles() {
     };
     let (one, other) = (late("p95", 2_000_000), late("p99.99", 5_000_000));
     assert_eq!(of(&one), of(&other));
-    assert!(reported(&[&one]).0.starts_with("writers: at p95 the load"), "{}", reported(&[&one]).0);
+    assert!(reported(&[&one]).0.starts_with("writers: at p95, 2.00 ms of"), "{}", reported(&[&one]).0);
     let (sentence, _) = reported(&[&other, &one]);
     let expected =
-        "writers: at p95 to p99.99 the load generator's own lateness makes up 2.00 ms to 5.00 ms of the";
+        "writers: at p95 to p99.99, 2.00 ms to 5.00 ms of the response time of 10.0 ms is the load";
     assert!(sentence.starts_with(expected), "{sentence}");
     assert_ne!(of(&one), of(&late("mean", 1)), "the mean is another matter");
 }

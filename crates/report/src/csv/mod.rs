@@ -68,7 +68,7 @@ const FINDINGS_AFTER: [CsvColumn; 22] = [
     ("metric", "which figure, see [Metrics](scenario.md#metrics)"),
     (
         "quantity",
-        "`value`; `ratio_to_first_row`: the value divided by that of the table's first row, beside published figures of \
+        "`value`; `ratio_to_first_row`: the value divided by that of the table's first row, next to published figures of \
          the first that has both; `ratio_b_to_a` of a comparison; `ratio_of_contrast`: of the case to the one it is set \
          against",
     ),
@@ -82,7 +82,7 @@ const FINDINGS_AFTER: [CsvColumn; 22] = [
     ("max_at_least", "as `at_least`, of `max`"),
     (
         "interval_low",
-        "lower bound of an interval that holds the true value; empty where the evidence carries none. Of `ratio_b_to_a` it is at the \
+        "lower bound of an interval that holds the true value; empty where the evidence has none. Of `ratio_b_to_a` it is at the \
          error of the look, which a difference is judged by",
     ),
     ("interval_high", "upper bound of the same"),
@@ -102,7 +102,7 @@ const FINDINGS_AFTER: [CsvColumn; 22] = [
     ),
     (
         "driver",
-        "of a load item which client carried it: `native`, or `java` with its version and the options of its Java process; \
+        "of a load item which client ran it: `native`, or `java` with its version and the options of its Java process; \
          empty for other subjects, and where two sides have different ones",
     ),
     (
@@ -150,7 +150,7 @@ const SERIES_AFTER: [CsvColumn; 6] = [
 type Count = (&'static str, &'static str, fn(&SecondPoint) -> u64);
 
 const COUNTS: [Count; 5] = [
-    ("offered_per_s", "records whose intended instant lies in the second", |point| point.offered),
+    ("offered_per_s", "records whose scheduled send time lies in the second", |point| point.offered),
     ("achieved_per_s", "records the client accepted in the second", |point| point.achieved),
     ("acked_per_s", "records acknowledged in the second", |point| point.acknowledged),
     ("fetched_per_s", "records consumed in the second", |point| point.fetched),

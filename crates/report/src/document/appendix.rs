@@ -57,7 +57,7 @@ pub(super) fn parts(input: &ReportInput<'_>) -> Vec<AppendixSection> {
         parts.push(part("Further starts", systems::left_out(left_out)));
     }
     parts.push(part("Settings in force that are not the defaults", config_text(input, &PRINTED)));
-    parts.push(part("Asked for", settings_text(input.plan(), &PRINTED)));
+    parts.push(part("Requested", settings_text(input.plan(), &PRINTED)));
     for (of, text) in client_properties::all(input) {
         parts.push(part(&format!("Properties of clients: {of}"), text));
     }

@@ -35,7 +35,7 @@ pub struct Latency {
     pub percentiles: fn(&StreamSeries) -> &[QuantilePoint],
 }
 
-/// From the intended instant to the outcome.
+/// From the scheduled send time to the outcome.
 pub const RESPONSE: Latency = Latency {
     name: "response time",
     of_second: [
@@ -46,7 +46,7 @@ pub const RESPONSE: Latency = Latency {
     percentiles: |stream| &stream.percentiles,
 };
 
-/// From the intended instant into the application's hands.
+/// From the scheduled send time into the application's hands.
 pub const END_TO_END: Latency = Latency {
     name: "end-to-end latency",
     of_second: [

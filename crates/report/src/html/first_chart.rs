@@ -47,7 +47,7 @@ pub fn chart(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
     }
 }
 
-/// The curve of the search; nothing where there are several, each of which has its own below.
+/// The curve of the search; several searches have theirs below.
 fn load_curve(input: &ReportInput<'_>) -> Markup {
     let drawn = |curve: &Curve| {
         let data = table::texts(&curve.table(), None);
@@ -80,7 +80,7 @@ fn number(value: Value) -> Option<f64> {
     known(value).0.filter(|number| (0.0..=NUMBER_MAX).contains(number))
 }
 
-/// The interval of a figure, else the range of its repeats, of which the upper end may be open.
+/// The interval of a figure, else the range of its repeats; the upper end may be open.
 fn spread(one: &Finding) -> Option<(f64, f64)> {
     match (one.interval, one.range) {
         (Interval::Bounds { low, high, .. }, _) => Some((low, high)),

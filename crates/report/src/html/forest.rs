@@ -26,7 +26,7 @@ const METRICS_MAX: usize = 40;
 const PAIRS_MAX: usize = 60;
 /// Metrics in the picture of what was judged at most.
 const JUDGED_MAX: usize = 5;
-/// Ratios beyond this are told in words at the end of the axis.
+/// Ratios beyond this are words at the end of the axis.
 const RATIO_MAX: f64 = 8.0;
 /// Height of a ratio and of a pair, px.
 const RATIO_PX: f64 = 34.0;

@@ -93,7 +93,7 @@ fn page_below(input: &ReportInput<'_>, navigation: &Markup) -> String {
     let plan = input.plan();
     let figures = FindingIndex::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    let worded = caveats::worded(input);
+    let worded = caveats::all(input);
     let glance = glance(input, &table, &worded);
     let parts = parts(input, &figures, &table, &glance.answer);
     finished(html! {
@@ -344,12 +344,12 @@ pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
 /// What the words of the tables and charts mean.
 fn reading() -> Markup {
     let words = [
-        ("offered", "records whose intended instant lies in the measured window"),
+        ("offered", "records whose scheduled send time lies in the measured window"),
         ("achieved", "records the client accepted in time"),
         ("acknowledged", "records the cluster confirmed in the window"),
         (
             "response",
-            "from a record's intended instant to its outcome; waiting because of a stall is part of it",
+            "from a record's scheduled send time to its outcome; waiting because of a stall is part of it",
         ),
         (
             "service",

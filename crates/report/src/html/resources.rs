@@ -31,7 +31,7 @@ const KINDS: [ResourceGroup; 5] = [
         of: &[(Resource::NetworkTransmit, "sent"), (Resource::NetworkReceive, "received")],
     },
     ResourceGroup {
-        title: "Record batches, as brokers tell",
+        title: "Record batches, as brokers report",
         of: &[(Resource::BytesIn, "in"), (Resource::BytesOut, "out")],
     },
 ];

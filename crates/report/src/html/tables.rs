@@ -61,7 +61,7 @@ pub fn caveats(worded: &[Worded]) -> Markup {
     }
 }
 
-/// One answer: its sentences but those that are `told` already, pictures of it, the figures under them, the curve.
+/// One answer: its sentences but those that were `reported` above, pictures of it, the figures under them, the curve.
 pub fn answer(name: &str, answer: &Answer, reported: &[Sentence], pictures: &Markup) -> Markup {
     let id = answer_id(name);
     html! {

@@ -92,8 +92,8 @@ fn used(series: &TrialSeries) -> Vec<Panel> {
             cpu,
         ),
         low("Written to drives", Resource::DiskWrite),
-        low("Record batches produced to brokers, as they tell", Resource::BytesIn),
-        low("Record batches fetched from brokers, as they tell", Resource::BytesOut),
+        low("Record batches produced to brokers, as they report", Resource::BytesIn),
+        low("Record batches fetched from brokers, as they report", Resource::BytesOut),
     ]
 }
 
@@ -195,7 +195,8 @@ fn outcomes(shown: &[StreamSeries]) -> Markup {
     };
     let heads =
         [("curve", false), ("with a latency", true), ("failed", true), ("unresolved or censored", true)];
-    let caption = "Records that the curves are of; those without a latency lie above every percentile";
+    let caption =
+        "Records that the curves are of; those without a latency count as slower than every percentile";
     let table = Table::new(&heads, rows.into_iter().map(cells).collect());
     html! { @if !table.rows.is_empty() { (scroll("Records that the curves are of", &texts(&table, Some(caption)))) } }
 }

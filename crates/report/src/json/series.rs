@@ -78,7 +78,7 @@ struct ItemDocument {
     role: String,
     /// Whole seconds from T0.
     second: Vec<u32>,
-    /// Records whose intended instant lies in the second.
+    /// Records whose scheduled send time lies in the second.
     offered: Vec<u64>,
     /// Records the client accepted in the second.
     achieved: Vec<u64>,
@@ -92,7 +92,7 @@ struct ItemDocument {
     open_records: Vec<Option<u64>>,
     /// Records between the consumers and the end of the log at the second's end; null where that is not known.
     lag: Vec<Option<f64>>,
-    /// The same in time: how long before that the next record to be fetched was acknowledged.
+    /// Lag in time: how long before that the next record to be fetched was acknowledged.
     lag_time: TimesDocument,
     /// Median response time of the records due in the second.
     response_p50: TimesDocument,
@@ -127,7 +127,7 @@ struct ItemDocument {
 struct OutcomesDocument {
     /// Records with a latency: acknowledged, or consumed.
     kept: u64,
-    /// Records that failed: they lie above every quantile.
+    /// Records that failed: they count as slower than every quantile.
     failed: u64,
     /// Records whose end was never seen, unresolved or censored: likewise.
     unseen: u64,

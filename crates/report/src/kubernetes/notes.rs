@@ -1,7 +1,7 @@
 //! What does not carry over, in words.
 
 use super::resources::{SIZE, authentication, java_option};
-use super::settings::Carried;
+use super::settings::ExportedSettings;
 use crate::units;
 use kdyno_model::link_words::link_words;
 use kdyno_model::plan::{BrokerMetrics, ClusterPlan, Mode, Storage};
@@ -9,7 +9,7 @@ use kdyno_model::run::TrialStart;
 use std::collections::BTreeSet;
 
 /// Each note, without the dot at its end.
-pub(super) fn all(start: &TrialStart, cluster: &ClusterPlan, carried: &Carried) -> Vec<String> {
+pub(super) fn all(start: &TrialStart, cluster: &ClusterPlan, carried: &ExportedSettings) -> Vec<String> {
     let mut notes = vec![storage(cluster), addresses(cluster), limits(cluster)];
     notes.push(match start.cluster.get("kafka") {
         Some(version) => format!(
@@ -78,7 +78,7 @@ fn limits(cluster: &ClusterPlan) -> String {
 fn mode(cluster: &ClusterPlan) -> Option<String> {
     match cluster.mode {
         Mode::Zookeeper { .. } => Some(
-            "mode: it ran with ZooKeeper, which Strimzi does not know any more; as many controllers stand in its place".to_owned(),
+            "mode: it ran with ZooKeeper, which Strimzi does not know any more; as many controllers replace it".to_owned(),
         ),
         Mode::KraftCombined | Mode::KraftControllers { .. } => None,
     }
@@ -111,10 +111,10 @@ fn clients_are_unknown(cluster: &ClusterPlan) -> bool {
 }
 
 fn zones(cluster: &ClusterPlan) -> Option<String> {
-    let topology = "`rack` takes the zones of the nodes that brokers come to run on";
+    let topology = "`rack` takes the zones of the nodes that brokers run on";
     match &cluster.zones {
         Some(zones) => Some(format!(
-            "zones: a relay stood for what lies between two of them ({}); {topology}",
+            "zones: a relay simulated the link between two of them ({}); {topology}",
             link_words(&zones.link)
         )),
         None if !cluster.racks.is_empty() => {
@@ -134,7 +134,7 @@ fn java(cluster: &ClusterPlan) -> Option<String> {
     })
 }
 
-fn settings(carried: &Carried) -> Vec<String> {
+fn settings(carried: &ExportedSettings) -> Vec<String> {
     let named = |words: &str, names: &BTreeSet<String>| {
         (!names.is_empty()).then(|| format!("settings {words}: {}", listed(names)))
     };

@@ -1,6 +1,6 @@
 //! The resources themselves, as YAML.
 
-use super::settings::{Carried, added, of_topic};
+use super::settings::{ExportedSettings, added, of_topic};
 use super::yaml::{Yaml, name_of, quoted};
 use kdyno_model::plan::{ClusterPlan, Mechanism, Mode, Storage, TopicPlan};
 use kdyno_model::run::TrialStart;
@@ -115,7 +115,7 @@ pub(super) fn authentication(cluster: &ClusterPlan) -> Option<&'static str> {
 }
 
 /// The cluster.
-fn kafka(name: &str, start: &TrialStart, cluster: &ClusterPlan, carried: &Carried, yaml: &mut Yaml) {
+fn kafka(name: &str, start: &TrialStart, cluster: &ClusterPlan, carried: &ExportedSettings, yaml: &mut Yaml) {
     yaml.resource(API, "Kafka", name);
     yaml.line(0, "spec:");
     yaml.line(2, "kafka:");
@@ -178,7 +178,12 @@ fn topic(name: &str, resource: &str, address: &str, plan: &TopicPlan, start: &Tr
 }
 
 /// All resources of a trial's cluster, which is called so: nodes, the cluster, topics.
-pub(super) fn all(name: &str, start: &TrialStart, cluster: &ClusterPlan, carried: &Carried) -> String {
+pub(super) fn all(
+    name: &str,
+    start: &TrialStart,
+    cluster: &ClusterPlan,
+    carried: &ExportedSettings,
+) -> String {
     let mut yaml = Yaml::default();
     for pool in NodePool::all(cluster) {
         pool.write(name, cluster, &mut yaml);

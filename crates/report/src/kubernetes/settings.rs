@@ -44,7 +44,7 @@ const SECRET: [&str; 5] = ["password", "secret", "jaas", "credential", "private.
 
 /// What becomes of the brokers' settings.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Carried {
+pub(super) struct ExportedSettings {
     /// Settings that are taken along, with their values.
     pub config: BTreeMap<String, String>,
     /// Names of those that Strimzi sets itself.
@@ -60,7 +60,7 @@ pub(super) struct Carried {
 }
 
 /// The settings of the brokers of a trial that somebody set.
-pub(super) fn of_brokers(start: &TrialStart, cluster: &ClusterPlan) -> Carried {
+pub(super) fn of_brokers(start: &TrialStart, cluster: &ClusterPlan) -> ExportedSettings {
     let of_brokers = start.settings.iter().filter(|(subject, _)| subject.is_broker());
     let reported: Vec<&SettingsInForce> = of_brokers.map(|(_, settings)| settings).collect();
     let mut set: BTreeMap<&String, &String> = BTreeMap::new();
@@ -71,7 +71,7 @@ pub(super) fn of_brokers(start: &TrialStart, cluster: &ClusterPlan) -> Carried {
     }
     // Run files of earlier versions do not say what was set.
     let was_read = !set.is_empty();
-    let mut carried = Carried { was_read, ..Carried::default() };
+    let mut carried = ExportedSettings { was_read, ..ExportedSettings::default() };
     for (name, value) in if was_read { set } else { cluster.config.iter().collect() } {
         let is_unlike = reported.iter().any(|other| other.get(name).is_some_and(|one| one.value != *value));
         carried.take(name, value, is_unlike);
@@ -79,7 +79,7 @@ pub(super) fn of_brokers(start: &TrialStart, cluster: &ClusterPlan) -> Carried {
     carried
 }
 
-impl Carried {
+impl ExportedSettings {
     fn take(&mut self, name: &str, value: &str, is_unlike: bool) {
         let begins = |names: &[&str]| names.iter().any(|one| name.starts_with(one));
         let set = if begins(&ZOOKEEPERS) {
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_is_strimzis_or_private_is_left_out_and_named() {
-        let mut carried = Carried::default();
+        let mut carried = ExportedSettings::default();
         for (name, value) in [
             ("num.io.threads", "8"),
             ("log.dirs", "/tmp/x"),

@@ -27,7 +27,7 @@ pub(crate) fn shown(system: &SystemPlan) -> &dyn SystemWords {
     }
 }
 
-/// Of any system, what it says of itself.
+/// What any system says of itself.
 impl SystemWords for SystemPlan {
     fn lines(&self, _case: &CasePlan) -> Vec<String> {
         (**self).lines()

@@ -73,7 +73,7 @@ fn job_lines(name: &str, job: &JobPlan, begins: &str) -> Vec<String> {
         format!("{name}: job of {}, {begins}", job.target.address),
         format!("  started by {}", step_text(&job.start)),
         format!(
-            "  asked for every {} by {}: done when {}{failed}",
+            "  polled every {} by {}: done when {}{failed}",
             units::length(job.every_ns),
             step_text(&job.poll),
             values(&job.done)

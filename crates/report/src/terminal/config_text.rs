@@ -35,7 +35,7 @@ pub fn config_text(input: &ReportInput<'_>, options: &TextOptions) -> String {
     }
     if groups.iter().all(|group| group.settings.is_empty()) {
         out.push_str(
-            "\nNo settings were kept: brokers were not asked, or did not tell, and no trial has run.\n",
+            "\nNo settings were kept: brokers were not asked or did not answer, and no trial has run.\n",
         );
     }
     out

@@ -194,13 +194,13 @@ fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
         let who = match (has(|case| !case.commands.is_empty()), has(CasePlan::has_others_writing)) {
             (true, _) => "a command writes",
             (false, true) => "a component writes",
-            (false, false) => "`rate: max` can",
+            (false, false) => "`rate: max`",
         };
-        return format!("disk: as much as {who}, replicas included");
+        return format!("disk: unbounded ({who})");
     };
     let written = format!("disk: {} written by the brokers", units::bytes(bytes as f64));
     let unpaced = match plan.unpaced_conditioning() {
-        Some(_) => "; what conditions a fresh cluster, as fast as it goes, comes on top",
+        Some(_) => "; conditioning a fresh cluster at maximum rate comes on top",
         None => "",
     };
     // Which loads a search tries depends on what they show.

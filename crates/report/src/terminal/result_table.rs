@@ -35,16 +35,23 @@ pub(super) fn result_text(input: &ReportInput<'_>, table: &CaseTable<'_>, option
     out
 }
 
-/// The table for a summary: its first figures, and under them what their marks and repeats are.
-pub(super) fn short_text(input: &ReportInput<'_>, table: &CaseTable<'_>, options: &TextOptions) -> String {
-    let shown = table.first_figures(FIGURES_MAX);
+/// The table for a summary: its first figures of so many cases, and under them what their marks and repeats are.
+pub(super) fn short_text(
+    input: &ReportInput<'_>,
+    table: &CaseTable<'_>,
+    cases_max: usize,
+    options: &TextOptions,
+) -> String {
+    let mut shown = table.first_figures(FIGURES_MAX);
+    shown.rows.truncate(cases_max);
     let (mut out, _) = laid_out(&shown, options);
-    let left = table.metrics.len() - shown.metrics.len();
-    let left = match left {
+    let more = |count: usize, noun: &str| match count {
         0 => None,
-        1 => Some("1 more figure: `--details`.".to_owned()),
-        many => Some(format!("{many} more figures: `--details`.")),
+        1 => Some(format!("1 more {noun}: `--details`.")),
+        many => Some(format!("{many} more {noun}s: `--details`.")),
     };
+    let cases = more(table.rows.len() - shown.rows.len(), "case");
+    let left = cases.into_iter().chain(more(table.metrics.len() - shown.metrics.len(), "figure"));
     for note in figure_notes(input, &shown).into_iter().chain(left) {
         out.push_str(&(wrap(&note, options.columns(), 2) + "\n"));
     }

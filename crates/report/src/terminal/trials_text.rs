@@ -14,8 +14,6 @@ use kdyno_model::plan::Strategy;
 
 /// Rows of the table of members that are printed at most.
 const MEMBER_ROWS_MAX: usize = 40;
-/// Rows of main figures that are printed at most in short.
-const BRIEF_ROWS_MAX: usize = 24;
 
 /// Every trial's figures. Those of a comparison or a search are many and are in the page.
 pub(super) fn full(input: &ReportInput<'_>, figures: &FindingIndex<'_>, options: &TextOptions) -> String {
@@ -35,11 +33,16 @@ pub(super) fn full(input: &ReportInput<'_>, figures: &FindingIndex<'_>, options:
     with_notes(&parts, signs.legend().into_iter().chain(notes), options)
 }
 
-/// The main figures of each trial of a scenario that shows no table, as many as fit the screen.
-pub(super) fn brief(input: &ReportInput<'_>, figures: &FindingIndex<'_>, options: &TextOptions) -> String {
+/// The main figures of each trial of a scenario that shows no table, of so many load items.
+pub(super) fn brief(
+    input: &ReportInput<'_>,
+    figures: &FindingIndex<'_>,
+    rows_max: usize,
+    options: &TextOptions,
+) -> String {
     let mut rows = stream_rows(input, figures);
-    let left = rows.len().saturating_sub(BRIEF_ROWS_MAX);
-    rows.truncate(BRIEF_ROWS_MAX);
+    let left = rows.len().saturating_sub(rows_max);
+    rows.truncate(rows_max);
     let (parts, signs) = tables(&rows, input, figures, &BRIEF_TABLES, options);
     let cut_short = rows.iter().any(|row| row.cut_short).then_some(trials::CUT_SHORT_NOTE);
     let notes = cut_short.into_iter().chain(trials::no_failure_note(&rows, figures)).map(str::to_owned);

@@ -140,7 +140,7 @@ fn one_load_predicts_nothing() {
     {
         assert!(!reported.contains("next limit") && !reported.contains("within 1.3 ×"), "{reported}");
     }
-    assert!(page(&run.input()).contains(">not foretold from one load</td>"));
+    assert!(page(&run.input()).contains(">not extrapolated from one load</td>"));
 }
 
 #[test]

@@ -7,7 +7,9 @@ use kdyno_model::sample::Phase;
 use kdyno_model::series::LiveFigures;
 use kdyno_model::trial::TrialId;
 use kdyno_report::markdown;
-use kdyno_report::terminal::{LiveState, PlanDetail, TextOptions, live_line_of_pair, plan_text, run_table};
+use kdyno_report::terminal::{
+    LiveState, PlanDetail, TextOptions, live_line_of_pair, plan_text, run_summary, run_table,
+};
 
 const WIDE: TextOptions = TextOptions { width: 300, colour: false };
 
@@ -65,19 +67,19 @@ fn waiting_brokers_are_reported_once_with_a_duets_verdicts() {
             [Some(0.583), Some(0.694)],
             true,
             "Brokers of both sides waited for a CPU, those of kafka=3.7.2 for 58 %, those of kafka=4.3.1 for 69 % of \
-             the time in which they ran or were ready; so the ratio is that of brokers that wait, ",
+             their runnable time; so the ratio is that of brokers that wait, ",
         ),
         (
             [Some(0.583), Some(1.02)],
             false,
             "Brokers of both sides waited for a CPU, those of kafka=3.7.2 for 58 %, those of kafka=4.3.1 for 102 % of \
-             the window, all their threads added up; so the ratio is that of brokers that wait, ",
+             the window (sum of threads); so the ratio is that of brokers that wait, ",
         ),
         (
             [None, Some(0.31)],
             true,
-            "Brokers waited for a CPU on one side alone, those of kafka=4.3.1 for 31 % of the time in which they ran \
-             or were ready; so a part of the difference may be that wait: ",
+            "Brokers waited for a CPU on one side alone, those of kafka=4.3.1 for 31 % of their runnable \
+             time; so a part of the difference may be that wait: ",
         ),
     ] {
         let run = waiting(shares, is_of_ready);
@@ -85,10 +87,13 @@ fn waiting_brokers_are_reported_once_with_a_duets_verdicts() {
             let (verdict, waited) = (text.find("is worse than"), text.find(reported));
             assert!(waited.is_some() && verdict < waited, "{text}");
             assert!(text.contains("--design turns"), "{text}");
-            // Markdown has it with the verdicts and in its details.
+            // Markdown has it among its caveats and in its details.
             let times = 1 + text.matches("<details>").count();
             assert_eq!(text.matches("waited for a CPU").count(), times, "{text}");
         }
+        let short = run_summary(&run.input(), &WIDE);
+        assert!(short.contains("\n! CPU contention: threads of brokers waited for a CPU up to "), "{short}");
+        assert!(!short.contains(reported) && !short.contains("--design turns"), "{short}");
     }
     let run = waiting([None, None], true);
     assert!(!run_table(&run.input(), &WIDE).contains("waited"));
@@ -100,8 +105,8 @@ fn in_turns_waiting_brokers_are_reported_for_their_trials() {
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     compare.design = PairDesign::Turns;
     let text = run_table(&run.input(), &WIDE);
-    let reported = "threads of brokers were ready and waited for a CPU, for 58.0 % to 61.0 % of the time in which they ran \
-                or were ready";
+    let reported =
+        "CPU contention: threads of brokers waited for a CPU 58.0 % to 61.0 % of their runnable time";
     assert!(text.contains(reported) && !text.contains("both sides waited"), "{text}");
 }
 

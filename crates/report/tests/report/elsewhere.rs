@@ -45,15 +45,15 @@ fn caveats_that_concern_no_verdict_are_summed_up_after_it() {
                 (`kdyno report`) has each.";
     let text = run_table(&run.input(), &WIDE);
     assert!(text.find("Verdict\n") < text.find(reported) && text.contains(reported), "{text}");
-    assert!(!text.contains("lateness") && !text.contains("\ninvalid "), "{text}");
+    assert!(!text.contains("own delay") && !text.contains("\ninvalid "), "{text}");
     assert!(text.find("memory-backed") < text.find("Verdict\n"), "{text}");
     let block = markdown::block(&run.input());
-    assert!(!block.contains("lateness") && block.contains("the mean of writers"), "{block}");
+    assert!(!block.contains("own delay") && block.contains("the mean of writers"), "{block}");
     assert!(block.find("memory-backed") < block.find("is equivalent"), "{block}");
     // The page has every trial's figures, and so what speaks against them: after that which concerns the verdicts.
     let page = html::page(&run.input());
-    assert!(page.find("memory-backed") < page.find("lateness"), "{page}");
-    assert!(page.find("lateness") < page.find("<h2 id=\"trials\""), "{page}");
+    assert!(page.find("memory-backed") < page.find("own delay"), "{page}");
+    assert!(page.find("own delay") < page.find("<h2 id=\"trials\""), "{page}");
 }
 
 #[test]
@@ -78,11 +78,11 @@ fn where_nothing_is_judged_every_caveat_is_listed() {
     run.caveats = vec![late("writers", "p99.99", Severity::Warning), few("writers", "p99.99")];
     let text = run_table(&run.input(), &WIDE);
     assert!(
-        text.contains("lateness") && text.contains("only 7 records") && !text.contains("Other metrics"),
+        text.contains("own delay") && text.contains("only 7 records") && !text.contains("Other metrics"),
         "{text}"
     );
     // A comparison that ended before its first verdict has no table either.
     let mut run = compared(run.caveats);
     run.conclusions.clear();
-    assert!(run_table(&run.input(), &WIDE).contains("lateness"));
+    assert!(run_table(&run.input(), &WIDE).contains("own delay"));
 }

@@ -13,8 +13,7 @@ use kdyno_report::terminal::{TextOptions, run_table};
 use kdyno_report::{json, markdown};
 
 const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
-const SAID: &str =
-    "CPUs that the brokers run on, busy: 92.0 % (brokers), above 80.0 %: requests wait for a CPU";
+const SAID: &str = "broker CPUs in use: 92.0 % (brokers), above 80.0 %: requests wait for a CPU";
 
 fn health(trial: TrialId, brokers: f64) -> Conclusion {
     let check = |rule: HealthRule, of: &str, value: f64| {
@@ -51,7 +50,7 @@ fn a_broken_rule_says_by_how_much_what_follows_and_what_to_do() {
         assert!(html.contains(&format!(">{cell}</td>")), "{cell} in the table of the page");
     }
     let json = json::run(&run.input()).to_string();
-    assert!(json.contains("brokers, CPUs that the brokers run on, busy: 92.0 %, above 80.0 %"), "{json}");
+    assert!(json.contains("brokers, broker CPUs in use: 92.0 %, above 80.0 %"), "{json}");
 }
 
 /// Who reads that all checks hold also reads which were not asked.

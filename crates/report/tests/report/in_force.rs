@@ -66,7 +66,7 @@ fn the_configuration_of_a_comparison_begins_with_the_difference() {
     let run = comparison(ComparisonEnd::Worse, Depth::Verdict);
     let text = terminal::config_text(&run.input(), &WIDE);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let difference = "kafka=4.3.1 differs from kafka=3.7.2 in 2 settings. Not asked for: num.io.threads of brokers (8 → 4). \
+    let difference = "kafka=4.3.1 differs from kafka=3.7.2 in 2 settings. Not requested: num.io.threads of brokers (8 → 4). \
                       Defaults of another release: group.coordinator.threads of brokers (8 → 4).";
     assert!(words.to_lowercase().contains(&difference.to_lowercase()), "{text}");
     // In the answer it comes before the verdict.

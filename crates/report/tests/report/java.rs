@@ -108,7 +108,7 @@ fn where_the_milliseconds_went_has_the_service_of_a_java_client() {
     };
     let reported = table(&with(by_java()));
     assert!(reported.contains("writers: service in all") && reported.contains("4.50 ms"), "{reported}");
-    assert!(reported.contains("Of a Java client the stages of the service are not seen"), "{reported}");
+    assert!(reported.contains("A Java client reports no stages"), "{reported}");
     let mut native = run();
     native.only_one_trial();
     assert!(!table(&with(native)).contains("service in all"));

@@ -76,7 +76,7 @@ fn of_a_short_window_it_is_said_that_nothing_can_be_said() {
     short.interval = Interval::NotResolvable(NotResolvable::TooShort);
     let run = one_trial(short);
     let text = run_table(&run.input(), &OPTIONS);
-    assert!(text.contains("window shorter than 5 min cannot tell whether a process leaks"), "{text}");
+    assert!(text.contains("window shorter than 5 min cannot show whether a process leaks"), "{text}");
     assert!(text.contains("3.25 MiB/min ") && !text.contains("Memory grows"), "{text}");
     let json = json::run(&run.input()).to_string();
     assert!(json.contains("2 processes read; none is known to grow"), "{json}");

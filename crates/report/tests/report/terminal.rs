@@ -462,7 +462,7 @@ fn null_brokers_have_neither_bytes_nor_conditioning() {
 fn unthrottled_conditioning_is_said_to_write_more() {
     let plan = Plan { conditioning: Some(Conditioning { least_ns: 1, most_ns: 2 }), ..plan() };
     let text = unwrapped(&plan_text(&plan, &ESTIMATE, PlanDetail::Full, &WIDE));
-    let words = "deleted after it; what conditions a fresh cluster, as fast as it goes, comes on top";
+    let words = "deleted after it; conditioning a fresh cluster at maximum rate comes on top";
     assert!(text.contains(words), "{text}");
 }
 

@@ -34,7 +34,7 @@ fn a_fifth_of_a_figure_is_printed_next_to_it() {
     let run = with(30e6);
     for form in forms(&run) {
         assert!(
-            form.contains("own lateness, which is a fifth of them or more: writers.response.p99 30.0 ms"),
+            form.contains("own delay, which is a fifth of them or more: writers.response.p99 30.0 ms"),
             "{form}"
         );
     }

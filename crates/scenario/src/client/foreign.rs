@@ -22,7 +22,7 @@ enum Kafka {
 use Kafka::{Name, Nothing};
 
 const LOGIN: Kafka = Nothing(
-    "user and password stand in `sasl.jaas.config`, e.g. `org.apache.kafka.common.security.plain.PlainLoginModule required \
+    "user and password are in `sasl.jaas.config`, e.g. `org.apache.kafka.common.security.plain.PlainLoginModule required \
      username=\"USER\" password=\"${PASSWORD}\";`",
 );
 const TRUST: Kafka = Nothing("write `ssl.truststore.location` with the file, and `ssl.truststore.type=PEM`");

@@ -11,7 +11,7 @@ use crate::yaml::{Scalar, YamlNode};
 pub struct BrokerConfigFile {
     pub file: Option<Scalar>,
     pub service: Option<Scalar>,
-    /// Those under Kafka's own names.
+    /// Settings under Kafka's own names.
     pub settings: Vec<(Scalar, Scalar)>,
 }
 

@@ -8,7 +8,7 @@ pub const DRIVERS: &[&str] = &["native", "java"];
 /// The client of a load item.
 pub static ITEM_CLIENT: Section = Section {
     name: "client of a load item",
-    purpose: "Which client carries the item, and its settings: every other name is one of Kafka's (see [client \
+    purpose: "Which client runs the item, and its settings: every other name is one of Kafka's (see [client \
               settings](#client-settings)). `driver: java` takes Kafka's own Java client, with the defaults of its release, \
               in a Java process of its own. It carries no `payload: pooled`, no `fill: in-flight`, no `work` \
               and no `read` but `decode`; a probe (`end_to_end`) has no `client`.",

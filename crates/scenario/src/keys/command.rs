@@ -21,7 +21,7 @@ pub static COMMAND: Section = Section {
         needed(
             "command",
             ValueKind::Either(&[TEXT, ValueKind::List(&TEXT)]),
-            "the program and its arguments, `[./import.sh, $records]`, started as they stand; or one text, which `sh -c` runs \
+            "the program and its arguments, `[./import.sh, $records]`, started as they are; or one text, which `sh -c` runs \
              (`$$NAME` is a variable there, since `$name` inserts a param)",
         ),
         AT,

@@ -13,7 +13,7 @@ pub static COMPONENT: Section = section(
         key(
             "command",
             ValueKind::Either(&[TEXT, ValueKind::List(&TEXT)]),
-            "the program and its arguments, `[java, -jar, inventory.jar]`, started as they stand; or one text, which `sh -c` runs \
+            "the program and its arguments, `[java, -jar, inventory.jar]`, started as they are; or one text, which `sh -c` runs \
              (`$$KDYNO_PORT` is a variable there). It is to listen on 127.0.0.1 and the port that `KDYNO_PORT` names",
         ),
         key(

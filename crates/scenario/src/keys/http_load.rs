@@ -65,7 +65,7 @@ pub static USERS: Section = Section {
 /// A load item of something that an application does.
 pub static JOB: Section = Section {
     name: "job item",
-    purpose: "Something that an application does for a while, such as an import: started over HTTP, then asked for until it says \
+    purpose: "Something that an application does for a while, such as an import: started over HTTP, then polled until it says \
               that it is done. What it took is its `duration`.",
     keys: &[
         needed("job", ValueKind::Section(&HTTP_STEP), "what starts it"),

@@ -77,7 +77,7 @@ pub static PRODUCE: Section = Section {
             "arrivals",
             ValueKind::Choice(&["poisson", "constant"]),
             "poisson",
-            "with a rate: exponential or equal gaps between the intended instants",
+            "with a rate: exponential or equal gaps between the scheduled send times",
         ),
         needed(
             "value",
@@ -133,7 +133,7 @@ pub static PRODUCE: Section = Section {
         key(
             "client",
             ValueKind::Section(&ITEM_CLIENT),
-            "which client carries the item, and producer settings under the Java client's names",
+            "which client runs the item, and producer settings under the Java client's names",
         ),
     ],
     later: &[],
@@ -180,7 +180,7 @@ pub static CONSUME: Section = Section {
         key(
             "client",
             ValueKind::Section(&ITEM_CLIENT),
-            "which client carries the item, and consumer settings under the Java client's names",
+            "which client runs the item, and consumer settings under the Java client's names",
         ),
     ],
     later: &[("rate", "consumers fetch as fast as they can")],

@@ -80,7 +80,7 @@ pub static AVRO: Section = section(
     "avro",
     "Values that are random within an Avro schema, in its binary encoding, behind a byte 0 and the schema's id in its \
      registry in 4 bytes. Up to 65,536 are made before the run, or as many as 16 MiB hold, the same in every run. What the \
-     schema does not say may stand in it under `arg.properties` of a type. Of what Confluent's generator of random Avro takes \
+     schema does not say may be in it under `arg.properties` of a type. Of what Confluent's generator of random Avro takes \
      there, these are taken: `length` of strings, bytes, arrays and maps, a number or `{min: 2, max: 6}` (8 to 15 without \
      it, exactly `min` where that is more and is alone); `range` of numbers, `{min: 1, max: 100}` (without it all of the \
      type, reals from 0 to 1, dates and timestamps of 2025); `options` of numbers, strings, booleans and enums, a list; \

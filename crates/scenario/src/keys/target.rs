@@ -41,7 +41,7 @@ pub static TARGET: Section = Section {
         key(
             "generators",
             ValueKind::Section(&GENERATORS),
-            "other hosts that carry the load of runs on this target; `--generators` names others",
+            "other hosts that generate the load of runs on this target; `--generators` names others",
         ),
     ],
     later: &[],
@@ -51,7 +51,7 @@ pub static TARGET: Section = Section {
 /// Where metrics of a target's brokers are read.
 pub static METRICS: Section = section(
     "metrics",
-    "One of `per_broker`, `prometheus` and `jmx`; with one of `password` and `bearer` where a login is asked for.",
+    "One of `per_broker`, `prometheus` and `jmx`; with one of `password` and `bearer` where a login is required.",
     &[
         key(
             "per_broker",
@@ -103,7 +103,7 @@ pub static CLIENT: Section = section(
         key(
             "secrets",
             ValueKind::Named(&SECRET),
-            "values that stand elsewhere; the properties file refers to one as `${NAME}`",
+            "values that are kept elsewhere; the properties file refers to one as `${NAME}`",
         ),
     ],
 );
@@ -111,7 +111,7 @@ pub static CLIENT: Section = section(
 /// Where a secret's value comes from.
 pub static SECRET: Section = section(
     "secret",
-    "One of these: where the value comes from. It is asked for when the run begins.",
+    "One of these: where the value comes from. It is read when the run starts.",
     &[
         key("env", TEXT, "name of an environment variable"),
         key(
@@ -189,7 +189,7 @@ pub const HOSTS_OF_ITEMS: &str = "lists of hosts by load item";
 /// Hosts that carry a load.
 pub static GENERATORS: Section = section(
     "generators",
-    "Other hosts that carry the load, instead of the host on which kdyno runs. Also a file of its own: `--generators FILE`.",
+    "Other hosts that generate the load, instead of the host on which kdyno runs. Also a file of its own: `--generators FILE`.",
     &[
         needed("hosts", ValueKind::List(&ValueKind::Section(&GENERATOR)), "the hosts, 1 to 100"),
         or(

@@ -31,7 +31,7 @@ pub static ZONES: Section = section(
             "bandwidth",
             ValueKind::Scalar("size per second, e.g. `100MiB/s`, or `none`", "SIZE/s|none"),
             "none",
-            "what two zones carry in each direction, all connections together",
+            "bandwidth between two zones in each direction, all connections together",
         ),
         or(
             "between_brokers",

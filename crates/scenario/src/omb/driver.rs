@@ -141,7 +141,7 @@ fn block(typed: Option<Scalar>, key: &str, notes: &mut Vec<String>) -> Result<Ve
     Ok(found.properties)
 }
 
-/// Those of both sides, and over them those of one.
+/// Properties of both sides, and over them those of one.
 fn merged<'a>(common: impl Iterator<Item = &'a Property>, own: Vec<Property>) -> Vec<Property> {
     let mut all: Vec<Property> =
         common.filter(|property| !own.iter().any(|other| other.name == property.name)).cloned().collect();

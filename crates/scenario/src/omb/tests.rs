@@ -167,7 +167,7 @@ fn what_a_scenario_cannot_say_is_refused_in_one_sentence() {
 }
 
 #[test]
-fn a_driver_of_another_system_is_refused_and_unknown_keys_are_named() {
+fn a_driver_of_another_system_is_refused() {
     for (from, to, words) in [
         ("kafka.KafkaBenchmarkDriver", "pulsar.PulsarBenchmarkDriver", "is the driver of another system"),
         ("replicationFactor: 2\n", "", "`replicationFactor` is 0, and not from 1 to 64"),

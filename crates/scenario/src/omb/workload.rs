@@ -233,7 +233,7 @@ fn rate(file: &mut OmbKeys, topics: u32, notes: &mut Vec<String>) -> Result<OmbR
         }
         AS_FAST_AS_IT_GOES.. => {
             notes.push(format!(
-                "`producerRate` from {AS_FAST_AS_IT_GOES} on: as fast as it goes (`rate: max`); latencies show how full the clients' \
+                "`producerRate` from {AS_FAST_AS_IT_GOES} on: maximum rate (`rate: max`); latencies show how full the clients' \
                  buffers are"
             ));
             Ok(OmbRate::Max)

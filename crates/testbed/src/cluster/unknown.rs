@@ -43,7 +43,7 @@ pub(super) fn find(
     }
     let reported = reported(access, broker).map_err(|error| {
         format!(
-            "the brokers did not tell which settings they know, so a misspelt one would go unnoticed: {error}"
+            "the brokers did not report which settings they know, so a misspelt one would go unnoticed: {error}"
         )
     })?;
     Ok(among(given.keys(), &reported))
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(find(&unreachable, 0, &BTreeMap::new()), Ok(Vec::new()));
         let given = BTreeMap::from([("num.io.thread".to_string(), "16".to_string())]);
         let why = find(&unreachable, 0, &given).expect_err("nobody answers");
-        assert!(why.starts_with("the brokers did not tell which settings they know"), "{why}");
+        assert!(why.starts_with("the brokers did not report which settings they know"), "{why}");
     }
 
     #[test]

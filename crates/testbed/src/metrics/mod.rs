@@ -130,7 +130,7 @@ impl MetricsSource {
         let hosts: BTreeMap<String, Subject> =
             brokers.iter().map(|(subject, host)| (host.clone(), subject.clone())).collect();
         if hosts.len() < brokers.len() {
-            let why = "metrics of the brokers are not read, for some have the same host, which does not tell them apart";
+            let why = "metrics of the brokers are not read, for some have the same host and cannot be distinguished";
             return Err(unread(why.to_string()));
         }
         let http = || Http::new(trusted, login).map_err(|why| unread(not_read("the brokers", &why)));

@@ -177,7 +177,7 @@ impl PrometheusServer {
 
 /// The server's clock, ms since 1970.
 fn clock_ms(text: &[u8]) -> Result<u64, String> {
-    let wrong = "the Prometheus server does not tell its clock (`time()`)";
+    let wrong = "the Prometheus server does not report its clock (`time()`)";
     let answer: ClockAnswer = serde_json::from_slice(text).map_err(|error| format!("{wrong}: {error}"))?;
     let (Instant::Scalar(reported) | Instant::Vector([InstantSample { value: reported }])) =
         answer.data.result;
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(clock_ms(scalar("1700000000.25").as_bytes()), Ok(1_700_000_000_250));
         for text in [scalar("NaN"), scalar("-1"), scalar("1e300"), answer(&[]), "<html>".to_owned()] {
             let reported = clock_ms(text.as_bytes()).expect_err(&text);
-            assert!(reported.starts_with("the Prometheus server does not tell its clock"), "{reported}");
+            assert!(reported.starts_with("the Prometheus server does not report its clock"), "{reported}");
         }
     }
 

@@ -220,7 +220,7 @@ fn brokers_at_one_host_are_not_mistaken_for_each_other() {
     for from in [MetricsFrom::PerBroker("http://{host}/".into()), MetricsFrom::Prometheus("http://p".into())]
     {
         let unread = MetricsSource::of_target(&from, &brokers, &[], None).expect_err("one host");
-        assert!(unread.why.contains("does not tell them apart"), "{unread:?}");
+        assert!(unread.why.contains("cannot be distinguished"), "{unread:?}");
     }
 }
 

@@ -34,7 +34,7 @@ const TIMER: u64 = u64::MAX;
 const LISTENERS: u64 = 1 << 62;
 
 /// A port where connections come in.
-struct Listening {
+struct RelayListener {
     listener: TcpListener,
     link: usize,
     from: usize,
@@ -47,7 +47,7 @@ pub(super) struct RelayLoop {
     timer: OwnedFd,
     /// For when the timer is set.
     set_ns: Option<u64>,
-    listening: Vec<Listening>,
+    listening: Vec<RelayListener>,
     /// A listener may have more to accept from then on.
     accept_again_ns: Option<u64>,
     links: Vec<[Direction; 2]>,
@@ -85,7 +85,12 @@ impl RelayLoop {
             listener.set_nonblocking(true).map_err(|e| no_port(&e))?;
             let data = EventData::new_u64(LISTENERS + listening.len() as u64);
             epoll::add(&epoll, &listener, data, EventFlags::IN | EventFlags::ET).map_err(|e| no_port(&e))?;
-            listening.push(Listening { listener, link, from: usize::from(entry.from.min(1)), to: entry.to });
+            listening.push(RelayListener {
+                listener,
+                link,
+                from: usize::from(entry.from.min(1)),
+                to: entry.to,
+            });
         }
         let directions = (0u64..)
             .zip(&spec.links)
@@ -159,7 +164,7 @@ impl RelayLoop {
     }
 
     fn accept(&mut self, place: usize) {
-        let Some(Listening { listener, link, from, to }) = self.listening.get(place) else { return };
+        let Some(RelayListener { listener, link, from, to }) = self.listening.get(place) else { return };
         let (link, from, to) = (*link, *from, *to);
         loop {
             let accepted = match listener.accept() {

@@ -21,7 +21,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public class PacedProducer {
     private static final long TICK_NS = 200_000;
 
-    /** Run, producer and partition, which do not change; number and intended instant, which do. */
+    /** Run, producer and partition, which do not change; number and scheduled send time, which do. */
     private static List<Header> header(long number) {
         ByteBuffer bytes = ByteBuffer.allocate(32).putLong(1).putLong(2).putLong(number).putLong(System.nanoTime());
         return List.of(new RecordHeader("kdyno", bytes.array()));

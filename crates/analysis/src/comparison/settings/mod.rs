@@ -60,7 +60,7 @@ pub fn void(judged: &mut Judgement) {
     for caveat in caveats.iter().filter(invalid) {
         let reason = match &caveat.caveat {
             Caveat::UndeclaredDifference { whose, setting, a, b } => {
-                format!("{setting} of {whose} is {a} on side A and {b} on side B, which was not asked for")
+                format!("{setting} of {whose} is {a} on side A and {b} on side B, which was not requested")
             }
             _ => "the evidence of this comparison is invalid".to_owned(),
         };

@@ -241,7 +241,7 @@ fn a_lag_counts_back_through_what_was_acknowledged() {
     trial.counts(11).acknowledged = 100;
     trial.counts(10).acknowledged = 400;
     trial.is("readers.lag_time", 1.5e9);
-    // Nobody knows when what lies before T0 was written.
+    // When the records before T0 were written is not known.
     assert_eq!(behind(0, 13_000).value("readers.lag_time"), Value::AtLeast(12e9));
     // Other topics' records are no measure.
     let mut trial = behind(5_000, 5_000);

@@ -261,7 +261,7 @@ final class Fetcher extends Client implements ConsumerRebalanceListener {
             askAgainAt = System.nanoTime() + ASK_AGAIN_NS;
             return isStill;
         } catch (RetriableException | IllegalStateException error) {
-            // Of the latter kind: a partition that it has no longer.
+            // The latter: a partition that it has no longer.
             ends = null;
             return false;
         }

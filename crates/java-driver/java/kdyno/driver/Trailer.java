@@ -7,7 +7,7 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 
 /**
- * What kdyno's records carry of themselves: run id 8, client 4, partition 4, sequence 8, intended instant 8 bytes, at the
+ * What kdyno's records carry of themselves: run id 8, client 4, partition 4, sequence 8, scheduled send time 8 bytes, at the
  * end of the value or in the last header.
  */
 final class Trailer {

@@ -10,7 +10,7 @@ mod properties;
 
 use crate::cli::VERSION;
 use crate::command_line::command_line;
-use crate::commands::drop_in_driver::Carrier;
+use crate::commands::drop_in_driver::DropInClient;
 use crate::execution::{Way, failed_or, measure, tell};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::by_thresholds;
@@ -60,7 +60,7 @@ fn print(lines: &[&str]) -> Result<(), Failure> {
 
 fn run(options: &ConsumerOptions) -> CommandResult {
     print(&options.printed)?;
-    let carrier = Carrier::of(&options.driver)?;
+    let carrier = DropInClient::of(&options.driver)?;
     let properties = ConsumerProperties::read(options)?;
     let target = plan::typed(options, &properties)?;
     plan::check_settings(options, &properties, &carrier, &target)?;

@@ -1,7 +1,7 @@
 //! What comes of the run: the tool's lines on standard output, kdyno's own on standard error.
 
 use super::plan::ITEM;
-use crate::commands::drop_in_driver::{Carrier, tell_client};
+use crate::commands::drop_in_driver::{DropInClient, tell_client};
 use crate::failure::Failure;
 use crate::progress::Printer;
 use crate::{moment, out};
@@ -24,7 +24,7 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 /// Prints while the run goes on, and at its end.
 pub(super) struct ConsumerOutput<'a> {
     options: &'a ConsumerOptions,
-    carrier: &'a Carrier,
+    carrier: &'a DropInClient,
     printer: Printer,
     intervals: IntervalRows,
     /// What the client counted of itself, where it is Kafka's.
@@ -32,7 +32,7 @@ pub(super) struct ConsumerOutput<'a> {
 }
 
 impl<'a> ConsumerOutput<'a> {
-    pub(super) fn new(options: &'a ConsumerOptions, carrier: &'a Carrier) -> Self {
+    pub(super) fn new(options: &'a ConsumerOptions, carrier: &'a DropInClient) -> Self {
         // Rows come second by second: an interval ends with a whole one.
         let interval_ms = options.reporting_interval_ms.div_ceil(MS_PER_S).saturating_mul(MS_PER_S);
         if options.shows_intervals && interval_ms != options.reporting_interval_ms {
@@ -206,6 +206,6 @@ fn ends(evidence: &TrialEvidence) -> Result<(u64, u64), Failure> {
         let mut events = evidence.events.iter().filter(|event| event.kind == kind && of_item(&event.subject));
         events.find_map(|event| u64::try_from(event.at_ns?).ok())
     };
-    let missing = || Failure::tool("the run does not tell when its load began and ended");
+    let missing = || Failure::tool("the run does not show when its load began and ended");
     Ok((at(EventKind::ItemBegan).ok_or_else(missing)?, at(EventKind::ItemEnded).ok_or_else(missing)?))
 }

@@ -1,7 +1,7 @@
 //! The tool's command line as a scenario, and its plan.
 
 use super::properties::{ConsumerProperties, TYPED};
-use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
+use crate::commands::drop_in_driver::{DropInClient, in_kafkas_unit};
 use crate::commands::typed_cluster::{TopicShape, ask_cluster_id, attached, failed, topics_tool};
 use crate::commands::written_scenario::{
     WrittenSetting, lines, planned_for_topic, property_notes, setting_meant,
@@ -48,7 +48,7 @@ const CHECK_CRCS: &str = "check.crcs";
 pub(super) fn check_settings(
     options: &ConsumerOptions,
     properties: &ConsumerProperties,
-    carrier: &Carrier,
+    carrier: &DropInClient,
     target: &Target,
 ) -> Result<(), Failure> {
     let mut target = target.clone();
@@ -60,7 +60,7 @@ pub(super) fn check_settings(
 pub(super) fn plan(
     options: &ConsumerOptions,
     properties: &ConsumerProperties,
-    carrier: &Carrier,
+    carrier: &DropInClient,
     (target, topic): (Target, TopicShape),
 ) -> Result<PlannedExecution, Failure> {
     let TakenProperties { settings, facts, warnings } =
@@ -72,7 +72,7 @@ pub(super) fn plan(
     set_endings(&mut plan, options);
     let own = options.socket_buffer_size.filter(|_| !carrier.is_java()).map(|asked| {
         format!(
-            "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({asked} asked for)"
+            "`--socket-buffer-size` has no effect: sockets have the buffers that the system gives them ({asked} requested)"
         )
     });
     Ok(PlannedExecution {
@@ -182,7 +182,7 @@ fn the_one_that_matches<'n>(pattern: &str, names: impl Iterator<Item = &'n str>)
 fn client<'p>(
     options: &ConsumerOptions,
     settings: &[&'p Property],
-    carrier: &Carrier,
+    carrier: &DropInClient,
 ) -> Vec<WrittenSetting<'p>> {
     let of_user = settings.iter().map(|&property| WrittenSetting::given(property));
     let mut of_tool = vec![WrittenSetting::of_command(FETCH_SIZE, &options.fetch_size.to_string())];
@@ -219,7 +219,7 @@ fn as_given(
 fn scenario_text(
     options: &ConsumerOptions,
     topic: &TopicShape,
-    carrier: &Carrier,
+    carrier: &DropInClient,
     client: &[WrittenSetting<'_>],
 ) -> String {
     let client = carrier.lines().into_iter().chain([lines(client)]).collect::<Vec<_>>().join("\n");
@@ -278,7 +278,7 @@ mod tests {
         let line = format!("--bootstrap-server b:1 --topic t --num-records 10 {typed}");
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let Ok(ToolRequest::Run(options)) = consumer::read(&args) else { panic!("{line}") };
-        let carrier = Carrier::of(&options.driver).map_err(|failure| failure.message).expect("a driver");
+        let carrier = DropInClient::of(&options.driver).map_err(|failure| failure.message).expect("a driver");
         let others = Properties::parse(properties.as_bytes()).expect("properties").properties;
         let properties = ClientProperties { others, ..ClientProperties::default() };
         let TakenProperties { settings, .. } = carrier.settings(&properties, ClientSide::Consume, FORCED);

@@ -64,7 +64,7 @@ pub(super) fn answers(
     Ok(Answers { bootstrap, load, rate, size, duration })
 }
 
-/// Asks, or takes what is usual where nobody can answer.
+/// Asks, or takes what is usual without a terminal.
 struct Dialog<'i> {
     input: Option<&'i mut dyn BufRead>,
 }

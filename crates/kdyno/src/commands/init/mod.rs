@@ -15,7 +15,7 @@ use kdyno_scenario::input::{InputError, listed};
 use kdyno_scenario::security::ClientProperties;
 use kdyno_scenario::target::Target;
 use producer::Producer;
-use scenario::{Ground, SCHEMA, word};
+use scenario::{SCHEMA, ScenarioFiles, word};
 use std::fs::{OpenOptions, Permissions};
 use std::io::{BufRead, IsTerminal, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -37,8 +37,9 @@ pub(crate) fn init(args: &InitArgs) -> CommandResult {
     // How it reaches its cluster is reported before the cluster is contacted so.
     producer.iter().flat_map(|producer| &producer.properties.notes).for_each(|note| out::note(note));
     let answers = asked(args, producer)?;
-    let text =
-        |replicas| scenario::text(&answers, &Ground { file, target: &target_file, replicas, producer });
+    let text = |replicas| {
+        scenario::text(&answers, &ScenarioFiles { file, target: &target_file, replicas, producer })
+    };
     // What is wrong with an answer or a setting is said before the cluster is asked for anything.
     check(&text(REPLICAS), file, None, producer)?;
     let target = match answers.bootstrap.is_empty() {

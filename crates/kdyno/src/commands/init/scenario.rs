@@ -16,7 +16,7 @@ const ID: &str = "mine";
 const ID_CHARS_MAX: usize = 40;
 
 /// What the scenario is written for.
-pub(super) struct Ground<'a> {
+pub(super) struct ScenarioFiles<'a> {
     /// Its own file.
     pub(super) file: &'a Path,
     /// The file of the target, whether it is there or not.
@@ -28,7 +28,7 @@ pub(super) struct Ground<'a> {
 }
 
 /// The scenario.
-pub(super) fn text(answers: &Answers, ground: &Ground<'_>) -> String {
+pub(super) fn text(answers: &Answers, ground: &ScenarioFiles<'_>) -> String {
     let Answers { rate, size, duration, load, .. } = answers;
     let (file, target, replicas) = (word(ground.file), word(ground.target), ground.replicas);
     let (readers, columns) = readers(*load);
@@ -117,7 +117,7 @@ fn readers(load: InitLoad) -> (&'static str, &'static str) {
 }
 
 /// The settings of the producer, and what becomes of the rest of its properties file.
-fn client(ground: &Ground<'_>) -> String {
+fn client(ground: &ScenarioFiles<'_>) -> String {
     const CLIENT: &str = "    client:\n";
     const ACKS: &str = "      acks: all";
     let Some(producer) = ground.producer else {
@@ -174,7 +174,7 @@ mod tests {
 
     fn written(answers: &Answers, file: &str, replicas: u32) -> String {
         let target = Path::new("my-target.yaml");
-        text(answers, &Ground { file: Path::new(file), target, replicas, producer: None })
+        text(answers, &ScenarioFiles { file: Path::new(file), target, replicas, producer: None })
     }
 
     #[test]

@@ -190,7 +190,7 @@ fn aggregated(result: &mut Map<String, Value>, whole: &Period) {
     }
 }
 
-/// What OMB leaves out: the latency from the intended instant with every record, and what became of all of them.
+/// What OMB leaves out: the latency from the scheduled send time with every record, and what became of all of them.
 fn own(evidence: &TrialEvidence) -> Result<Map<String, Value>, Failure> {
     let mut response = Map::new();
     for (name, item) in &evidence.start.trial.effective.load {

@@ -1,7 +1,7 @@
 //! What a run says while it goes on and at its end: the tool's lines on standard output, all else on standard error.
 
 use super::scenario::ITEM;
-use crate::commands::drop_in_driver::Carrier;
+use crate::commands::drop_in_driver::DropInClient;
 use crate::execution::{PlannedExecution, tell};
 use crate::failure::Failure;
 use crate::out;
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// The lines of a run.
 pub(super) struct ProducerOutput<'a> {
-    carrier: &'a Carrier,
+    carrier: &'a DropInClient,
     windows: Windows,
     /// The first second that no window has yet.
     next_second: u32,
@@ -40,7 +40,7 @@ pub(super) struct ProducerOutput<'a> {
 }
 
 /// What the plan makes of what was typed and its author may not expect.
-pub(super) fn remarks(options: &ProducerOptions, planned: &PlannedExecution, carrier: &Carrier) {
+pub(super) fn remarks(options: &ProducerOptions, planned: &PlannedExecution, carrier: &DropInClient) {
     tell(&planned.remarks);
     if !carrier.is_java() && options.properties.iter().any(|(name, _)| name == "max.block.ms") {
         out::note(
@@ -52,7 +52,7 @@ pub(super) fn remarks(options: &ProducerOptions, planned: &PlannedExecution, car
     }
     if options.throughput.is_none() {
         out::note(
-            "without a throttle latencies tell how full the client's buffer was: records are passed on ready made here, \
+            "without a throttle latencies show how full the client's buffer was: records are passed on ready made here, \
              while Kafka's tool makes each before it sends it and so has fewer of them waiting",
         );
     }
@@ -76,7 +76,7 @@ fn has_header(plan: &Plan) -> bool {
 }
 
 impl<'a> ProducerOutput<'a> {
-    pub(super) fn new(options: &ProducerOptions, carrier: &'a Carrier) -> Self {
+    pub(super) fn new(options: &ProducerOptions, carrier: &'a DropInClient) -> Self {
         Self {
             carrier,
             windows: Windows::new(options.interval_ms, options.warmup_records),
@@ -157,7 +157,7 @@ impl<'a> ProducerOutput<'a> {
         self.corrected(evidence)
     }
 
-    /// Prints what the totals leave out: latencies from the intended instants, and what became of all other records.
+    /// Prints what the totals leave out: latencies from the scheduled send times, and what became of all other records.
     pub(super) fn corrected(&self, evidence: &TrialEvidence) -> Result<(), Failure> {
         let response = measured_latencies(evidence, ITEM, Timing::Response).map_err(Failure::tool)?;
         let at = |quantile: f64| match response.quantile(quantile) {
@@ -171,7 +171,7 @@ impl<'a> ProducerOutput<'a> {
         };
         let which = if self.has_warmup { ", all records" } else { "" };
         out::note(&format!(
-            "response from the intended instant{which}: p50 {p50}, p95 {p95}, p99 {p99}, p99.9 {p999} ms; {} records failed, {} unresolved",
+            "response from the scheduled send time{which}: p50 {p50}, p95 {p95}, p99 {p99}, p99.9 {p999} ms; {} records failed, {} unresolved",
             of_all(|counts| counts.failed.values().sum()),
             of_all(|counts| counts.unresolved)
         ));

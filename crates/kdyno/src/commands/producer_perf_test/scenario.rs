@@ -2,7 +2,7 @@
 
 use super::payloads::PayloadSource;
 use super::properties::ProducerProperties;
-use crate::commands::drop_in_driver::{Carrier, in_kafkas_unit};
+use crate::commands::drop_in_driver::{DropInClient, in_kafkas_unit};
 use crate::commands::typed_cluster::TopicShape;
 use crate::commands::written_scenario::{
     SET_BY_PRODUCERS, WrittenSetting, lines, planned_for_topic, property_notes, setting_meant,
@@ -25,7 +25,7 @@ pub(super) const TOPIC: &str = "perf";
 pub(super) const ITEM: &str = "writers";
 
 const MAX_BLOCK: &str = "max.block.ms";
-/// Java's longest time in an int, ms. In an open loop a record's wait counts from its intended instant: behind a cluster
+/// Java's longest time in an int, ms. In an open loop a record's wait counts from its scheduled send time: behind a cluster
 /// that is slower than the throttle it would come to Java's minute sooner or later, where the tool waits for room record
 /// by record and goes on. Kafka's own client waits in `send()`, for which its property is taken as it was given.
 const MAX_BLOCK_MS: u64 = i32::MAX as u64;
@@ -35,7 +35,7 @@ const WITHIN: &str = "30d";
 /// Refuses settings that are wrong whatever the cluster and the topic are, before these are looked at.
 pub(super) fn check_settings(
     options: &ProducerOptions,
-    client: (&ProducerProperties, &Carrier),
+    client: (&ProducerProperties, &DropInClient),
     target: &Target,
 ) -> Result<(), Failure> {
     // Payloads were looked at already, and those of a file are read again by each plan.
@@ -45,7 +45,7 @@ pub(super) fn check_settings(
 /// Writes the scenario and plans it for the target.
 pub(super) fn planned(
     options: &ProducerOptions,
-    (properties, carrier): (&ProducerProperties, &Carrier),
+    (properties, carrier): (&ProducerProperties, &DropInClient),
     (target, topic): (Target, TopicShape),
     payloads: Option<PayloadSource>,
 ) -> Result<PlannedExecution, Failure> {
@@ -82,10 +82,10 @@ pub(super) fn planned(
 }
 
 /// What the scenario says of the client.
-fn client_lines(carrier: &Carrier, settings: &[WrittenSetting<'_>]) -> String {
+fn client_lines(carrier: &DropInClient, settings: &[WrittenSetting<'_>]) -> String {
     let mut all = match carrier {
-        Carrier::Native => vec![format!("      {MAX_BLOCK}: {MAX_BLOCK_MS}")],
-        Carrier::Java(_) => carrier.lines(),
+        DropInClient::Native => vec![format!("      {MAX_BLOCK}: {MAX_BLOCK_MS}")],
+        DropInClient::Java(_) => carrier.lines(),
     };
     all.extend((!settings.is_empty()).then(|| lines(settings)));
     all.join("\n")

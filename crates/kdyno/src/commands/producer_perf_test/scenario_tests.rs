@@ -33,7 +33,7 @@ fn planned_line(line: &str, payloads: Option<&Path>) -> Result<PlannedExecution,
     let (partitions, replicas) = TOPIC_SHAPE;
     let delimiter = producer::literal(&options.delimiter)?;
     let payloads = payloads.map(|path| PayloadSource { path: path.to_owned(), delimiter });
-    let carrier = Carrier::of(&options.driver).map_err(|failure| failure.message)?;
+    let carrier = DropInClient::of(&options.driver).map_err(|failure| failure.message)?;
     let at = (target("t"), TopicShape { partitions, replicas });
     planned(&options, (&properties, &carrier), at, payloads).map_err(|failure| failure.message)
 }
@@ -209,7 +209,7 @@ fn secrets_that_are_typed_are_variables_of_the_command_alone() {
     let (partitions, replicas) = TOPIC_SHAPE;
     let planned = planned(
         &options,
-        (&properties, &Carrier::Native),
+        (&properties, &DropInClient::Native),
         (target, TopicShape { partitions, replicas }),
         None,
     )

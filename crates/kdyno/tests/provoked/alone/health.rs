@@ -187,7 +187,7 @@ fn retransmitted_segments_are_reported() {
     assert!(seen.broken().contains(&HealthRule::Retransmits), "{:?}", seen.broken());
 }
 
-/// A process with thousands of threads, each of which is read every second.
+/// A process with thousands of threads; each is read every second.
 #[test]
 fn probes_that_use_a_part_of_a_cpu_are_reported() {
     if !is_matrix() {

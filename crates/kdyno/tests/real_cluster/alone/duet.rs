@@ -50,10 +50,10 @@ fn both_sides_run_in_the_same_seconds_on_their_own_clusters() {
     assert!(said.stdout.contains("Both sides ran at once on this machine"), "{}", said.stdout);
 
     // In what the brokers of both sides say that they differ, and that this was requested, before any figure.
-    let difference = "As asked: num.io.threads of brokers (4 → 5).";
-    assert!(one_line(&said.stdout).contains("1 setting differs: as asked: 1."), "{}", said.stdout);
+    let difference = "Requested: num.io.threads of brokers (4 → 5).";
+    assert!(one_line(&said.stdout).contains("1 setting differs: requested: 1."), "{}", said.stdout);
     let words = one_line(&place.details());
-    assert!(words.contains(difference) && !words.contains("Not asked for"), "{words}");
+    assert!(words.contains(difference) && !words.contains("Not requested"), "{words}");
     let config = place.kdyno(&["show", "latest", "--config"]);
     ended(&config, 0);
     let words = one_line(&config.stdout);

@@ -25,7 +25,7 @@ phases: {warmup: 5s, measure: 9s, drain: 10s}
 fn a_quota_is_the_limit_and_carries_what_it_allows() {
     let _turn = alone();
     let place = TestFolder::new();
-    // Quotas are kept in windows of a second, of which few are looked back on.
+    // Quotas look back on few windows of a second.
     stand(&place, "capped", "kafka: 4.1.1, config: {quota.window.num: 3}");
     let target = place.kdyno(&["cluster", "target", "capped"]);
     ended(&target, 0);
@@ -53,7 +53,7 @@ fn a_quota_is_the_limit_and_carries_what_it_allows() {
         assert!(is_throttled, "the caveat too: {said:?}");
         let details = place.kdyno(&["show", "latest", "--details", "--dir", &runs]);
         assert!(details.stdout.contains("Clients that brokers throttled"), "{}", details.stdout);
-        // Of records with a value of 1,000 B and little more; what is held back comes in bursts.
+        // Records have a value of 1,000 B and little more; what is held back comes in bursts.
         let share = per_s * 1000.0 / f64::from(bytes_per_s);
         assert!((0.7..1.3).contains(&share), "{per_s} records/s are {share} of the quota");
         carried.push(per_s);

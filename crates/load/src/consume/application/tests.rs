@@ -130,7 +130,7 @@ fn when_a_partition_goes_taken_records_stay_and_waiting_ones_go() {
 }
 
 /// As tiny as records can be, a reply of 30 MB has 4 million of them: they take no memory each. Those that carry their
-/// intended instant are 40 bytes at least, and take 8 here, or 32 while they wait.
+/// scheduled send time are 40 bytes at least, and take 8 here, or 32 while they wait.
 #[test]
 fn records_that_say_nothing_are_only_counted() {
     let (mut body, mut head) = (Vec::new(), [0; HEADER_BYTES]);

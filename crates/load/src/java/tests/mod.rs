@@ -9,7 +9,7 @@ mod transactions;
 use super::frames::tests::{ReceivedRecord, ToJava, consumed, outcomes, said};
 use super::frames::{ConsumedRecord, FromJava, JavaCost, OwnershipChange, RecordOutcome};
 use super::with_link;
-use crate::java::link::Link;
+use crate::java::link::JavaLink;
 use crate::stream::StreamError;
 use crate::trailer::Trailer;
 use kdyno_model::event::EventKind;
@@ -286,7 +286,7 @@ fn the_reason_that_ends_a_stream_is_reported() {
 #[test]
 fn what_the_java_client_does_not_carry_is_refused() {
     let refused = |role: StreamRole| {
-        with_link(Link::new(&java()), context(role, 1, SECOND)).err().expect("refused").to_string()
+        with_link(JavaLink::new(&java()), context(role, 1, SECOND)).err().expect("refused").to_string()
     };
     let pooled = ProducePlan { payload: Payload::Pooled { pool_bytes: 0 }, ..closed() };
     assert!(refused(StreamRole::Produce(pooled)).contains("pooled"));
@@ -296,7 +296,7 @@ fn what_the_java_client_does_not_carry_is_refused() {
     assert!(refused(StreamRole::Consume(header)).contains("`read`"));
     let mut unconnected = context(StreamRole::Consume(consume()), 1, SECOND);
     unconnected.java_connection = None;
-    let error = with_link(Link::new(&java()), unconnected).err().expect("refused");
+    let error = with_link(JavaLink::new(&java()), unconnected).err().expect("refused");
     assert_eq!(error, StreamError::NoJavaConnection);
 }
 

@@ -3,7 +3,7 @@
 use crate::groups::ReadGroups;
 use crate::java::frames::tests::{ReceivedRecord, ToJava, heard, outcomes, said};
 use crate::java::frames::{Decoder, FromJava, RecordOutcome, TakenRecord};
-use crate::java::link::Link;
+use crate::java::link::JavaLink;
 use crate::java::process::Process;
 use crate::java::with_link;
 use crate::net::{ConnectionId, Net};
@@ -331,7 +331,7 @@ pub fn run(context: StreamContext, script: JavaBehaviour) -> StreamOutcome {
     let exit = Rc::new(Cell::new(None));
     let theirs = Rc::new(RefCell::new(None));
     let (for_start, exit_of) = (Rc::clone(&theirs), Rc::clone(&exit));
-    let link = Link::with(
+    let link = JavaLink::with(
         &java(),
         Box::new(move |_| {
             let (ours, other) = UnixStream::pair()?;

@@ -22,12 +22,12 @@ pub(super) const ROWS: &[CaveatRow] = &[
         short: "{pairs:pair|pairs} ran on cold brokers",
         usual: compared(
             Severity::Warning,
-            "pairs met brokers that had just been started and had carried no load, as the plan wants it",
+            "pairs met brokers that had just been started and had received no load, as the plan wants it",
         ),
         words: &[reported(
             "",
-            "{pairs:pair|pairs} met brokers that had just been started and had carried no load: the ratio speaks of such brokers",
-            "leave `phases.condition` at its default to compare brokers that have carried load; without records of kdyno's own give the \
+            "{pairs:pair|pairs} met brokers that had just been started and had received no load: the ratio speaks of such brokers",
+            "leave `phases.condition` at its default to compare brokers that have received load; without records of kdyno's own give the \
              load a warm-up",
         )],
         ..COMPARISON
@@ -86,19 +86,19 @@ pub(super) const ROWS: &[CaveatRow] = &[
         short: "{setting} of {whose} differs between the sides and was not declared",
         usual: compared(
             Severity::Warning,
-            "a setting differs between the sides that was not asked to, in topics, in the brokers' Java, or in the brokers of targets \
+            "a setting differs between the sides that was not requested, in topics, in the brokers' Java, or in the brokers of targets \
              whose versions differ or are not known",
         ),
         grave: Some(compared(
             Severity::Invalid,
-            "any other setting of the brokers differs that was not asked to: the comparison has no verdict",
+            "any other setting of the brokers differs that was not requested: the comparison has no verdict",
         )),
         words: &[reported(
             "{whose} {setting}",
-            "{setting} of {whose} differs between the sides and was not asked to (A {a}, B {b}): the difference may be its doing",
+            "{setting} of {whose} differs between the sides and was not requested (A {a}, B {b}): it may be what causes the difference",
             "set it alike on both sides, or name it in `may_differ`; targets of different versions say so with `facts: {kafka: VERSION}`",
         )],
-        more: "[Comparing A and B](../METHOD.md#comparing-a-and-b) says which settings count as asked for.",
+        more: "[Comparing A and B](../METHOD.md#comparing-a-and-b) says which settings count as requested.",
         ..COMPARISON
     },
     CaveatRow {

@@ -54,16 +54,16 @@ pub(super) const ROWS: &[CaveatRow] = &[
         words: &[
             reported(
                 "{item} mean",
-                "{item}: the load generator's own lateness makes up {late_ns:ns} of the mean response time of {response_ns:ns}: the mean \
-                 is an upper bound of what the cluster took",
+                "{item}: {late_ns:ns} of the mean response time of {response_ns:ns} is the load generator's own delay: the mean is an \
+                 upper bound for the cluster",
                 LESS_LATE,
             )
             .only(|of| matches!(of, Caveat::GeneratorLate { quantile, .. } if quantile == "mean")),
             // From which quantile on it is differs from trial to trial.
             reported(
                 "{item}",
-                "{item}: at {quantile:quantile} the load generator's own lateness makes up {late_ns:ns} of the response time of \
-                 {response_ns:ns}: from there on quantiles are upper bounds of what the cluster took",
+                "{item}: at {quantile:quantile}, {late_ns:ns} of the response time of {response_ns:ns} is the load generator's own delay: \
+                 quantiles from there on are upper bounds for the cluster",
                 LESS_LATE,
             ),
         ],
@@ -78,15 +78,15 @@ pub(super) const ROWS: &[CaveatRow] = &[
             Severity::Warning,
             "of an item that consumes what open loops of kdyno's own clients alone send, and all of them for the whole load: at a \
              quantile the schedule delay of those that send to its topic, the least of them, is a tenth of its end-to-end latency or \
-             more. No record is consumed sooner after its intended instant than it was sent late. A probe's end-to-end latencies are \
+             more. No record is consumed sooner after its scheduled send time than it was sent late. A probe's end-to-end latencies are \
              marked with its response",
         ),
         grave: Some(latency(Severity::Invalid, "the same, half of it or more")),
         brief: LATE,
         words: &[reported(
             "{item} end to end",
-            "{item}: at {quantile:quantile} the load generator's own lateness in sending reaches {late_ns:ns} of an end-to-end latency of \
-             {end_to_end_ns:ns}: from there on quantiles are upper bounds of what the cluster took",
+            "{item}: at {quantile:quantile}, {late_ns:ns} of the end-to-end latency of {end_to_end_ns:ns} is the load generator's own delay \
+             in sending: quantiles from there on are upper bounds for the cluster",
             LESS_LATE,
         )],
         more: "[Lateness of the generator](../METHOD.md#lateness-of-the-generator) says how it is computed.",
@@ -113,11 +113,11 @@ pub(super) const ROWS: &[CaveatRow] = &[
              lower without the stretches in which what it then sent was in flight: from that quantile on, which \
              carry a mark",
         ),
-        brief: "the load generator stood still",
+        brief: "the load generator paused",
         words: &[
             reported(
                 "{item}",
-                "{item}: the load generator stood still for up to {late_ns:ns} and then sent at once what had come due: from \
+                "{item}: the load generator paused for up to {late_ns:ns} and then sent at once what had come due: from \
                  {quantile:quantile} on service, request and without generator hold that ({timing:words} is {with_ns:ns} there, and \
                  {without_ns:ns} without the seconds in which that was in flight)",
                 LESS_LATE,
@@ -125,7 +125,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
             .only(|of| matches!(of, Caveat::StoodStill(StoodStill { without_ns: Some(_), .. }))),
             reported(
                 "{item}",
-                "{item}: the load generator stood still for up to {late_ns:ns} and then sent at once what had come due: from \
+                "{item}: the load generator paused for up to {late_ns:ns} and then sent at once what had come due: from \
                  {quantile:quantile} on service, request and without generator hold that ({timing:words} is {with_ns:ns} there, and that \
                  was in flight in the whole window)",
                 LESS_LATE,
@@ -200,7 +200,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         words: &[reported(
             "{subject}",
             "{subject:subject} used {cpu_percent:cores} in its one thread: it may be what limits the rate between its zones",
-            "offer less by way of it, or declare a `bandwidth` that it carries",
+            "offer less by way of it, or declare a `bandwidth` that it sustains",
         )],
         ..GENERATOR
     },

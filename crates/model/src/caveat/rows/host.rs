@@ -53,25 +53,25 @@ pub(super) const ROWS: &[CaveatRow] = &[
         name: "who",
         usual: saturation(
             "a load item's thread was ready without a CPU for more than 5 % of the window; or the brokers' threads, together, for \
-             more than 20 % of the time in which they ran or were ready, and more than 5 % of the window; the share that is printed is of \
-             a thread that of the window, of brokers that of the time in which they ran or were ready",
+             more than 20 % of their runnable time, in which they ran or were ready, and more than 5 % of the window; the printed share is \
+             of the window for a thread, of runnable time for brokers",
         ),
         words: &[
             reported(
                 "brokers",
-                "threads of {who} were ready and waited for a CPU, for {share_of_ready:percent} of the time in which they ran or \
-                 were ready: rates may be too low and latencies too high",
+                "CPU contention: threads of {who} waited for a CPU {share_of_ready:percent} of their runnable time: rates may be too low \
+                 and latencies too high",
                 WAITED_REMEDY,
             )
             .only(|of| matches!(of, Caveat::WaitedForProcessor { share_of_ready: Some(_), .. })),
             reported(
                 "{who}",
-                "threads of {who} were ready and waited for a CPU, added up for {share:percent} of the window: rates may be too \
-                 low and latencies too high",
+                "CPU contention: threads of {who} waited for a CPU {share:percent} of the window (sum of threads): rates may be too low \
+                 and latencies too high",
                 WAITED_REMEDY,
             ),
         ],
-        more: "A thread's CPU time does not tell what it waited for, so its run delay is read \
+        more: "A thread's CPU time does not show what it waited for, so its run delay is read \
                 ([probes](probes.md#hosts-and-processes)).",
         ..HOST
     },

@@ -107,12 +107,12 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: warning("records of the measure phase stayed open"),
         words: &[reported(
             "{item}",
-            "{item}: the outcome of {records:count} records was still open when the drain ended; they lie above every quantile",
+            "{item}: the outcome of {records:count} records was still open when the drain ended; they count as slower than every quantile",
             "offer less, lengthen `phases.drain`, or look for a broker that stopped answering",
         )],
         more: "Of a stream that ended without totals the open records are offered − (acknowledged + failed) of each second of \
-                t0, by its rows, which are written every second also while nothing is answered. They count as unresolved, lie \
-                above every quantile, and waited at least until its last row.",
+                t0, by its rows, which are written every second also while nothing is answered. They count as unresolved, count \
+                as slower than every quantile, and waited at least until its last row.",
         ..RECORDS
     },
     CaveatRow {
@@ -174,7 +174,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: invalid("a transactional producer was fenced, or its coordinator refused it: it sent nothing any more"),
         words: &[reported(
             "{item}",
-            "{item}: a producer stopped sending, so the load was not the one asked for: {first}",
+            "{item}: a producer stopped sending, so the load was not the requested one: {first}",
             "raise `transaction.timeout.ms`, or look whether others use transactional ids with the same prefix and whether this user may \
              use them",
         )],
@@ -192,7 +192,7 @@ pub(super) const ROWS: &[CaveatRow] = &[
         words: &[reported(
             "{item} {quantile}",
             "{item}: {quantile} rests on {seconds:count} of {of_s:count} s, the first of them second {at_s:count} of the load: that \
-             quantile and those above it tell of what happened then",
+             quantile and those above it reflect what happened then",
             "look at the events and at each second's latency; measure for longer to see how often that comes",
         )],
         ..RECORDS
@@ -221,7 +221,8 @@ const QUEUE_REMEDY: &str =
 
 pub(super) const SEE_EVENTS: &str = "the run's events and the brokers' logs say when and why";
 
-const FAILED: &str = "{item}: {records:count} records failed with {reason}; they lie above every quantile";
+const FAILED: &str =
+    "{item}: {records:count} records failed with {reason}; they count as slower than every quantile";
 
 /// What is to be done about records that failed for a reason whose cause is known.
 const fn failed(only: fn(&Caveat) -> bool, remedy: &'static str) -> CaveatWords {

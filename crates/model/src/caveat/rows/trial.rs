@@ -97,12 +97,12 @@ pub(super) const ROWS: &[CaveatRow] = &[
         short: "{item}: not in a steady state, so one figure for the window is not representative",
         name: "item",
         usual: warning(
-            "rate, latency or CPU time of the window drifted, or stood at several levels",
+            "rate, latency or CPU time of the window drifted, or stayed at several levels",
         ),
         words: &[reported(
             "{item}",
-            "{item}: the window was not steady ({detail:first}): one figure for all of it describes no state that lasted",
-            "lengthen `phases.warmup` and `phases.measure`; `kdyno report` draws the course over time",
+            "{item}: not in a steady state ({detail:first}): one figure for the window is not representative",
+            "lengthen `phases.warmup` and `phases.measure`; `kdyno report` draws the time series",
         )],
         more: "[Steady state](../METHOD.md#steady-state) says how a window is tested.",
         ..TRIAL
@@ -123,11 +123,11 @@ pub(super) const ROWS: &[CaveatRow] = &[
     CaveatRow {
         kind: CaveatKind::Unconditioned,
         short: "brokers are cold (no load before the trial)",
-        usual: warning("the cluster had just been started and had carried no load"),
+        usual: warning("the cluster had just been started and had received no load"),
         words: &[reported(
             "",
-            "the cluster had just been started and had carried no load: fresh brokers are slower, so rates may be too low and \
-             latencies too high",
+            "brokers are cold: the cluster had just been started and had received no load; cold brokers are slower, so rates may be too \
+             low and latencies too high",
             "leave `phases.condition` at its default, or, where kdyno itself sends no records, give the load a warm-up, and repeat \
              the trial",
         )],
@@ -138,12 +138,12 @@ pub(super) const ROWS: &[CaveatRow] = &[
         kind: CaveatKind::BrokersFresh,
         short: "brokers are cold ({records:count} records since they started)",
         usual: warning(
-            "brokers of a target say that since they started they had taken fewer records at T0 than this load brings in 20 s",
+            "brokers of a target say that since they started they had received fewer records at T0 than this load sends in 20 s",
         ),
         words: &[reported(
             "",
-            "the brokers had taken only {records:count} records since they started, as many as this load brings in {load_s:seconds}: \
-             fresh brokers are slower, so rates may be too low and latencies too high",
+            "brokers are cold: {records:count} records since they started, which this load sends in {load_s:seconds}; cold brokers are \
+             slower, so rates may be too low and latencies too high",
             "put this load on them for a minute beforehand, e.g. by the same run, and repeat it",
         )],
         more: "[Before a trial](planning.md#before-a-trial) says how a fresh cluster is conditioned; a target is not.",

@@ -89,7 +89,7 @@ impl System for NullBrokerPlan {
     }
 
     fn refuses_proxy(&self, _proxy: &ComponentPlan) -> Option<Refusal> {
-        Some(("no proxy can stand before a null broker", "write `proxy: none`, or name a release of Kafka"))
+        Some(("a null broker cannot be behind a proxy", "write `proxy: none`, or name a release of Kafka"))
     }
 
     fn without_zones(&self) -> &'static str {

@@ -14,7 +14,7 @@ pub fn comparison(of: &StoredComparison<'_>, side_by_side: &RunsSideBySide, file
         (tables::caveats(&of.caveats()))
         @for (number, answer) in of.answers().iter().enumerate() { (tables::answer(&number.to_string(), answer, &[], &nothing)) }
         (tables::answer("beside", side_by_side.answer(), &[], &nothing))
-        p class="note" { "Two runs of one scenario are an observation each: trials in turn within one run (" code { "kdyno compare" } ") tell a difference far sooner." }
+        p class="note" { "Two runs of one scenario are an observation each: trials in turn within one run (" code { "kdyno compare" } ") show a difference far sooner." }
     };
     shell(&of.title(), &body)
 }

@@ -43,7 +43,7 @@ pub fn course(page: &CoursePage<'_>) -> String {
             input type="hidden" name="scenario" value=(page.scenario);
             label { "Metric" input name="of" value=(page.of) list="metrics"; }
             datalist id="metrics" { @for one in page.known { option value=(one) {} } }
-            button { "Show its course" }
+            button { "Show over time" }
         }
         @match page.course {
             Some(course) => { (picture(course)) (tables::answer("course", course.answer(), &[], &html! {})) }

@@ -92,9 +92,9 @@ fn search(of: &ListPage<'_>) -> Markup {
 fn table(runs: &[&ListedRun], chosen: Option<&str>) -> Markup {
     html! {
         div class="scroll" role="region" aria-label="Runs" tabindex="0" {
-            table {
+            table class="runs" {
                 thead { tr {
-                    @for head in ["started", "scenario", "profile", "on, changed", "trials begun", "ended", "", ""] {
+                    @for head in ["started", "scenario", "profile", "target, changes", "trials", "ended", "", ""] {
                         th class="words" scope="col" { (head) }
                     }
                 } }
@@ -113,7 +113,9 @@ fn row(run: &ListedRun, chosen: Option<&str>) -> Markup {
     html! {
         tr class=[is_chosen.then_some("chosen")] {
             th class="words" scope="row" { a href=(run_address(&run.file)) { (run.started) } }
-            @for cell in [&run.scenario, &run.profile, &run.differs, &run.trials] { td class="words" { (cell) } }
+            @for cell in [&run.scenario, &run.profile] { td class="words" { (cell) } }
+            td class="words changes" { (run.differs) }
+            td class="words" { (run.trials) }
             td class=(if run.is_live { "words live" } else { "words" }) { (run.status) }
             td class="words" {
                 @if is_chosen { "chosen" }
@@ -122,7 +124,7 @@ fn row(run: &ListedRun, chosen: Option<&str>) -> Markup {
                     a href=(compare) aria-label=(format!("{word}: {} {}", run.scenario, run.started)) { (word) }
                 }
             }
-            td class="words" {
+            td class="words exports" {
                 @for format in ["json", "csv", "series-csv", "series-parquet"] {
                     a href=(format!("/export/{format}/{}", encoded(&run.file))) { (format) } " "
                 }
@@ -140,7 +142,7 @@ fn course_form(runs: &[ListedRun]) -> Markup {
             form class="ask" method="get" action="/course" {
                 label { "Scenario" select name="scenario" { @for one in &scenarios { option { (one) } } } }
                 label { "Metric" input name="of" placeholder="writers.acked_per_s"; }
-                button { "Show its course" }
+                button { "Show over time" }
             }
         }
     }
@@ -173,6 +175,10 @@ mod tests {
         let page =
             |searched: &str, chosen| list(&ListPage { runs: &runs, unreadable: &[], searched, chosen });
         assert_eq!(rows(&page("", None)), 2);
+        let whole = page("", None);
+        for class in ["table class=\"runs\"", "td class=\"words changes\"", "td class=\"words exports\""] {
+            assert!(whole.contains(class), "cells wrap by {class}: {whole}");
+        }
         assert_eq!(rows(&page("CATCH running", None)), 1);
         assert_eq!(rows(&page("catch complete", None)), 0);
         let first = page("", None);
