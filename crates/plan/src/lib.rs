@@ -37,6 +37,7 @@ mod planned;
 mod prices;
 mod probe;
 mod proxy;
+mod quotas;
 mod ratios;
 mod reader;
 mod records;

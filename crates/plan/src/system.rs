@@ -4,6 +4,7 @@ use crate::broker_file;
 use crate::choices::PlanError;
 use crate::driver;
 use crate::kafka::{Owner, settings};
+use crate::quotas;
 use crate::reader::CaseReader;
 use crate::zones;
 use kdyno_model::plan::{
@@ -85,6 +86,7 @@ pub(crate) fn cluster(reader: &CaseReader<'_>) -> Result<ClusterPlan, PlanError>
             _ => BrokerMetrics::Jmx,
         },
         listeners,
+        quotas: typed.quotas.as_ref().map(|of| quotas::quotas(reader, of)).transpose()?,
         zones: typed.zones.as_ref().map(|of| zones::zones(reader, of, brokers, &typed.racks)).transpose()?,
         is_second: false,
     })

@@ -9,6 +9,7 @@ mod http_load;
 mod listeners;
 mod load;
 mod phases;
+mod quotas;
 mod records;
 mod transactions;
 mod zones;
@@ -22,6 +23,7 @@ pub use http_load::{HttpStepFile, HttpTargetFile, JobFile, UsersFile};
 pub use listeners::ListenersFile;
 pub use load::{LoadFile, ProduceFile, RateFile, RoleFile};
 pub use phases::{MeasureFile, PhasesFile};
+pub use quotas::QuotasFile;
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
 pub use transactions::TransactionsFile;
 pub use zones::ZonesFile;
@@ -36,6 +38,7 @@ use crate::yaml::{Scalar, YamlNode};
 use broker_config::broker_config;
 use listeners::listeners;
 use phases::phases;
+use quotas::quotas;
 use std::collections::BTreeMap;
 use zones::zones;
 
@@ -128,6 +131,7 @@ pub struct SystemFile {
     pub config: BrokerConfigFile,
     pub listeners: ListenersFile,
     pub metrics: Scalar,
+    pub quotas: Option<QuotasFile>,
     pub zones: Option<ZonesFile>,
     pub proxy: ProxyFile,
 }
@@ -313,6 +317,7 @@ fn system(node: Option<&YamlNode>, place: TextPosition) -> Result<SystemFile, In
         config: opt(&fields, "config", broker_config)?.unwrap_or_default(),
         listeners: listeners(fields.get("listeners").unwrap_or(&empty), &empty)?,
         metrics: fields.required("metrics")?,
+        quotas: opt(&fields, "quotas", quotas)?,
         zones: opt(&fields, "zones", zones)?,
         proxy: component::proxy(&fields)?,
     })

@@ -9,6 +9,7 @@ mod http_load;
 mod listeners;
 mod load;
 mod questions;
+mod quotas;
 mod records;
 mod target;
 mod zones;
@@ -24,6 +25,7 @@ pub use load::{
 };
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{COMPONENTS_OF_SIDE, LOAD_OF_SIDE, TOPICS_OF_SIDE};
+pub use quotas::QUOTAS;
 pub use records::{AVRO, GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
 pub use target::{
     ALLOW, ALLOW_LATER, CAPS, CLIENT, GENERATOR, GENERATORS, GUARD, HOSTS_OF_ITEMS, METRICS, PRICE, SECRET,
@@ -310,6 +312,7 @@ pub static SYSTEM: Section = Section {
             "how the metrics that brokers keep of themselves are read: `jmx`, every 10 s from the Prometheus JMX agent in each of \
              them, or `none`: they run without it",
         ),
+        key("quotas", ValueKind::Section(&QUOTAS), "what each broker lets clients do at most"),
         key(
             "zones",
             ValueKind::Section(&ZONES),

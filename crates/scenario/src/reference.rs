@@ -21,6 +21,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &keys::LISTENERS,
     &keys::CLIENT_LISTENER,
     &keys::INTERNAL_LISTENER,
+    &keys::QUOTAS,
     &keys::ZONES,
     &keys::TOPIC,
     &keys::LOAD,

@@ -29,6 +29,7 @@ impl SystemFile {
         found.extend(self.pin.iter().flatten().map(|cpu| ("pin", cpu)));
         found.extend(self.jvm.iter().map(|option| ("jvm", option)));
         found.extend(self.racks.iter().map(|rack| ("racks", rack)));
+        found.extend(self.quotas.iter().flat_map(|quotas| quotas.all()));
         found.extend(self.zones.iter().flat_map(|zones| zones.all()));
         found.extend(self.proxy.all());
         found.extend(self.config.all());

@@ -403,6 +403,7 @@ pub fn case() -> CasePlan {
         listeners: Default::default(),
         zones: None,
         ignored: BTreeMap::new(),
+        quotas: None,
         is_second: false,
     };
     CasePlan {

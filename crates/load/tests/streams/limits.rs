@@ -240,6 +240,7 @@ impl LimitFixture {
                     between_brokers: false,
                 }),
                 ignored: BTreeMap::new(),
+                quotas: None,
                 is_second: false,
             });
         };

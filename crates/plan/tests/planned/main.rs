@@ -22,6 +22,7 @@ mod null_broker;
 mod planning;
 mod proxy;
 mod questions;
+mod quotas;
 mod records;
 mod schema;
 mod searching;

@@ -18,6 +18,7 @@ system:
   brokers: 3
   jvm: ['-XX:+UseZGC', '-XX:MaxGCPauseMillis=20', -Xss512k]
   config: {num.io.threads: 8, compression.type: producer, auto.leader.rebalance.enable: false}
+  quotas: {producer_byte_rate: 10MiB/s}
   zones: {brokers: [a, b, c], clients: [d], delay: 1ms}
 topics: {t: {partitions: 2, config: {min.insync.replicas: 1, cleanup.policy: delete}}, probes: {partitions: 3}}
 load:
@@ -212,6 +213,8 @@ fn numbers_are_those_that_scenarios_may_have() {
             json!({"kraft_controllers": {"controllers": 4_000_000_000_u32}}),
         ),
         ("/cases/0/system/local/cpus".to_owned(), json!([[4_000_000_000_u32]])),
+        ("/cases/0/system/local/quotas/producer_bytes_per_s".to_owned(), json!(1)),
+        ("/cases/0/system/local/quotas/request_percent".to_owned(), json!(-1.0)),
         ("/cases/0/system/local/zones/brokers".to_owned(), json!([])),
         ("/cases/0/system/local/zones/link/delay_ns".to_owned(), json!(u64::MAX)),
         ("/cases/0/topics/t/partitions".to_owned(), json!(4_000_000_000_u32)),

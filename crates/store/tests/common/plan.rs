@@ -94,6 +94,7 @@ pub fn case() -> CasePlan {
         listeners: Default::default(),
         zones: None,
         ignored: BTreeMap::new(),
+        quotas: None,
         is_second: false,
     };
     let share = |client_first| WorkerShare { item: "writers".into(), client_first, client_count: 1 };

@@ -207,6 +207,7 @@ pub(crate) mod tests {
             listeners: Default::default(),
             zones: None,
             ignored: Default::default(),
+            quotas: None,
             is_second: false,
         }
     }
