@@ -28,6 +28,7 @@ use crate::lag;
 use crate::limit;
 use crate::logs;
 use crate::marks;
+use crate::partitions;
 use crate::processes;
 use crate::queue::OpenLoopQueue;
 use crate::relay;
@@ -296,7 +297,9 @@ impl<'a> TrialRows<'a> {
             "conserved" => caveats::group::is_conserved(self, item).map(|is_it| f64::from(u8::from(is_it))),
             "censored" => item.censored.map(|records| records as f64),
             "missing_offsets" => item.window.map(|_| windowed.missing_offsets as f64),
-            _ => group::value(item, name).or_else(|| java::value(self, item, name)),
+            _ => group::value(item, name)
+                .or_else(|| java::value(self, item, name))
+                .or_else(|| partitions::value(tally, name)),
         };
         Value::from(found)
     }

@@ -426,7 +426,7 @@ impl ProduceClient {
                     let instants = BatchInstants { sealed_ns, sent_ns, written_ns, received_ns, known_ns };
                     let times = &batch.user_data;
                     recorder.acknowledged(times, instants, |range| payloads.weigh(times, range));
-                    recorder.compressed(known_ns, batch.record_bytes());
+                    recorder.batch(known_ns, (batch.partition, batch.count), batch.record_bytes());
                     self.records += u64::from(batch.count);
                 }
                 Delivery::Failed { reason } => {
