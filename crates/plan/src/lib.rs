@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod backlog;
 mod broker_file;
 mod budget;
 mod cases;
@@ -54,6 +55,7 @@ mod sustained;
 mod system;
 mod system_kind;
 mod topic_settings;
+mod volume;
 mod workers;
 mod zones;
 

@@ -21,7 +21,7 @@ pub use consume::{ConsumeFile, WorkFile};
 pub use driver::{ItemClientFile, JavaClientFile};
 pub use http_load::{HttpStepFile, HttpTargetFile, JobFile, UsersFile};
 pub use listeners::ListenersFile;
-pub use load::{LoadFile, ProduceFile, RateFile, RoleFile};
+pub use load::{LoadFile, MomentFile, ProduceFile, RateFile, RoleFile};
 pub use phases::{MeasureFile, PhasesFile};
 pub use quotas::QuotasFile;
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};

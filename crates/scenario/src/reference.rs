@@ -26,6 +26,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &keys::TOPIC,
     &keys::LOAD,
     &keys::PRODUCE,
+    &keys::BACKLOG,
     &keys::RATE_COURSE,
     &keys::RAMP,
     &keys::STEP,

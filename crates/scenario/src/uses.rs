@@ -176,9 +176,9 @@ fn settings(pairs: &[(Scalar, Scalar)]) -> impl Iterator<Item = Keyed<'_>> {
 
 fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     found.extend([("clients", &item.clients), ("zone", &item.zone)]);
-    found.extend(item.at.iter().map(|at| ("at", at)));
+    found.extend(item.at.iter().map(|at| (at.key("at"), at.typed())));
     found.extend(item.after.iter().map(|after| ("after", after)));
-    found.extend(item.until.iter().map(|until| ("until", until)));
+    found.extend(item.until.iter().map(|until| (until.key("until"), until.typed())));
     found.extend(item.client.all());
     let produce = match &item.role {
         RoleFile::Consume(consume) => {

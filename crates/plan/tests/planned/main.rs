@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
+mod backlog;
 mod bad_input;
 mod broker_file;
 mod budgets;

@@ -44,6 +44,18 @@ const UNTIL: Key = key(
      alone; left out: with that phase",
 );
 
+/// A backlog.
+pub static BACKLOG: Section = section(
+    "backlog",
+    "The instant, by the rates of all items that write to the topic, at which they have sent so many bytes of values since the \
+     load began.",
+    &[needed(
+        "backlog",
+        SIZE,
+        "the bytes, those of the warm-up included: what readers `from: earliest` find",
+    )],
+);
+
 /// A load item that produces.
 pub static PRODUCE: Section = Section {
     name: "produce item",
@@ -128,7 +140,12 @@ pub static PRODUCE: Section = Section {
         ),
         AT,
         AFTER,
-        UNTIL,
+        key(
+            "until",
+            ValueKind::Either(&[DURATION, ValueKind::Section(&BACKLOG)]),
+            "when the item's load ends and its clients go, from the beginning of the measure phase; `0s`: it loads the warm-up \
+             alone; or once so much is written: `{backlog: 1GiB}`; left out: with that phase",
+        ),
         or("zone", ZONE, "same", IN_ZONE),
         key(
             "client",
@@ -166,7 +183,12 @@ pub static CONSUME: Section = Section {
             "how far what was fetched is read: as an application does, which decompresses it and finds key, value and headers \
              of each record; or the headers of batches and their checksums; or the headers alone. Records are counted alike",
         ),
-        AT,
+        key(
+            "at",
+            ValueKind::Either(&[DURATION, ValueKind::Section(&BACKLOG)]),
+            "when the item's clients connect and begin, from the beginning of the measure phase; or once so much waits for them: \
+             `{backlog: 1GiB}`; left out: they are connected before the load begins",
+        ),
         AFTER,
         UNTIL,
         or(
