@@ -45,7 +45,7 @@ pub fn scenario(
 ) -> Result<OmbScenario, InputError> {
     let mut notes: Vec<String> = workload.notes.iter().chain(&driver.notes).cloned().collect();
     let value = value(workload, driver, choices, &mut notes)?;
-    let phases = phases(workload, choices)?;
+    let phases = phases(workload, choices, &mut notes)?;
     let id = id(stem);
     let question =
         format!("What does OMB's workload `{}` give with the driver `{}`?", workload.name, driver.name);
@@ -128,11 +128,14 @@ fn produce(workload: &OmbWorkload, driver: &OmbDriver, topic: u32, value: &str) 
 
 fn consume(workload: &OmbWorkload, driver: &OmbDriver, topic: u32, group: u32) -> String {
     let readers = workload.readers(topic, group);
+    let from = match workload.backlog_bytes {
+        0 => driver.from.to_owned(),
+        bytes => format!("earliest, at: {{backlog: {bytes}B}}"),
+    };
     format!(
-        "  {readers}: {{consume: {}, clients: {}, group: {readers}, from: {}{}}}\n",
+        "  {readers}: {{consume: {}, clients: {}, group: {readers}, from: {from}{}}}\n",
         workload.item("topic", topic),
         workload.consumers,
-        driver.from,
         map("client", &driver.consumer)
     )
 }
@@ -179,14 +182,27 @@ fn value(
     }
 }
 
-fn phases(workload: &OmbWorkload, choices: &OmbChoices<'_>) -> Result<String, InputError> {
+fn phases(
+    workload: &OmbWorkload,
+    choices: &OmbChoices<'_>,
+    notes: &mut Vec<String>,
+) -> Result<String, InputError> {
     let minutes = |minutes: u32| format!("{minutes}m");
+    // Until it is written, and as long again until it is read.
+    let with_backlog_s = (2.0 * workload.backlog_s()).ceil() as u64;
     let measure = match (choices.duration, workload.minutes) {
         (Some(duration), _) => duration.to_owned(),
         (None, 0) if workload.is_search() => minutes(5),
         (None, 0) => {
             let message = "`testDurationMinutes` is 0 or missing, which OMB measures without end";
             return Err(InputError::whole(message).hint("--duration says how long"));
+        }
+        (None, typed) if with_backlog_s > 60 * u64::from(typed) => {
+            notes.push(format!(
+                "`testDurationMinutes`: OMB goes on until the backlog is drained; here {with_backlog_s} s are measured, twice what \
+                 writing it takes, and --duration changes that"
+            ));
+            format!("{with_backlog_s}s")
         }
         (None, typed) => minutes(typed),
     };
@@ -206,8 +222,10 @@ fn question_of(workload: &OmbWorkload) -> String {
         let _ = writeln!(text, "find:\n  highest: writers.rate\n  from: 10k/s\n  while: [{conditions}]");
     }
     let columns = if workload.topics == 1 {
-        let of_readers =
-            readers.iter().map(|readers| format!(", {readers}.fetched_per_s, {readers}.end_to_end.p99"));
+        let of_readers = readers.iter().map(|readers| match workload.backlog_bytes {
+            0 => format!(", {readers}.fetched_per_s, {readers}.end_to_end.p99"),
+            _ => format!(", {readers}.caught_up, {readers}.caught_up_per_s"),
+        });
         let writers =
             ["offered_per_s", "acked_per_s", "response.p50", "response.p99", "service.p99", "failed"];
         let writers = writers.map(|metric| format!("writers.{metric}")).join(", ");

@@ -105,6 +105,29 @@ fn topics_share_the_rate_and_have_groups_of_their_own() {
 }
 
 #[test]
+fn a_backlog_is_what_consumers_find_when_they_come() {
+    let one = changed("consumerBacklogSizeGB: 0", "consumerBacklogSizeGB: 1").expect("a scenario");
+    let readers = "group: readers, from: earliest, at: {backlog: 1073741824B}";
+    assert!(one.text.contains(readers), "{}", one.text);
+    // 1 MB/s: 1,074 s until it is there, and the file has 5 min.
+    assert!(one.text.contains("measure: \"2148s\""), "{}", one.text);
+    assert!(one.text.contains("readers.caught_up, readers.caught_up_per_s]"), "{}", one.text);
+    for words in ["`consumerBacklogSizeGB`: consumers connect once", "`testDurationMinutes`: OMB goes on"] {
+        assert!(one.notes.iter().any(|note| note.contains(words)), "{words}: {:?}", one.notes);
+    }
+    // OMB counts it once for each group of each topic.
+    let groups = WORKLOAD
+        .replace("consumerBacklogSizeGB: 0", "consumerBacklogSizeGB: 1\nbacklogDrainRatio: 0.5")
+        .replace("subscriptionsPerTopic: 1", "subscriptionsPerTopic: 2")
+        .replace("topics: 1\n", "topics: 2\n")
+        .replace("testDurationMinutes: 5", "testDurationMinutes: 60");
+    let groups = translated(&groups, DRIVER).expect("a scenario");
+    assert_eq!(groups.text.matches("at: {backlog: 268435456B}").count(), 4, "{}", groups.text);
+    assert!(groups.text.contains("measure: \"60m\""), "{}", groups.text);
+    assert!(groups.notes.iter().any(|note| note.starts_with("`backlogDrainRatio`")), "{:?}", groups.notes);
+}
+
+#[test]
 fn rates_keys_and_payloads() {
     let search = changed("producerRate: 5000", "producerRate: 0").expect("a scenario");
     assert!(search.text.contains("find:\n  highest: writers.rate"), "{}", search.text);
@@ -139,18 +162,22 @@ fn what_a_scenario_cannot_say_is_refused_in_one_sentence() {
         ("topics: 1\n", "topics: many\n", "`topics`: `many` is no whole number"),
         ("topics: 1\n", "topics: [1]\n", "`topics` is a list, not a single value"),
         ("producersPerTopic: 3", "producersPerTopic: 0", "`producersPerTopic` is 0 or missing"),
-        (
-            "consumerBacklogSizeGB: 0",
-            "consumerBacklogSizeGB: 10",
-            "`consumerBacklogSizeGB`: consumers that stop",
-        ),
-        ("name: one", "consumerOnly: true", "`consumerOnly`: consumers that stop"),
+        ("name: one", "consumerOnly: true", "`consumerOnly`: consumers of what was written before"),
         ("testDurationMinutes: 5", "", "`testDurationMinutes` is 0 or missing"),
         ("useRandomizedPayloads: true", "", "neither `payloadFile` nor"),
         ("randomBytesRatio: 0.5", "randomBytesRatio: 5", "`randomBytesRatio`: `5` is no number from 0 to 1"),
         ("name: one", "driverClass: x", "this is a driver file"),
     ] {
         let error = changed(from, to).expect_err(to);
+        assert!(error.contains(words) && !error.contains('\n'), "{words}: {error}");
+    }
+    let backlog = WORKLOAD.replace("consumerBacklogSizeGB: 0", "consumerBacklogSizeGB: 1");
+    for (from, to, words) in [
+        ("producerRate: 5000", "producerRate: 0", ":12:1: `consumerBacklogSizeGB`: when it is there follows"),
+        ("producerRate: 5000", "producerRate: 10000000", "is to be from 1 to 9999999"),
+        ("consumerPerSubscription: 2", "consumerPerSubscription: 0", "has no consumers for which"),
+    ] {
+        let error = translated(&backlog.replace(from, to), DRIVER).expect_err(to);
         assert!(error.contains(words) && !error.contains('\n'), "{words}: {error}");
     }
     let searched =

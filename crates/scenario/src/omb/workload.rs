@@ -72,6 +72,8 @@ pub struct OmbWorkload {
     pub(super) keys: Option<&'static str>,
     pub(super) payload: OmbPayload,
     pub(super) rate: OmbRate,
+    /// Bytes of values that wait for each consumer group before it begins; 0: it is there from the beginning.
+    pub(super) backlog_bytes: u64,
     pub(super) minutes: u32,
     pub(super) warmup_minutes: u32,
     /// What becomes of keys that are not honoured.
@@ -95,14 +97,17 @@ impl OmbWorkload {
                 .hint("name it with --drivers"));
         }
         let mut notes = Vec::new();
-        refuse_backlog(&mut file, &mut notes)?;
+        refuse_consumers_alone(&mut file)?;
+        let backlog = (file.place("consumerBacklogSizeGB"), file.int("consumerBacklogSizeGB", 0)?);
+        let drain_ratio =
+            file.place("backlogDrainRatio").map(|_| file.share("backlogDrainRatio", 1.0)).transpose()?;
         let (name, keys) = (file.text("name")?, key_distributor(&mut file, &mut notes)?);
         let payload = payload(&mut file, &mut notes)?;
         let topics = at_least_one(&mut file, "topics")?;
         let rate = rate(&mut file, topics.0, &mut notes)?;
         let subscriptions = file.int("subscriptionsPerTopic", 0)?;
         let consumers = file.int("consumerPerSubscription", 0)?;
-        let found = Self {
+        let mut found = Self {
             name,
             topics: topics.0,
             partitions: at_least_one(&mut file, "partitionsPerTopic")?.0,
@@ -114,12 +119,58 @@ impl OmbWorkload {
             keys,
             payload,
             rate,
+            backlog_bytes: 0,
             minutes: file.int("testDurationMinutes", 0)?,
             warmup_minutes: file.int("warmupDurationMinutes", 1)?,
             notes,
         };
         found.fits().map_err(|error| InputError { place: topics.1, ..error })?;
+        found
+            .takes_backlog(backlog.1, drain_ratio)
+            .map_err(|error| InputError { place: backlog.0, ..error })?;
         Ok(Self { notes: found.notes.iter().cloned().chain(file.unknown(KEYS)).collect(), ..found })
+    }
+
+    /// Consumers that come once so many GiB wait for all of them together.
+    fn takes_backlog(&mut self, gib: u32, drain_ratio: Option<f64>) -> Result<(), InputError> {
+        if gib == 0 {
+            if drain_ratio.is_some() {
+                self.notes.push("`backlogDrainRatio`: not used, since no backlog is built".to_owned());
+            }
+            return Ok(());
+        }
+        if self.subscriptions == 0 {
+            let message = "`consumerBacklogSizeGB`: the workload has no consumers for which it could wait";
+            return Err(InputError::whole(message));
+        }
+        if !matches!(self.rate, OmbRate::PerS(_)) {
+            let message = format!(
+                "`consumerBacklogSizeGB`: when it is there follows from `producerRate`, which is to be from 1 to {}",
+                AS_FAST_AS_IT_GOES - 1
+            );
+            return Err(InputError::whole(message).hint("give a rate that the cluster carries"));
+        }
+        // OMB counts a record once for each group.
+        let groups = u64::from(self.topics) * u64::from(self.subscriptions);
+        self.backlog_bytes = ((u64::from(gib) << 30) / groups).max(1);
+        self.notes.push(
+            "`consumerBacklogSizeGB`: consumers connect once so much is written, the warm-up included, and read from the \
+             beginning; OMB's are there in the warm-up and pause then"
+                .to_owned(),
+        );
+        if drain_ratio.is_some_and(|ratio| ratio < 1.0) {
+            self.notes.push(
+                "`backlogDrainRatio`: not used, `caught_up` is the time until nothing is left".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Seconds in which a backlog is written, from the beginning of the load; 0 without one.
+    pub(super) fn backlog_s(&self) -> f64 {
+        let OmbRate::PerS(per_s) = self.rate else { return 0.0 };
+        let bytes_per_s = f64::from(per_s) * f64::from(self.message_bytes) / f64::from(self.topics);
+        self.backlog_bytes as f64 / bytes_per_s
     }
 
     /// Refuses more topics than a scenario is written for.
@@ -151,27 +202,15 @@ fn at_least_one(file: &mut OmbKeys, key: &str) -> Result<Placed, InputError> {
     }
 }
 
-/// Consumers that pause until there is a backlog are not to be had.
-fn refuse_backlog(file: &mut OmbKeys, notes: &mut Vec<String>) -> Result<(), InputError> {
-    let refused = |place, key: &str| {
-        let message = format!(
-            "`{key}`: consumers that stop until a backlog of so many bytes is there are not in this version"
-        );
-        let hint = "`kdyno run catch-up` measures how fast consumers catch up that come later than the load";
-        Err(InputError { place, ..InputError::whole(message).hint(hint) })
-    };
-    let (backlog, only) = (file.place("consumerBacklogSizeGB"), file.place("consumerOnly"));
-    if file.is_set("consumerOnly")? {
-        return refused(only, "consumerOnly");
+/// Consumers of what somebody else wrote are not to be had: a run's topics are its own.
+fn refuse_consumers_alone(file: &mut OmbKeys) -> Result<(), InputError> {
+    let place = file.place("consumerOnly");
+    if !file.is_set("consumerOnly")? {
+        return Ok(());
     }
-    if file.int("consumerBacklogSizeGB", 0)? > 0 {
-        return refused(backlog, "consumerBacklogSizeGB");
-    }
-    if file.has("backlogDrainRatio") {
-        file.share("backlogDrainRatio", 1.0)?;
-        notes.push("`backlogDrainRatio`: not used, since no backlog is built".to_owned());
-    }
-    Ok(())
+    let message = "`consumerOnly`: consumers of what was written before are not in this version, since topics of a run are its own";
+    let hint = "`consumerBacklogSizeGB` writes a backlog first";
+    Err(InputError { place, ..InputError::whole(message).hint(hint) })
 }
 
 /// OMB's 10,000 keys of 10 characters.

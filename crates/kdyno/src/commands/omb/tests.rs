@@ -37,9 +37,9 @@ fn run(workload_path: &Path, driver_path: &Path) -> Result<OmbRun, String> {
 }
 
 #[test]
-fn ten_workloads_and_two_drivers_are_planned() {
+fn eleven_workloads_and_two_drivers_are_planned() {
     let (drivers, workloads) = (files(&fixtures()), files(&fixtures().join("workloads")));
-    assert_eq!((drivers.len(), workloads.len()), (2, 10));
+    assert_eq!((drivers.len(), workloads.len()), (2, 11));
     for driver in &drivers {
         for workload in &workloads {
             let run = run(workload, driver).unwrap_or_else(|error| panic!("{error}"));
