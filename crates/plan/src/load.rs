@@ -34,6 +34,8 @@ pub(crate) const RATE_PER_S_MAX: f64 = 1e9;
 /// Shortest and longest transaction.
 pub(crate) const TRANSACTION_NS_MIN: u64 = 1_000_000;
 pub(crate) const TRANSACTION_NS_MAX: u64 = 3_600_000_000_000;
+/// Most records of a transaction.
+pub(crate) const TRANSACTION_RECORDS_MAX: u64 = 1_000_000_000;
 /// Most steps of a rate.
 pub(crate) const STEPS_MAX: usize = 1_000;
 /// What a lone record adds to its value, at most: batch header and the longest record header.
@@ -133,10 +135,10 @@ fn produce_plan(
     clients: u32,
     target: ItemTarget<'_>,
 ) -> Result<ProducePlan, PlanError> {
-    let transactions = transactions(reader, &typed.transactions)?;
+    let mut transactions = transactions(reader, &typed.transactions)?;
     let client = client::producer(reader, &item.client, transactions.is_some())?;
-    if let (Some(transactions), TransactionsFile::Each { every, .. }) = (transactions, &typed.transactions) {
-        within_timeout(reader, every, transactions, &client)?;
+    if let (Some(plan), TransactionsFile::Each { every, .. }) = (&mut transactions, &typed.transactions) {
+        within_timeout(reader, every.as_ref(), plan, &client)?;
     }
     let (mut records, value_bytes) = records::records(reader, typed)?;
     sampled(reader, typed, (&mut records, value_bytes), &client, target)?;
@@ -298,22 +300,36 @@ fn transactions(
     match typed {
         TransactionsFile::Word(typed) => {
             let reported = reader.word(typed, "transactions", &["none"]);
-            reported.map(|_| None).map_err(|error| error.hint("`none`, or `{every: 100ms}`"))
+            reported.map(|_| None).map_err(|error| error.hint("`none`, `{every: 100ms}` or `{records: 100}`"))
         }
-        TransactionsFile::Each { every, abort } => {
-            let every_ns = reader.ns(every, "every", TRANSACTION_NS_MIN..=TRANSACTION_NS_MAX)?;
-            Ok(Some(TransactionsPlan { every_ns, abort_share: reader.share(abort, "abort")? }))
+        TransactionsFile::Each { every, records, abort } => {
+            let every = every.as_ref();
+            let every_ns =
+                every.map(|every| reader.ns(every, "every", TRANSACTION_NS_MIN..=TRANSACTION_NS_MAX));
+            let records = records.as_ref();
+            let records =
+                records.map(|records| reader.whole(records, "records", 1..=TRANSACTION_RECORDS_MAX));
+            Ok(Some(TransactionsPlan {
+                every_ns: every_ns.transpose()?.unwrap_or(TRANSACTION_NS_MAX),
+                records: records.transpose()?,
+                abort_share: reader.share(abort, "abort")?,
+            }))
         }
     }
 }
 
-/// The coordinator would abort it before it ends.
+/// The coordinator would abort it before it ends. One that ends by its records ends in time where these do not come.
 fn within_timeout(
     reader: &CaseReader<'_>,
-    typed: &Scalar,
-    transactions: TransactionsPlan,
+    every: Option<&Scalar>,
+    transactions: &mut TransactionsPlan,
     client: &ProducerSettings,
 ) -> Result<(), PlanError> {
+    let Some(typed) = every else {
+        let half_ns = client.transaction_timeout_ns / 2;
+        transactions.every_ns = half_ns.clamp(TRANSACTION_NS_MIN, TRANSACTION_NS_MAX);
+        return Ok(());
+    };
     if transactions.every_ns < client.transaction_timeout_ns {
         return Ok(());
     }

@@ -212,6 +212,10 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     }
     match &produce.transactions {
         TransactionsFile::Word(typed) => found.push(("transactions", typed)),
-        TransactionsFile::Each { every, abort } => found.extend([("every", every), ("abort", abort)]),
+        TransactionsFile::Each { every, records, abort } => {
+            found.extend(every.iter().map(|every| ("every", every)));
+            found.extend(records.iter().map(|records| ("records", records)));
+            found.push(("abort", abort));
+        }
     }
 }

@@ -80,7 +80,8 @@ fn the_figures_of_transactions() {
         own.filter(|metric| !is_cost(metric)).collect::<Vec<_>>()
     };
     assert_eq!(reported(&trial), Vec::<String>::new());
-    trial.writers().transactions = Some(TransactionsPlan { every_ns: 100 * MS, abort_share: 0.1 });
+    trial.writers().transactions =
+        Some(TransactionsPlan { every_ns: 100 * MS, records: None, abort_share: 0.1 });
     for second in 0..12 {
         let counts = trial.counts(second);
         (counts.committed, counts.aborted, counts.markers) = (9, 1, 20);

@@ -217,6 +217,9 @@ pub struct ToolLines {
 pub struct TransactionsPlan {
     /// From a transaction's first record until it is committed or aborted, ns.
     pub every_ns: u64,
+    /// It ends sooner with so many records; `None`: it holds any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
     /// Probability with which one is aborted, 0 to 1.
     pub abort_share: f64,
 }

@@ -4,7 +4,9 @@ use super::refusal::{KeyPath, Passed};
 use super::{records, settings, system};
 use crate::consume::{MULTIPLES_MAX, WORK_NS_MAX};
 use crate::group;
-use crate::load::{CLIENTS_MAX, RATE_PER_S_MAX, STEPS_MAX, TRANSACTION_NS_MAX, TRANSACTION_NS_MIN};
+use crate::load::{
+    CLIENTS_MAX, RATE_PER_S_MAX, STEPS_MAX, TRANSACTION_NS_MAX, TRANSACTION_NS_MIN, TRANSACTION_RECORDS_MAX,
+};
 use crate::phases::PHASE_NS_MAX;
 use crate::records::EXPONENT_MAX;
 use kdyno_model::plan::{
@@ -86,9 +88,10 @@ fn produce(at: &KeyPath<'_>, of: &ProducePlan, case: &CasePlan) -> Passed {
         Payload::Pooled { pool_bytes } => at.key("payload").within(*pool_bytes, 1..=POOL_BYTES_MAX)?,
     }
     records::records(&at.key("records"), records, case)?;
-    if let Some(TransactionsPlan { every_ns, abort_share }) = transactions {
+    if let Some(TransactionsPlan { every_ns, records, abort_share }) = transactions {
         let at = at.key("transactions");
         at.within(*every_ns, TRANSACTION_NS_MIN..=TRANSACTION_NS_MAX)?;
+        at.may_be_within(*records, 1..=TRANSACTION_RECORDS_MAX)?;
         at.within(*abort_share, 0.0..=1.0)?;
     }
     // Records that are counted apart, however many.

@@ -231,6 +231,7 @@ fn numbers_are_those_that_scenarios_may_have() {
         (format!("{produce}/rate/open/pieces/0/from_per_s"), json!(-1.0)),
         (format!("{produce}/rate/open/pieces/0/to_per_s"), json!(1e300)),
         (format!("{produce}/transactions"), json!({"every_ns": 0, "abort_share": 0.0})),
+        (format!("{produce}/transactions"), json!({"every_ns": 1_000_000, "records": 0, "abort_share": 0.0})),
         (format!("{produce}/records/values"), json!({"uniform": {"bytes_min": 2, "bytes_max": 1}})),
         (format!("{produce}/records/key"), json!({"numbered": {"law": "uniform", "of": 0, "bytes": 1}})),
         (format!("{produce}/records/tombstone_share"), json!(2.0)),

@@ -185,8 +185,11 @@ fn sending_text(produce: &ProducePlan) -> String {
         0.0 => String::new(),
         share => format!(", {} % of them aborted", units::significant(share * 100.0)),
     };
+    let records =
+        transactions.records.map(|records| format!("{} records, or ", units::count(records as f64)));
     format!(
-        "{one_by_one}; in transactions of {} from their first record{aborted} (transaction.timeout.ms={})",
+        "{one_by_one}; in transactions of {}{} from their first record{aborted} (transaction.timeout.ms={})",
+        records.unwrap_or_default(),
         units::exact_duration(transactions.every_ns as f64),
         milliseconds(produce.client.transaction_timeout_ns)
     )

@@ -309,7 +309,13 @@ pub static TRANSACTIONS: Section = section(
     "transactions",
     "When a client's transactions end, and how. While one is being ended, its client takes no record.",
     &[
-        needed("every", DURATION, "from a transaction's first record until it is committed or aborted"),
+        key(
+            "every",
+            DURATION,
+            "from a transaction's first record until it is committed or aborted; with `records` alone half of \
+             `transaction.timeout.ms`",
+        ),
+        key("records", COUNT, "it ends with so many records, if `every` is not over before"),
         or(
             "abort",
             ValueKind::Scalar("share in percent", "NUMBER%"),
