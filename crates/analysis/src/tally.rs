@@ -66,12 +66,16 @@ impl ItemTally {
         let given = streams.iter().map(|id| evidence.totals.iter().find(|totals| totals.id == *id));
         if let Some(given) = given.collect::<Option<Vec<_>>>().filter(|given| !given.is_empty()) {
             let mut sum = Counts::default();
+            let mut by_topic: BTreeMap<&str, Vec<PartitionTotals>> = BTreeMap::new();
             for totals in given {
                 sum.add(&totals.counts);
                 tally.clients.extend_from_slice(&totals.clients);
-                add_partitions(&mut tally.partitions, &totals.partitions);
+                let stream = evidence.start.streams.iter().find(|stream| stream.id == totals.id);
+                let topic = stream.map_or("", |stream| stream.topic.as_str());
+                add_partitions(by_topic.entry(topic).or_default(), &totals.partitions);
             }
             tally.totals = Some(sum);
+            tally.partitions = by_topic.into_values().flatten().collect();
         }
         tally
     }

@@ -55,6 +55,8 @@ mod sustained;
 mod system;
 mod system_kind;
 mod topic_settings;
+mod topics;
+mod transactions;
 mod volume;
 mod workers;
 mod zones;

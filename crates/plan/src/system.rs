@@ -6,6 +6,7 @@ use crate::driver;
 use crate::kafka::{Owner, settings};
 use crate::quotas;
 use crate::reader::CaseReader;
+use crate::topics;
 use crate::zones;
 use kdyno_model::plan::{
     BrokerMetrics, ClientListener, ClusterPlan, KafkaSource, Listeners, Mode, Protocol, Storage, SystemPlan,
@@ -231,7 +232,13 @@ pub(crate) fn topics(
                     .hint(format!("at least 1, at most {}", topic.replicas)));
             }
         }
-        found.insert(name.text.clone(), topic);
+        for address in topics::addresses(reader, name, typed)? {
+            if found.contains_key(&address) {
+                let message = format!("topic `{address}` is there twice: `count` makes one of that name");
+                return Err(reader.wrong(name, message).hint("rename one of them"));
+            }
+            found.insert(address, topic.clone());
+        }
     }
     Ok(found)
 }

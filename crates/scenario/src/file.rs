@@ -167,6 +167,7 @@ pub enum StorageFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct TopicFile {
+    pub count: Scalar,
     pub partitions: Scalar,
     pub replicas: Scalar,
     pub config: Vec<(Scalar, Scalar)>,
@@ -362,6 +363,7 @@ fn mode(fields: &Fields<'_>) -> Result<ModeFile, InputError> {
 fn topic(node: &YamlNode) -> Result<TopicFile, InputError> {
     let fields = Fields::of(node, &keys::TOPIC)?;
     Ok(TopicFile {
+        count: fields.required("count")?,
         partitions: fields.required("partitions")?,
         replicas: fields.required("replicas")?,
         config: opt(&fields, "config", |node| settings(node, "config"))?.unwrap_or_default(),

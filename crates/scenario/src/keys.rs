@@ -12,6 +12,7 @@ mod questions;
 mod quotas;
 mod records;
 mod target;
+mod topic;
 mod zones;
 
 pub use broker_config::BROKER_CONFIG;
@@ -32,6 +33,7 @@ pub use target::{
     ALLOW, ALLOW_LATER, CAPS, CLIENT, GENERATOR, GENERATORS, GUARD, HOSTS_OF_ITEMS, METRICS, PRICE, SECRET,
     TARGET,
 };
+pub use topic::TOPIC;
 pub use zones::ZONES;
 
 use kdyno_model::stacks::FlameKind;
@@ -393,17 +395,6 @@ pub static LIMITS: Section = Section {
     later: &[],
     open: false,
 };
-
-/// A topic.
-pub static TOPIC: Section = section(
-    "topic",
-    "A topic, made before each trial.",
-    &[
-        needed("partitions", COUNT, "number of partitions"),
-        or("replicas", COUNT, "1", "replication factor"),
-        key("config", ValueKind::Settings("Kafka topic settings"), "topic settings under Kafka's own names"),
-    ],
-);
 
 /// The phases.
 pub static PHASES: Section = section(

@@ -63,7 +63,11 @@ impl ScenarioFile {
         let mut found = self.system.values();
         found.extend([("repeat", &self.repeat), ("isolation", &self.isolation)]);
         for (_, topic) in &self.topics {
-            found.extend([("partitions", &topic.partitions), ("replicas", &topic.replicas)]);
+            found.extend([
+                ("count", &topic.count),
+                ("partitions", &topic.partitions),
+                ("replicas", &topic.replicas),
+            ]);
             found.extend(settings(&topic.config));
         }
         for (_, item) in &self.load {

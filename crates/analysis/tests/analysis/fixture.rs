@@ -446,6 +446,7 @@ fn readers() -> LoadPlan {
 
 fn of_two_clients(role: Role) -> LoadPlan {
     LoadPlan {
+        more_topics: Vec::new(),
         topic: "perf".into(),
         clients: 2,
         zone: None,

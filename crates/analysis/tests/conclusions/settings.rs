@@ -318,6 +318,7 @@ pub fn producing() -> ProducePlan {
 fn client_settings_have_kafkas_names() {
     let produce = producing();
     let item = |produce: &ProducePlan| LoadPlan {
+        more_topics: Vec::new(),
         topic: "t".into(),
         clients: 1,
         zone: None,

@@ -30,4 +30,5 @@ mod searching;
 mod stored;
 mod sums;
 mod targets;
+mod topics;
 mod zones;

@@ -67,7 +67,7 @@ pub static PRODUCE: Section = Section {
             COUNT,
             "1",
             "number of clients, each with connections, a buffer and batches of its own: as many as the application has \
-             producers, since at one rate more clients fill smaller batches",
+             producers, since at one rate more clients fill smaller batches. Of a topic with a `count`: so many for each",
         ),
         needed(
             "rate",
@@ -163,12 +163,18 @@ pub static CONSUME: Section = Section {
     purpose: "Clients that fetch records. Without `group`, partition p goes to client p mod clients.",
     keys: &[
         needed("consume", TEXT, "the topic, by its name under `topics`"),
-        or("clients", COUNT, "1", "number of clients, each with connections of its own"),
+        or(
+            "clients",
+            COUNT,
+            "1",
+            "number of clients, each with connections of its own. Of a topic with a `count`: so many for each",
+        ),
         key(
             "group",
             TEXT,
             "a consumer group: its members, the clients of all items that name it, share out the partitions. Its id has the \
-             run and the trial in it, so that no trial begins where another one ended; how it works is said in `client`",
+             run and the trial in it, so that no trial begins where another one ended; how it works is said in `client`. Of a \
+             topic with a `count` each has a group of its own",
         ),
         or(
             "from",

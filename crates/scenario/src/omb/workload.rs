@@ -23,10 +23,10 @@ const KEYS: &[&str] = &[
     "warmupDurationMinutes",
     "consumerOnly",
 ];
-/// Topics that a scenario of this command has at most: each has load items of its own.
+/// Topics at most.
 const TOPICS_MAX: u32 = 100;
-/// Load items at most.
-const ITEMS_MAX: u32 = 300;
+/// Threads of the worker at most: it has one for the producers of each topic, and one for each of its consumer groups.
+const THREADS_MAX: u32 = 300;
 /// From here on OMB's files mean as fast as it goes.
 const AS_FAST_AS_IT_GOES: u32 = 10_000_000;
 
@@ -72,7 +72,7 @@ pub struct OmbWorkload {
     pub(super) keys: Option<&'static str>,
     pub(super) payload: OmbPayload,
     pub(super) rate: OmbRate,
-    /// Bytes of values that wait for each consumer group before it begins; 0: it is there from the beginning.
+    /// Bytes of values, in all topics, that wait for a consumer group of each before it begins; 0: it is there from the beginning.
     pub(super) backlog_bytes: u64,
     pub(super) minutes: u32,
     pub(super) warmup_minutes: u32,
@@ -104,7 +104,7 @@ impl OmbWorkload {
         let (name, keys) = (file.text("name")?, key_distributor(&mut file, &mut notes)?);
         let payload = payload(&mut file, &mut notes)?;
         let topics = at_least_one(&mut file, "topics")?;
-        let rate = rate(&mut file, topics.0, &mut notes)?;
+        let rate = rate(&mut file, &mut notes)?;
         let subscriptions = file.int("subscriptionsPerTopic", 0)?;
         let consumers = file.int("consumerPerSubscription", 0)?;
         let mut found = Self {
@@ -151,8 +151,7 @@ impl OmbWorkload {
             return Err(InputError::whole(message).hint("give a rate that the cluster carries"));
         }
         // OMB counts a record once for each group.
-        let groups = u64::from(self.topics) * u64::from(self.subscriptions);
-        self.backlog_bytes = ((u64::from(gib) << 30) / groups).max(1);
+        self.backlog_bytes = ((u64::from(gib) << 30) / u64::from(self.subscriptions)).max(1);
         self.notes.push(
             "`consumerBacklogSizeGB`: consumers connect once so much is written, the warm-up included, and read from the \
              beginning; OMB's are there in the warm-up and pause then"
@@ -169,16 +168,15 @@ impl OmbWorkload {
     /// Seconds in which a backlog is written, from the beginning of the load; 0 without one.
     pub(super) fn backlog_s(&self) -> f64 {
         let OmbRate::PerS(per_s) = self.rate else { return 0.0 };
-        let bytes_per_s = f64::from(per_s) * f64::from(self.message_bytes) / f64::from(self.topics);
-        self.backlog_bytes as f64 / bytes_per_s
+        self.backlog_bytes as f64 / (f64::from(per_s) * f64::from(self.message_bytes))
     }
 
     /// Refuses more topics than a scenario is written for.
     fn fits(&self) -> Result<(), InputError> {
-        let items = self.topics.saturating_mul(self.subscriptions.saturating_add(1));
-        if self.topics > TOPICS_MAX || items > ITEMS_MAX {
+        let threads = self.topics.saturating_mul(self.subscriptions.saturating_add(1));
+        if self.topics > TOPICS_MAX || threads > THREADS_MAX {
             let message = format!(
-                "`topics`: {} with {} consumer groups each are more than the {TOPICS_MAX} topics and {ITEMS_MAX} load items that a \
+                "`topics`: {} with {} consumer groups each are more than the {TOPICS_MAX} topics and {THREADS_MAX} threads that a \
                  scenario is written for",
                 self.topics, self.subscriptions
             );
@@ -246,15 +244,8 @@ fn payload(file: &mut OmbKeys, notes: &mut Vec<String>) -> Result<OmbPayload, In
     Ok(if name.is_empty() { OmbPayload::Missing } else { OmbPayload::File(name) })
 }
 
-fn rate(file: &mut OmbKeys, topics: u32, notes: &mut Vec<String>) -> Result<OmbRate, InputError> {
-    let place = file.place("producerRate");
+fn rate(file: &mut OmbKeys, notes: &mut Vec<String>) -> Result<OmbRate, InputError> {
     match file.int("producerRate", 0)? {
-        0 if topics > 1 => {
-            let message = format!(
-                "`producerRate: 0` searches for a rate, and a search raises that of one topic, not of {topics}"
-            );
-            Err(InputError { place, ..InputError::whole(message).hint("give a rate, or one topic") })
-        }
         0 => {
             notes.push(
                 "`producerRate: 0`: a search for the highest rate at which producers and consumers keep up, each rate in trials \

@@ -134,6 +134,7 @@ fn writers() -> LoadPlan {
     let payload = Payload::Pooled { pool_bytes: 8 << 20 };
     let role = Role::Produce(ProducePlan { value_bytes: 128, payload, client, ..plan });
     LoadPlan {
+        more_topics: Vec::new(),
         topic: "perf".into(),
         clients: 2,
         zone: None,
@@ -147,6 +148,7 @@ fn readers() -> LoadPlan {
     // Read as far as when the file of format 3 was written.
     let role = Role::Consume(ConsumePlan { read: ReadDepth::Crc, ..clients::consume(StartOffset::Latest) });
     LoadPlan {
+        more_topics: Vec::new(),
         topic: "perf".into(),
         clients: 1,
         zone: None,
