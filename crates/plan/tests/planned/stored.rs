@@ -224,6 +224,8 @@ fn numbers_are_those_that_scenarios_may_have() {
         ("/cases/0/workers".to_owned(), json!([])),
         (format!("{item}/clients"), json!(4_000_000_000_u32)),
         (format!("{item}/clients"), json!(0)),
+        (format!("{item}/more_topics"), json!(["../x"])),
+        (format!("{item}/more_topics"), json!(["t", "t", "t"])),
         (format!("{item}/span"), json!({"at_ns": u64::MAX})),
         (format!("{produce}/value_bytes"), json!(4_000_000_000_u32)),
         (format!("{produce}/payload"), json!({"pooled": {"pool_bytes": u64::MAX}})),
