@@ -31,4 +31,5 @@ mod stored;
 mod sums;
 mod targets;
 mod topics;
+mod transactions;
 mod zones;

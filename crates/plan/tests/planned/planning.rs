@@ -240,15 +240,6 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
     assert_eq!((transactions.every_ns, transactions.abort_share), (100_000_000, 0.01));
     assert_eq!(planned.client.transaction_timeout_ns, 60_000_000_000);
     assert_eq!(of("{every: 2s}", "").unwrap().transactions.map(|one| one.abort_share), Some(0.0));
-    let records = |typed: &str, client: &str| {
-        of(typed, client).unwrap().transactions.map(|one| (one.every_ns, one.records))
-    };
-    assert_eq!(records("{records: 100}", ""), Some((30_000_000_000, Some(100))), "half of the timeout");
-    assert_eq!(records("{records: 7}", "transaction.timeout.ms: 10s"), Some((5_000_000_000, Some(7))));
-    assert_eq!(records("{every: 2s, records: 100}", ""), Some((2_000_000_000, Some(100))));
-    assert_eq!(records("{every: 2s}", ""), Some((2_000_000_000, None)));
-    assert!(of("{abort: 1%}", "").unwrap_err().to_string().contains("neither `every` nor `records`"));
-    assert!(of("{records: 0}", "").is_err());
     assert_eq!(
         of("{every: 2s, abort: 100%}", "").unwrap().transactions.map(|one| one.abort_share),
         Some(1.0)
