@@ -42,6 +42,7 @@ mod logs;
 pub mod marks;
 mod median;
 mod paired;
+mod partitions;
 pub mod periods;
 mod processes;
 mod queue;

@@ -2,7 +2,7 @@
 
 use crate::evidence::{NS_PER_S, Window, fetching_streams_of, streams_of};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, StreamId};
+use kdyno_model::sample::{ClientTotals, Counts, Grain, PartitionTotals, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
 
 /// What was counted of one load item.
@@ -25,6 +25,8 @@ pub(crate) struct ItemTally {
     pub(crate) totals: Option<Counts>,
     /// Each client's whole run, by the same totals.
     pub(crate) clients: Vec<ClientTotals>,
+    /// What was acknowledged of each partition in the measure phase, by the same totals; empty where it was not counted.
+    pub(crate) partitions: Vec<PartitionTotals>,
 }
 
 impl ItemTally {
@@ -64,11 +66,16 @@ impl ItemTally {
         let given = streams.iter().map(|id| evidence.totals.iter().find(|totals| totals.id == *id));
         if let Some(given) = given.collect::<Option<Vec<_>>>().filter(|given| !given.is_empty()) {
             let mut sum = Counts::default();
+            let mut by_topic: BTreeMap<&str, Vec<PartitionTotals>> = BTreeMap::new();
             for totals in given {
                 sum.add(&totals.counts);
                 tally.clients.extend_from_slice(&totals.clients);
+                let stream = evidence.start.streams.iter().find(|stream| stream.id == totals.id);
+                let topic = stream.map_or("", |stream| stream.topic.as_str());
+                add_partitions(by_topic.entry(topic).or_default(), &totals.partitions);
             }
             tally.totals = Some(sum);
+            tally.partitions = by_topic.into_values().flatten().collect();
         }
         tally
     }
@@ -83,6 +90,17 @@ impl ItemTally {
         self.totals.as_ref()?;
         let rates = self.clients.iter().filter(|client| client.span_ns > 0);
         Some(rates.map(|client| client.records as f64 * NS_PER_S as f64 / client.span_ns as f64).sum())
+    }
+}
+
+/// Adds what another stream counted, partition by partition.
+fn add_partitions(sum: &mut Vec<PartitionTotals>, more: &[PartitionTotals]) {
+    if sum.len() < more.len() {
+        sum.resize(more.len(), PartitionTotals::default());
+    }
+    for (sum, more) in sum.iter_mut().zip(more) {
+        sum.records = sum.records.saturating_add(more.records);
+        sum.bytes = sum.bytes.saturating_add(more.bytes);
     }
 }
 

@@ -28,6 +28,7 @@ use crate::lag;
 use crate::limit;
 use crate::logs;
 use crate::marks;
+use crate::partitions;
 use crate::processes;
 use crate::queue::OpenLoopQueue;
 use crate::relay;
@@ -296,9 +297,15 @@ impl<'a> TrialRows<'a> {
             "conserved" => caveats::group::is_conserved(self, item).map(|is_it| f64::from(u8::from(is_it))),
             "censored" => item.censored.map(|records| records as f64),
             "missing_offsets" => item.window.map(|_| windowed.missing_offsets as f64),
-            _ => group::value(item, name).or_else(|| java::value(self, item, name)),
+            _ => self.value_of_some(item, name),
         };
         Value::from(found)
+    }
+
+    /// Metrics of groups, of Java clients and of topics with several partitions.
+    fn value_of_some(&self, item: &ItemRows<'_>, name: &str) -> Option<f64> {
+        let others = || java::value(self, item, name).or_else(|| partitions::value(&item.tally, name));
+        group::value(item, name).or_else(others)
     }
 
     /// A count of the measure phase; of a trial that never got there, nothing is known.

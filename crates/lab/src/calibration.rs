@@ -299,6 +299,7 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
             client_first: 0,
             client_count: item.clients,
             clients_total: item.clients,
+            topic_clients: None,
             bytes_per_s_max: None,
             group_id: None,
             bootstrap: Vec::new(),

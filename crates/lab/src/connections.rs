@@ -64,7 +64,8 @@ fn connections(name: &str, item: &LoadPlan, case: &CasePlan, brokers: u64) -> It
     let (leaders, coordinators) = match &item.role {
         Role::Produce(produce) => (partitions.min(brokers), u64::from(produce.transactions.is_some())),
         Role::Consume(consume) => {
-            (partitions.div_ceil(clients.max(1)).min(brokers), u64::from(consume.group.is_some()))
+            let of_topic = u64::from(item.clients_of_topic()).max(1);
+            (partitions.div_ceil(of_topic).min(brokers), u64::from(consume.group.is_some()))
         }
         // Its producer and its consumer each reach every leader.
         Role::EndToEnd(_) => (2 * partitions.min(brokers), 0),

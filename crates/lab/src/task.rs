@@ -41,23 +41,25 @@ pub(crate) fn streams(
     let case = &trial.effective;
     let cap_bytes_per_s = case.system.caps().and_then(|caps| caps.produce_bytes_per_s);
     let peaks_per_s: f64 = case.load.values().map(|item| peak_bytes_per_s(&item.role)).sum();
-    let shares = worker
-        .shares
-        .iter()
-        .flat_map(|share| roles_of_item(&case.load, &share.item).into_iter().map(move |role| (share, role)));
-    let stream = |(stream, (share, role)): (u16, (&WorkerShare, StreamRole))| {
+    let shares = worker.shares.iter().flat_map(|share| {
+        let roles = roles_of_item(&case.load, &share.item);
+        let of_part = |part| roles.iter().cloned().map(move |role| (share, part, role)).collect::<Vec<_>>();
+        parts_of(&case.load, share).into_iter().flat_map(of_part).collect::<Vec<_>>()
+    });
+    let stream = |(stream, (share, part, role)): (u16, (&WorkerShare, TopicPart<'_>, StreamRole))| {
         let (place, item) = (0u64..).zip(&case.load).find(|(_, (name, _))| **name == share.item)?;
         let item = item.1;
-        let part = f64::from(share.client_count) / f64::from(item.clients.max(1));
-        let needed = peak_bytes_per_s(&item.role) * part / peaks_per_s.max(1.0);
+        let of_item = f64::from(part.client_count) / f64::from(item.clients.max(1));
+        let needed = peak_bytes_per_s(&item.role) * of_item / peaks_per_s.max(1.0);
         Some(StreamTask {
             stream,
             name: share.item.clone(),
             seed: mix(trial.seed, place),
-            topic: topics.get(&item.topic).cloned().unwrap_or_else(|| item.topic.clone()),
-            client_first: share.client_first,
-            client_count: share.client_count,
+            topic: topics.get(part.topic).cloned().unwrap_or_else(|| part.topic.to_owned()),
+            client_first: part.client_first,
+            client_count: part.client_count,
             clients_total: item.clients,
+            topic_clients: (item.topic_count() > 1).then(|| item.clients_of_topic()),
             bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
             group_id: None,
             bootstrap: Vec::new(),
@@ -67,6 +69,27 @@ pub(crate) fn streams(
         })
     };
     (0u16..).zip(shares).filter_map(stream).collect()
+}
+
+/// The clients of one topic in a worker's share of a load item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TopicPart<'a> {
+    topic: &'a str,
+    client_first: u32,
+    client_count: u32,
+}
+
+/// A worker's share of a load item by its topics: the first clients are those of the first topic. A stream has one topic.
+fn parts_of<'a>(load: &'a BTreeMap<String, LoadPlan>, share: &WorkerShare) -> Vec<TopicPart<'a>> {
+    let Some(item) = load.get(&share.item) else { return Vec::new() };
+    let (each, end) = (item.clients_of_topic(), share.client_first.saturating_add(share.client_count));
+    let of_topic = |(number, topic): (u32, &'a str)| {
+        let first = number.saturating_mul(each);
+        let (client_first, last) = (first.max(share.client_first), first.saturating_add(each).min(end));
+        let client_count = last.checked_sub(client_first).filter(|count| *count > 0)?;
+        Some(TopicPart { topic, client_first, client_count })
+    };
+    (0..).zip(item.topics()).filter_map(of_topic).collect()
 }
 
 /// What the streams do that a worker has of a load item: of a probe there are two.
@@ -84,7 +107,7 @@ fn items_of<'w>(
 ) -> impl Iterator<Item = &'w str> {
     let shares = workers.iter().filter(move |one| one.worker == worker).flat_map(|one| &one.shares);
     shares.flat_map(|share| {
-        let streams = roles_of_item(load, &share.item).len().max(1);
+        let streams = (roles_of_item(load, &share.item).len() * parts_of(load, share).len()).max(1);
         std::iter::repeat_n(share.item.as_str(), streams)
     })
 }
@@ -95,11 +118,16 @@ pub(crate) fn item_of(trial: &Trial, worker: u16, stream: u16) -> Option<&str> {
     items_of((&case.workers, &case.load), worker).nth(usize::from(stream))
 }
 
-/// The streams with the ids of the groups that their clients are members of; `id` makes one of a group's name.
+/// The streams with the ids of the groups that their clients are members of; `id` makes one of a group's name. Of an item with
+/// several topics each has a group.
 pub(crate) fn in_groups(mut streams: Vec<StreamTask>, id: impl Fn(&str) -> String) -> Vec<StreamTask> {
     for stream in &mut streams {
         if let StreamRole::Consume(ConsumePlan { group: Some(group), .. }) = &stream.role {
-            stream.group_id = Some(group.id.clone().unwrap_or_else(|| id(&group.name)));
+            let name = match stream.topic_clients {
+                Some(clients) => format!("{}-{:03}", group.name, stream.client_first / clients.max(1) + 1),
+                None => group.name.clone(),
+            };
+            stream.group_id = Some(group.id.clone().unwrap_or_else(|| id(&name)));
         }
     }
     streams
@@ -291,6 +319,28 @@ mod tests {
                 FromWorker::Done(vec![totals(StreamId { worker: sender, stream: 0 }), totals(foreign)]);
             assert!(!has_own_rows((&workers, &load), sender, &done), "{sender} {foreign:?}");
         }
+    }
+
+    /// Each client has one topic, also where a worker's share begins in the middle of one.
+    #[test]
+    fn clients_are_dealt_out_to_topics_in_their_order() {
+        let text = "kdyno: 1\nid: many\nquestion: How?\ntopics: {t: {count: 3, partitions: 1}, one: {partitions: 1}}\n\
+                    load: {w: {produce: t, clients: 2, rate: 10/s, value: 100B}, r: {consume: one, clients: 4}}\n\
+                    phases: {warmup: 1s, measure: 5s}\n";
+        let scenario = kdyno_scenario::Scenario::parse(text, "s.yaml").expect("a scenario");
+        let plan = kdyno_plan::plan(&scenario, &kdyno_plan::Choices::default()).expect("a plan");
+        let load = &plan.cases[0].load;
+        let parts = |item: &str, client_first, client_count| {
+            let share = WorkerShare { item: item.to_owned(), client_first, client_count };
+            let parts = parts_of(load, &share);
+            parts.iter().map(|part| (part.topic, part.client_first, part.client_count)).collect::<Vec<_>>()
+        };
+        assert_eq!(parts("w", 0, 6), [("t-001", 0, 2), ("t-002", 2, 2), ("t-003", 4, 2)]);
+        assert_eq!(parts("w", 3, 2), [("t-002", 3, 1), ("t-003", 4, 1)]);
+        assert_eq!(parts("r", 1, 3), [("one", 1, 3)]);
+        let workers = &plan.cases[0].workers;
+        let streams: Vec<&str> = items_of((workers, load), 0).collect();
+        assert_eq!(streams, ["r", "w", "w", "w"]);
     }
 
     /// Consumers wait for each worker that produces, and for no other.

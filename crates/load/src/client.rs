@@ -2,10 +2,11 @@
 
 mod drawn;
 pub(crate) mod due;
+mod limits;
 mod release;
 mod runs;
+mod transaction_ends;
 mod transactions;
-mod warmup;
 
 pub use drawn::DrawnRecords;
 
@@ -25,11 +26,10 @@ use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::producer::{
     Delivery, FinishedRequest, Producer, ProducerBatch, ProducerClient, ProducerConfig, RecordShape, Retries,
 };
-use kdyno_model::plan::{Fill, ProducePlan, Rate, TransactionsPlan};
+use kdyno_model::plan::{Fill, ProducePlan, Rate};
 use kdyno_model::sample::ClientTotals;
-use rand::SeedableRng;
-use rand_pcg::Pcg64;
-use warmup::WarmupRecords;
+use limits::AdmissionLimits;
+use transaction_ends::TransactionEnds;
 
 /// Reason of a record that found no room in the buffer within `max.block.ms`.
 pub const MAX_BLOCK: &str = "max-block";
@@ -55,8 +55,8 @@ pub struct ProduceClient {
     full_ns: u64,
     /// Records the measure phase still takes; `None`: any number.
     limit_left: Option<u64>,
-    /// Records before the steady state, where the plan has tool lines.
-    warmup: WarmupRecords,
+    /// Records before the steady state and of a transaction, where the plan has such limits.
+    limits: AdmissionLimits,
     max_block_ns: u64,
     /// Mean bytes of a record's key, value and headers.
     record_bytes: u64,
@@ -70,21 +70,6 @@ pub struct ProduceClient {
     wants_turn: bool,
     /// `None`: it sends without transactions.
     transactions: Option<TransactionEnds>,
-}
-
-/// When a client's transactions end, and how.
-#[derive(Debug)]
-struct TransactionEnds {
-    plan: TransactionsPlan,
-    random: Pcg64,
-    /// That there will be no more of them was reported.
-    is_reported: bool,
-}
-
-impl TransactionEnds {
-    fn new(plan: TransactionsPlan, seed: u64) -> Self {
-        Self { plan, random: Pcg64::seed_from_u64(seed), is_reported: false }
-    }
 }
 
 impl ProduceClient {
@@ -119,7 +104,7 @@ impl ProduceClient {
             backlog: 0,
             full_ns: 0,
             limit_left: None,
-            warmup: WarmupRecords::new(plan.tool_lines.map_or(0, |lines| lines.warmup_records)),
+            limits: AdmissionLimits::new(plan),
             max_block_ns: settings.max_block_ns,
             record_bytes: plan.record_bytes(),
             fill_in_flight: matches!(plan.rate, Rate::Max { fill: Fill::InFlight }),
@@ -198,7 +183,7 @@ impl ProduceClient {
         self.wants_turn = false;
         let is_limited = now_ns >= clock.measure_ns;
         let limit = if is_limited { self.limit_left.unwrap_or(u64::MAX) } else { u64::MAX };
-        let limit = limit.min(self.warmup.room(now_ns));
+        let limit = limit.min(self.limits.room(now_ns));
         if now_ns < clock.t0_ns || now_ns >= clock.load_end_ns || limit == 0 {
             return;
         }
@@ -212,7 +197,7 @@ impl ProduceClient {
             self.first_ns.get_or_insert(now_ns);
             recorder.offered(now_ns, taken);
             recorder.achieved(now_ns, taken);
-            self.wants_turn = self.warmup.take(taken, now_ns, recorder);
+            self.wants_turn = self.limits.take(taken, now_ns, recorder);
         }
         if is_limited && let Some(left) = &mut self.limit_left {
             *left -= taken;
@@ -225,7 +210,7 @@ impl ProduceClient {
         if self.drawn.is_some() && self.due.is_none() {
             self.release_drawn(due_ns, now_ns, clock, recorder);
         }
-        while self.due.is_none() && self.drawn.is_none() && self.warmup.room(now_ns) > 0 {
+        while self.due.is_none() && self.drawn.is_none() && self.limits.room(now_ns) > 0 {
             // A client that came late waits for room until it is connected, as Java's does in `send`.
             let room = self.kafka.producer().map_or(0, |producer| producer.sure_room(now_ns));
             if room == 0 {
@@ -236,7 +221,7 @@ impl ProduceClient {
             }
             let Some(schedule) = &mut self.schedule else { return };
             self.scratch.clear();
-            let room = room.min(self.warmup.room(now_ns));
+            let room = room.min(self.limits.room(now_ns));
             while (self.scratch.len() as u64) < room
                 && let Some(t0) = next_due(schedule, due_ns, clock, &mut self.limit_left)
             {
@@ -249,7 +234,12 @@ impl ProduceClient {
             }
             self.first_ns.get_or_insert(now_ns);
             admit_scratch(&mut self.kafka, &self.scratch, now_ns, Admission::OnTick);
-            self.wants_turn |= self.warmup.take(self.scratch.len() as u64, now_ns, recorder);
+            self.wants_turn |= self.limits.take(self.scratch.len() as u64, now_ns, recorder);
+        }
+        if self.due.is_none() && self.limits.is_transaction_full() {
+            // What comes due now waits until the transaction is over.
+            self.due = self.schedule.clone();
+            self.full_ns = now_ns;
         }
         if let Some(due) = &mut self.due {
             while let Some(t0) = next_due(due, due_ns, clock, &mut self.limit_left) {
@@ -281,7 +271,7 @@ impl ProduceClient {
         }
         while self.backlog > 0 {
             let room = self.kafka.producer().map_or(0, |producer| producer.sure_room(now_ns));
-            let count = room.min(self.backlog).min(self.warmup.room(now_ns));
+            let count = room.min(self.backlog).min(self.limits.room(now_ns));
             if count == 0 {
                 return;
             }
@@ -295,7 +285,7 @@ impl ProduceClient {
             self.first_ns.get_or_insert(now_ns);
             self.backlog -= count;
             admit_scratch(&mut self.kafka, &self.scratch, now_ns, Admission::Blocked { since_ns });
-            self.wants_turn |= self.warmup.take(count, now_ns, recorder);
+            self.wants_turn |= self.limits.take(count, now_ns, recorder);
         }
         self.due = None;
     }
@@ -426,7 +416,7 @@ impl ProduceClient {
                     let instants = BatchInstants { sealed_ns, sent_ns, written_ns, received_ns, known_ns };
                     let times = &batch.user_data;
                     recorder.acknowledged(times, instants, |range| payloads.weigh(times, range));
-                    recorder.compressed(known_ns, batch.record_bytes());
+                    recorder.batch(known_ns, (batch.partition, batch.count), batch.record_bytes());
                     self.records += u64::from(batch.count);
                 }
                 Delivery::Failed { reason } => {
@@ -456,8 +446,7 @@ impl ProduceClient {
         let is_blocked = self.backlog > 0 && self.is_prepared();
         let blocked = is_blocked.then(|| self.kafka.next_look_ns());
         let began_ns = self.kafka.producer().and_then(Producer::transaction_began_ns);
-        let every_ns = self.transactions.as_ref().map_or(0, |pace| pace.plan.every_ns);
-        let ends = began_ns.map(|began_ns| began_ns.saturating_add(every_ns));
+        let ends = began_ns.zip(self.transactions.as_ref()).map(|(began_ns, pace)| pace.ends_ns(began_ns));
         let kafka = self.kafka.next_deadline(self.flushes(is_flushing), opens_ns);
         kafka.into_iter().chain(blocked).chain(ends).min()
     }

@@ -321,7 +321,9 @@ impl Stream for ProduceStream {
         let task = &self.context.task;
         let clock = LoadClock::new(t0_ns, task.span);
         self.clock = Some(clock);
-        let recorder = Recorder::new(self.context.id(), t0_ns, self.context.phases);
+        let partitions = self.records.as_ref().map_or(0, |(_, partitions)| *partitions);
+        let recorder =
+            Recorder::new(self.context.id(), t0_ns, self.context.phases).with_partitions(partitions);
         self.recorder = Some(recorder.with_tool_lines(self.plan.tool_lines, Timing::Service));
         for (index, client) in self.clients.iter_mut().enumerate() {
             let number = task.client_first + index as u32;
@@ -414,8 +416,9 @@ impl Stream for ProduceStream {
         let clients: Vec<ClientTotals> =
             self.clients.drain(..).map(|client| client.finish(t0_ns, now_ns, &mut recorder)).collect();
         let (counts, steady) = (recorder.finish(), recorder.steady());
+        let partitions = recorder.take_partitions();
         self.recorder = Some(recorder);
-        StreamTotals { id, counts, clients, steady, caught_up: None }
+        StreamTotals { id, counts, clients, steady, caught_up: None, partitions }
     }
 
     fn context(&mut self) -> &mut StreamContext {

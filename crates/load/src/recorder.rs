@@ -7,6 +7,7 @@
 mod connects;
 mod consumed;
 mod groups;
+mod partitions;
 mod requests;
 mod sent;
 mod steady;
@@ -21,7 +22,7 @@ use crate::record_times::{AcceptedRecords, Admission, RecordTimes};
 use crate::records::Weight;
 use hdrhistogram::Histogram;
 use kdyno_model::plan::PhasesPlan;
-use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId, Timing};
+use kdyno_model::sample::{Counts, Grain, PartitionTotals, Phase, Sample, StreamId, Timing};
 use kdyno_model::worker::{PhaseSpan, phase_spans};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -101,6 +102,8 @@ pub struct Recorder {
     acknowledged_ns: Option<(u64, u64)>,
     /// Where the plan has tool lines.
     steady: Option<Box<Steady>>,
+    /// What was acknowledged of each partition in the measure phase.
+    partitions: Vec<PartitionTotals>,
 }
 
 const fn at(timing: Timing) -> usize {
@@ -137,6 +140,7 @@ impl Recorder {
             spare: Vec::new(),
             acknowledged_ns: None,
             steady: None,
+            partitions: Vec::new(),
         }
     }
 
@@ -170,13 +174,6 @@ impl Recorder {
     /// Their outcome stayed open.
     pub fn unresolved(&mut self, intended_ns: u64, records: u64) {
         self.slot(intended_ns).counts.unresolved += records;
-    }
-
-    /// Records of an acknowledged batch took so many bytes, uncompressed and as they were sent.
-    pub fn compressed(&mut self, known_ns: u64, (record_bytes, sent_bytes): (u64, u64)) {
-        let counts = &mut self.slot(known_ns).counts;
-        counts.record_bytes += record_bytes;
-        counts.sent_bytes += sent_bytes;
     }
 
     /// A batch was acknowledged; `weigh` says what some of its records come to, by their places.

@@ -11,8 +11,9 @@ pub use crate::metric_kind::{Metric, SubjectKind, Unit};
 use crate::sample::Timing;
 use crate::{command_metrics, component_metrics, inside, logs};
 pub use left_out::{
-    BROKER_ALLOCATED, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC, CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB,
-    COST_PER_MILLION, DRAINED, HEAP_GROWTH, MEMORY_GROWTH, SAMPLED_CPU_SHARE, is_cost, may_be_left_out,
+    BROKER_ALLOCATED, BUSIEST_PARTITION, BUSIEST_PARTITION_BYTES, CLIENT_ALLOCATED, CLIENT_CPU, CLIENT_GC,
+    CLIENT_HEAP, CLIENT_THREADS_CPU, COST_PER_GB, COST_PER_MILLION, DRAINED, HEAP_GROWTH, MEMORY_GROWTH,
+    QUIETEST_PARTITION, SAMPLED_CPU_SHARE, is_cost, may_be_left_out,
 };
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +109,20 @@ const ALL: &[Metric] = &[
         Unit::Ratio,
         "time in which all of the item's clients that sent anything were between first record and last outcome, divided by that \
          in which any was: how far a sum of clients is one rate",
+    ),
+    metric(
+        BUSIEST_PARTITION,
+        SEND_ALONE,
+        Unit::Ratio,
+        "share of the records acknowledged in the measure phase that went to the partition with the most; of topics with several \
+         partitions, and not of a Java client",
+    ),
+    metric(QUIETEST_PARTITION, SEND_ALONE, Unit::Ratio, "the same of the partition with the fewest"),
+    metric(
+        BUSIEST_PARTITION_BYTES,
+        SEND_ALONE,
+        Unit::Ratio,
+        "share of the bytes of these records, uncompressed, that went to the partition with the most bytes",
     ),
     metric("achieved_share", SEND, Unit::Ratio, "achieved divided by offered"),
     metric("target_reached", SEND, Unit::YesNo, "acknowledged at least 99.5 % of the offered rate"),

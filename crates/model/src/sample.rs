@@ -288,6 +288,19 @@ pub struct StreamTotals {
     /// had, or the worker does not look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caught_up: Option<CaughtUp>,
+    /// Produce: what was acknowledged of each partition of the topic in the measure phase, by its number; empty where the
+    /// client does not show it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partitions: Vec<PartitionTotals>,
+}
+
+/// What of a partition was acknowledged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PartitionTotals {
+    /// Records.
+    pub records: u64,
+    /// Their bytes, uncompressed: with keys, headers and what each record begins with.
+    pub bytes: u64,
 }
 
 /// When a stream that consumes had caught up with its partitions, and how much it had read by then.

@@ -260,6 +260,9 @@ pub struct StreamTask {
     pub client_count: u32,
     /// The item's clients in all (its rate is for all of them).
     pub clients_total: u32,
+    /// Where the item has several topics: its clients of each, in their order; their partitions are shared out among these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic_clients: Option<u32>,
     /// Bytes of keys, values and headers per second the stream may hand to the network, its backlog after a stall
     /// included: its share of the target's cap on `produce`.
     pub bytes_per_s_max: Option<u64>,

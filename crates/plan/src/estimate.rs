@@ -4,10 +4,11 @@ use crate::planned::PlannedCases;
 use crate::strategy::{
     ConditioningPace, TrialBasis, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming,
 };
+use crate::volume::records;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
     CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, LoadSpan, PairDesign, Plan, ProducePlan, Rate,
-    RatePiece, Strategy, SystemPlan,
+    Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use std::borrow::Cow;
@@ -239,42 +240,6 @@ fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, LoadSpan, u
     })
 }
 
-/// Records scheduled from the start of the measure phase to `until_ns` after it.
-fn scheduled(pieces: &[RatePiece], until_ns: u64) -> f64 {
-    let mut left_ns = until_ns as f64;
-    let mut records = 0.0;
-    for (at, piece) in pieces.iter().enumerate() {
-        let constant = piece.from_per_s == piece.to_per_s;
-        let endless = constant && at + 1 == pieces.len();
-        let length_ns = if endless { left_ns } else { left_ns.min(piece.length_ns as f64) };
-        let share = if piece.length_ns == 0 { 1.0 } else { length_ns / piece.length_ns as f64 };
-        let end_per_s = if constant {
-            piece.to_per_s
-        } else {
-            piece.from_per_s + (piece.to_per_s - piece.from_per_s) * share
-        };
-        records += (piece.from_per_s + end_per_s) / 2.0 * length_ns / 1e9;
-        left_ns -= length_ns;
-    }
-    records
-}
-
-/// Records an item sends at most in one trial; `None`: as many as the cluster takes.
-fn records(produce: &ProducePlan, span: LoadSpan, case: &CasePlan) -> Option<f64> {
-    let warmup_ns = if span.is_late() { 0 } else { case.phases.measure_start_ns() };
-    let work_ns = span.within(case.phases.measure_ns);
-    match (&produce.rate, produce.records_max) {
-        (Rate::Open { pieces, .. }, limit) => {
-            // Until the measure phase begins the first rate holds.
-            let warm = pieces.first().map_or(0.0, |piece| piece.from_per_s) * warmup_ns as f64 / 1e9;
-            let measured = scheduled(pieces, work_ns.end - work_ns.start);
-            Some(warm + limit.map_or(measured, |limit| measured.min(limit as f64)))
-        }
-        (Rate::Max { .. }, Some(limit)) if warmup_ns == 0 => Some(limit as f64),
-        (Rate::Max { .. }, _) => None,
-    }
-}
-
 /// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max`, a command or a component leaves it open. A null broker
 /// writes nothing.
 pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
@@ -286,7 +251,7 @@ pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     }
     let bytes = producers(case).map(|(produce, span, replicas)| {
         let each = (produce.record_bytes() as f64 + RECORD_BYTES_EXTRA) * f64::from(replicas);
-        records(produce, span, case).map(|records| records * each)
+        records(produce, span, &case.phases).map(|records| records * each)
     });
     bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
 }
@@ -307,7 +272,7 @@ pub fn bytes_to_write_of_case(plan: &Plan, case: &CasePlan) -> Option<u64> {
 pub fn volume_bytes(plan: &Plan) -> Option<u64> {
     over_trials(plan, |case| {
         let bytes = producers(case).map(|(produce, span, _)| {
-            records(produce, span, case).map(|records| records * produce.record_bytes() as f64)
+            records(produce, span, &case.phases).map(|records| records * produce.record_bytes() as f64)
         });
         bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
     })
@@ -323,20 +288,4 @@ fn is_counted(plan: &Plan, trial: &Upcoming<'_>) -> bool {
 fn over_trials(plan: &Plan, of: impl Fn(&CasePlan) -> Option<u64>) -> Option<u64> {
     let mut bytes = at_most(plan).filter(|trial| is_counted(plan, trial)).map(|trial| of(&trial.case));
     bytes.try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ramps_and_steps_are_integrated() {
-        let ramp = [
-            RatePiece { from_per_s: 0.0, to_per_s: 100.0, length_ns: 10_000_000_000 },
-            RatePiece { from_per_s: 100.0, to_per_s: 100.0, length_ns: 1 },
-        ];
-        assert_eq!(scheduled(&ramp, 5_000_000_000), 125.0);
-        assert_eq!(scheduled(&ramp, 10_000_000_000), 500.0);
-        assert_eq!(scheduled(&ramp, 12_000_000_000), 700.0);
-    }
 }

@@ -196,7 +196,7 @@ fn idle_members(case: &CasePlan) -> Vec<String> {
         if let Some(group) = item.role.group() {
             let (members, topics) = groups.entry(&group.name).or_default();
             *members += u64::from(item.clients);
-            topics.insert(&item.topic);
+            topics.extend(item.topics());
         }
     }
     // How many partitions a topic of a target has is known when it is there.

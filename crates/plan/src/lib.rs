@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod backlog;
 mod broker_file;
 mod budget;
 mod cases;
@@ -37,6 +38,7 @@ mod planned;
 mod prices;
 mod probe;
 mod proxy;
+mod quotas;
 mod ratios;
 mod reader;
 mod records;
@@ -53,6 +55,9 @@ mod sustained;
 mod system;
 mod system_kind;
 mod topic_settings;
+mod topics;
+mod transactions;
+mod volume;
 mod workers;
 mod zones;
 

@@ -11,11 +11,13 @@ use crate::reader::CaseReader;
 use crate::records;
 use crate::spans;
 use crate::system::MIN_INSYNC;
+use crate::topics;
+use crate::transactions;
 use crate::zones;
 use kdyno_model::plan::{
-    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
-    ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
-    TransactionsPlan, ValuesPlan,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Driver, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX,
+    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
+    ValuesPlan,
 };
 use kdyno_model::units::size;
 use kdyno_scenario::file::{
@@ -31,9 +33,6 @@ use std::collections::BTreeMap;
 pub(crate) const CLIENTS_MAX: u32 = 10_000;
 /// Fastest rate that can be meant, records per second.
 pub(crate) const RATE_PER_S_MAX: f64 = 1e9;
-/// Shortest and longest transaction.
-pub(crate) const TRANSACTION_NS_MIN: u64 = 1_000_000;
-pub(crate) const TRANSACTION_NS_MAX: u64 = 3_600_000_000_000;
 /// Most steps of a rate.
 pub(crate) const STEPS_MAX: usize = 1_000;
 /// What a lone record adds to its value, at most: batch header and the longest record header.
@@ -51,14 +50,16 @@ pub(crate) fn load(
 ) -> Result<BTreeMap<String, LoadPlan>, PlanError> {
     let mut found = BTreeMap::new();
     for (name, typed) in &reader.scenario.typed().load {
-        let address = reader.text(&typed.topic)?;
-        let Some(topic) = topics.get(&address) else {
-            let typed = Scalar { text: address, ..typed.topic.clone() };
-            return Err(unknown_topic(&typed, reader.scenario.typed()));
+        let mut addresses = topics::of_item(reader, &typed.topic)?.into_iter();
+        let found_topic = addresses.next().and_then(|address| topics.get_key_value(&address));
+        let Some((address, topic)) = found_topic.map(|(address, topic)| (address.clone(), topic)) else {
+            return Err(unknown_topic(&typed.topic, reader.scenario.typed()));
         };
+        let more_topics: Vec<String> = addresses.collect();
         let zone = zones::of_item(reader, &typed.zone, system)?;
-        let clients = reader.small(&typed.clients, "clients", 1..=CLIENTS_MAX)?;
+        let clients = clients(reader, typed, more_topics.len())?;
         let driver = driver::driver(reader, typed, clients)?;
+        may_have_several_topics(reader, typed, &more_topics, &driver)?;
         let role = match &typed.role {
             RoleFile::Produce(produce) => Role::Produce(produce_plan(
                 reader,
@@ -74,12 +75,47 @@ pub(crate) fn load(
             }
         };
         let span = spans::span(reader, &name.text, typed)?;
-        found.insert(name.text.clone(), LoadPlan { topic: address, clients, zone, span, driver, role });
+        found.insert(
+            name.text.clone(),
+            LoadPlan { topic: address, clients, more_topics, zone, span, driver, role },
+        );
     }
     probe::have_own_topics(reader, &found)?;
     group::check(reader, system, &found)?;
     can_be_carried(reader, system, &found)?;
     Ok(found)
+}
+
+/// All clients of an item: as many for each of its topics.
+fn clients(reader: &CaseReader<'_>, item: &LoadFile, more_topics: usize) -> Result<u32, PlanError> {
+    let each = reader.small(&item.clients, "clients", 1..=CLIENTS_MAX)?;
+    let topics = u32::try_from(more_topics).unwrap_or(u32::MAX).saturating_add(1);
+    let all = each.saturating_mul(topics);
+    match all <= CLIENTS_MAX {
+        true => Ok(all),
+        false => {
+            let message =
+                format!("`clients`: {each} for each of {topics} topics are more than {CLIENTS_MAX}");
+            Err(reader.wrong(&item.clients, message).hint("fewer clients, or a lower `count` of the topic"))
+        }
+    }
+}
+
+/// Refuses an item that is of one topic alone.
+fn may_have_several_topics(
+    reader: &CaseReader<'_>,
+    item: &LoadFile,
+    more_topics: &[String],
+    driver: &Driver,
+) -> Result<(), PlanError> {
+    let why = match &item.role {
+        _ if more_topics.is_empty() => return Ok(()),
+        RoleFile::EndToEnd { .. } => "a probe has a topic of its own",
+        _ if driver.as_java().is_some() => "a Java client would need a process for each of them",
+        RoleFile::Produce(_) | RoleFile::Consume(_) => return Ok(()),
+    };
+    let message = format!("{} are {} topics: {why}", quoted(&item.topic.text), more_topics.len() + 1);
+    Err(reader.wrong(&item.topic, message).hint("name a topic without a `count`"))
 }
 
 /// Refuses what the system cannot carry.
@@ -133,10 +169,10 @@ fn produce_plan(
     clients: u32,
     target: ItemTarget<'_>,
 ) -> Result<ProducePlan, PlanError> {
-    let transactions = transactions(reader, &typed.transactions)?;
+    let mut transactions = transactions::transactions(reader, &typed.transactions)?;
     let client = client::producer(reader, &item.client, transactions.is_some())?;
-    if let (Some(transactions), TransactionsFile::Each { every, .. }) = (transactions, &typed.transactions) {
-        within_timeout(reader, every, transactions, &client)?;
+    if let (Some(plan), TransactionsFile::Each { every, .. }) = (&mut transactions, &typed.transactions) {
+        transactions::within_timeout(reader, every.as_ref(), plan, &client)?;
     }
     let (mut records, value_bytes) = records::records(reader, typed)?;
     sampled(reader, typed, (&mut records, value_bytes), &client, target)?;
@@ -289,40 +325,6 @@ fn enough_replicas(
             .hint(format!("set `{MIN_INSYNC}` in the topic's `config`, or `acks: 1`"))),
         _ => Ok(()),
     }
-}
-
-fn transactions(
-    reader: &CaseReader<'_>,
-    typed: &TransactionsFile,
-) -> Result<Option<TransactionsPlan>, PlanError> {
-    match typed {
-        TransactionsFile::Word(typed) => {
-            let reported = reader.word(typed, "transactions", &["none"]);
-            reported.map(|_| None).map_err(|error| error.hint("`none`, or `{every: 100ms}`"))
-        }
-        TransactionsFile::Each { every, abort } => {
-            let every_ns = reader.ns(every, "every", TRANSACTION_NS_MIN..=TRANSACTION_NS_MAX)?;
-            Ok(Some(TransactionsPlan { every_ns, abort_share: reader.share(abort, "abort")? }))
-        }
-    }
-}
-
-/// The coordinator would abort it before it ends.
-fn within_timeout(
-    reader: &CaseReader<'_>,
-    typed: &Scalar,
-    transactions: TransactionsPlan,
-    client: &ProducerSettings,
-) -> Result<(), PlanError> {
-    if transactions.every_ns < client.transaction_timeout_ns {
-        return Ok(());
-    }
-    let timeout_ms = client.transaction_timeout_ns / 1_000_000;
-    let message =
-        format!("a coordinator aborts transactions after `transaction.timeout.ms`, {timeout_ms} ms");
-    let hint =
-        "end them sooner, or set `transaction.timeout.ms` in `client` (brokers allow 15 minutes by default)";
-    Err(reader.wrong(typed, message).hint(hint))
 }
 
 fn payload(

@@ -4,7 +4,8 @@ use crate::cases::{Chosen, UnresolvedCase};
 use crate::choices::{CaseTarget, Choices, PlanError};
 use crate::reader::CaseReader;
 use crate::{
-    command, component, internal_topics, load, phases, proxy, spans, sustained, system, system_kind, workers,
+    backlog, command, component, internal_topics, load, phases, proxy, spans, sustained, system, system_kind,
+    workers,
 };
 use kdyno_model::generator::GeneratorsPlan;
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation};
@@ -116,10 +117,11 @@ fn read_isolation(reader: &CaseReader<'_>) -> Result<Isolation, PlanError> {
 fn case_plan(reader: &CaseReader<'_>, target: Option<&Target>) -> Result<CasePlan, PlanError> {
     let system = system_kind::system(reader, target)?;
     let topics = system::topics(reader, &system)?;
-    let load = load::load(reader, &system, &topics)?;
+    let mut load = load::load(reader, &system, &topics)?;
     internal_topics::check(reader, &system, &load)?;
     let commands = command::commands(reader)?;
     let phases = phases::phases(reader, &load)?;
+    backlog::resolve(reader, &mut load, &phases)?;
     spans::check(reader, &load, &phases)?;
     command::check(reader, &commands, &phases)?;
     let mut components: Vec<_> = proxy::proxy(reader, &system)?.into_iter().collect();

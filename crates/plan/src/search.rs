@@ -15,7 +15,7 @@ use crate::strategy::{Extent, TrialBasis, searched as trials, searched_at};
 use crate::sustained;
 use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::trials_min;
-use kdyno_model::plan::{Arrivals, CasePlan, Depth, FindPlan, Rate, Role, Strategy, Vary};
+use kdyno_model::plan::{Arrivals, CasePlan, Depth, FindPlan, LoadPlan, Rate, Role, Strategy, Vary};
 use kdyno_model::trial::SearchStage;
 use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
@@ -228,6 +228,12 @@ fn varied(file: &FindFile, case: &CasePlan, reader: &CaseReader<'_>) -> Result<(
         let message =
             format!("`{item}` has a rate that changes, or ends by records: its load cannot be raised");
         return Err(wrong(message).hint("give it one rate, and `measure` a duration"));
+    }
+    let topics = case.load.get(item).map_or(1, LoadPlan::topic_count);
+    if what == "clients" && topics > 1 {
+        let message =
+            format!("`{item}` has {topics} topics, each with as many clients: these cannot be raised");
+        return Err(wrong(message).hint(format!("write `{item}.rate`, or name a topic without a `count`")));
     }
     Ok((item.to_owned(), what == "clients"))
 }

@@ -4,7 +4,9 @@ use crate::broker_file;
 use crate::choices::PlanError;
 use crate::driver;
 use crate::kafka::{Owner, settings};
+use crate::quotas;
 use crate::reader::CaseReader;
+use crate::topics;
 use crate::zones;
 use kdyno_model::mbean;
 use kdyno_model::plan::{
@@ -87,6 +89,7 @@ pub(crate) fn cluster(reader: &CaseReader<'_>) -> Result<ClusterPlan, PlanError>
         },
         mbeans: mbeans(reader, &typed.mbeans)?,
         listeners,
+        quotas: typed.quotas.as_ref().map(|of| quotas::quotas(reader, of)).transpose()?,
         zones: typed.zones.as_ref().map(|of| zones::zones(reader, of, brokers, &typed.racks)).transpose()?,
         is_second: false,
     })
@@ -242,7 +245,13 @@ pub(crate) fn topics(
                     .hint(format!("at least 1, at most {}", topic.replicas)));
             }
         }
-        found.insert(name.text.clone(), topic);
+        for address in topics::addresses(reader, name, typed)? {
+            if found.contains_key(&address) {
+                let message = format!("topic `{address}` is there twice: `count` makes one of that name");
+                return Err(reader.wrong(name, message).hint("rename one of them"));
+            }
+            found.insert(address, topic.clone());
+        }
     }
     Ok(found)
 }

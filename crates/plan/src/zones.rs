@@ -109,12 +109,26 @@ fn bandwidth(reader: &CaseReader<'_>, typed: &Scalar) -> Result<Option<u64>, Pla
     if text == "none" {
         return Ok(None);
     }
+    bytes_per_s(reader, typed, "bandwidth", "e.g. `100MiB/s`, or `none`").map(Some)
+}
+
+/// A size per second.
+pub(crate) fn bytes_per_s(
+    reader: &CaseReader<'_>,
+    typed: &Scalar,
+    what: &str,
+    hint: &str,
+) -> Result<u64, PlanError> {
+    let text = reader.text(typed)?;
     let bytes = text.trim().strip_suffix("/s").map(|size| units::whole(size, Dimension::Bytes));
-    let wrong = |message: String| reader.wrong(typed, message).hint("e.g. `100MiB/s`, or `none`");
+    let wrong = |why: &str| {
+        let message = format!("`{what}`: {} is {why}", quoted(&text));
+        reader.wrong(typed, message).hint(hint)
+    };
     match bytes {
-        Some(Ok(bytes)) if (BYTES_PER_S_MIN..=BYTES_PER_S_MAX).contains(&bytes) => Ok(Some(bytes)),
-        Some(Ok(_)) => Err(wrong(format!("`bandwidth`: {} is outside 1000B/s to 1TiB/s", quoted(&text)))),
-        _ => Err(wrong(format!("`bandwidth`: {} is not a size per second", quoted(&text)))),
+        Some(Ok(bytes)) if (BYTES_PER_S_MIN..=BYTES_PER_S_MAX).contains(&bytes) => Ok(bytes),
+        Some(Ok(_)) => Err(wrong("outside 1000B/s to 1TiB/s")),
+        _ => Err(wrong("not a size per second")),
     }
 }
 

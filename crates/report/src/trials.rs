@@ -92,6 +92,13 @@ pub const PRODUCE_TRANSACTIONS: &[StreamFigure] = &[
     own("commit", "max", "commit.max"),
 ];
 
+/// How a producer's records are spread over the partitions of its topic.
+pub const PARTITIONS: &[StreamFigure] = &[
+    own("busiest", "partition", metric::BUSIEST_PARTITION),
+    own("quietest", "partition", metric::QUIETEST_PARTITION),
+    own("busiest", "in bytes", metric::BUSIEST_PARTITION_BYTES),
+];
+
 /// How clients connected that came all at once.
 pub const CONNECTS: &[StreamFigure] = &[
     own("", "clients", "clients"),
@@ -246,7 +253,7 @@ pub fn brief_metrics() -> impl Iterator<Item = &'static str> {
 }
 
 /// The tables of all figures.
-pub const TABLES: [TrialsTable; 11] = [
+pub const TABLES: [TrialsTable; 12] = [
     (
         "Produce: rates and what they cost",
         StreamChoice::Uncompressed,
@@ -261,6 +268,7 @@ pub const TABLES: [TrialsTable; 11] = [
     ),
     ("Produce: latency", StreamChoice::Producing, PRODUCE_LATENCIES, TrailingWords::None),
     ("Produce: transactions", StreamChoice::Transactional, PRODUCE_TRANSACTIONS, TrailingWords::None),
+    ("Produce: share of partitions", StreamChoice::Producing, PARTITIONS, TrailingWords::None),
     (
         "Produce: records that were not acknowledged",
         StreamChoice::Producing,

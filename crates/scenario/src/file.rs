@@ -9,6 +9,7 @@ mod http_load;
 mod listeners;
 mod load;
 mod phases;
+mod quotas;
 mod records;
 mod transactions;
 mod zones;
@@ -20,8 +21,9 @@ pub use consume::{ConsumeFile, WorkFile};
 pub use driver::{ItemClientFile, JavaClientFile};
 pub use http_load::{HttpStepFile, HttpTargetFile, JobFile, UsersFile};
 pub use listeners::ListenersFile;
-pub use load::{LoadFile, ProduceFile, RateFile, RoleFile};
+pub use load::{LoadFile, MomentFile, ProduceFile, RateFile, RoleFile};
 pub use phases::{MeasureFile, PhasesFile};
+pub use quotas::QuotasFile;
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
 pub use transactions::TransactionsFile;
 pub use zones::ZonesFile;
@@ -36,6 +38,7 @@ use crate::yaml::{Scalar, YamlNode};
 use broker_config::broker_config;
 use listeners::listeners;
 use phases::phases;
+use quotas::quotas;
 use std::collections::BTreeMap;
 use zones::zones;
 
@@ -130,6 +133,7 @@ pub struct SystemFile {
     pub metrics: Scalar,
     /// Those of the map under `metrics`.
     pub mbeans: Vec<Scalar>,
+    pub quotas: Option<QuotasFile>,
     pub zones: Option<ZonesFile>,
     pub proxy: ProxyFile,
 }
@@ -165,6 +169,7 @@ pub enum StorageFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct TopicFile {
+    pub count: Scalar,
     pub partitions: Scalar,
     pub replicas: Scalar,
     pub config: Vec<(Scalar, Scalar)>,
@@ -317,6 +322,7 @@ fn system(node: Option<&YamlNode>, place: TextPosition) -> Result<SystemFile, In
         listeners: listeners(fields.get("listeners").unwrap_or(&empty), &empty)?,
         metrics,
         mbeans,
+        quotas: opt(&fields, "quotas", quotas)?,
         zones: opt(&fields, "zones", zones)?,
         proxy: component::proxy(&fields)?,
     })
@@ -371,6 +377,7 @@ fn mode(fields: &Fields<'_>) -> Result<ModeFile, InputError> {
 fn topic(node: &YamlNode) -> Result<TopicFile, InputError> {
     let fields = Fields::of(node, &keys::TOPIC)?;
     Ok(TopicFile {
+        count: fields.required("count")?,
         partitions: fields.required("partitions")?,
         replicas: fields.required("replicas")?,
         config: opt(&fields, "config", |node| settings(node, "config"))?.unwrap_or_default(),

@@ -10,8 +10,10 @@ mod listeners;
 mod load;
 mod metrics;
 mod questions;
+mod quotas;
 mod records;
 mod target;
+mod topic;
 mod zones;
 
 pub use broker_config::BROKER_CONFIG;
@@ -21,16 +23,19 @@ pub use component::{COMPONENT, POSTGRES, READY, READY_WORDS, STOP};
 pub use http_load::{HTTP_STEP, JOB, USERS};
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{
-    CONSUME, END_TO_END, LOAD, PAYLOAD, PRODUCE, RAMP, RATE_COURSE, STEP, TRANSACTIONS, WORK, ZIPF_WORK,
+    BACKLOG, CONSUME, END_TO_END, LOAD, PAYLOAD, PRODUCE, RAMP, RATE_COURSE, STEP, TRANSACTIONS, WORK,
+    ZIPF_WORK,
 };
 pub use metrics::{BROKER_METRICS, MBEANS};
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{COMPONENTS_OF_SIDE, LOAD_OF_SIDE, TOPICS_OF_SIDE};
+pub use quotas::QUOTAS;
 pub use records::{AVRO, GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
 pub use target::{
     ALLOW, ALLOW_LATER, CAPS, CLIENT, GENERATOR, GENERATORS, GUARD, HOSTS_OF_ITEMS, METRICS, PRICE, SECRET,
     TARGET,
 };
+pub use topic::TOPIC;
 pub use zones::ZONES;
 
 use kdyno_model::stacks::FlameKind;
@@ -313,6 +318,7 @@ pub static SYSTEM: Section = Section {
             "how the metrics that brokers keep of themselves are read: `jmx`, every 10 s from the Prometheus JMX agent in each of \
              them, or `none`: they run without it; a map names more of them",
         ),
+        key("quotas", ValueKind::Section(&QUOTAS), "what each broker lets clients do at most"),
         key(
             "zones",
             ValueKind::Section(&ZONES),
@@ -389,17 +395,6 @@ pub static LIMITS: Section = Section {
     later: &[],
     open: false,
 };
-
-/// A topic.
-pub static TOPIC: Section = section(
-    "topic",
-    "A topic, made before each trial.",
-    &[
-        needed("partitions", COUNT, "number of partitions"),
-        or("replicas", COUNT, "1", "replication factor"),
-        key("config", ValueKind::Settings("Kafka topic settings"), "topic settings under Kafka's own names"),
-    ],
-);
 
 /// The phases.
 pub static PHASES: Section = section(

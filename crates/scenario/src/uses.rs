@@ -30,6 +30,7 @@ impl SystemFile {
         found.extend(self.jvm.iter().map(|option| ("jvm", option)));
         found.extend(self.mbeans.iter().map(|one| ("mbeans", one)));
         found.extend(self.racks.iter().map(|rack| ("racks", rack)));
+        found.extend(self.quotas.iter().flat_map(|quotas| quotas.all()));
         found.extend(self.zones.iter().flat_map(|zones| zones.all()));
         found.extend(self.proxy.all());
         found.extend(self.config.all());
@@ -63,7 +64,11 @@ impl ScenarioFile {
         let mut found = self.system.values();
         found.extend([("repeat", &self.repeat), ("isolation", &self.isolation)]);
         for (_, topic) in &self.topics {
-            found.extend([("partitions", &topic.partitions), ("replicas", &topic.replicas)]);
+            found.extend([
+                ("count", &topic.count),
+                ("partitions", &topic.partitions),
+                ("replicas", &topic.replicas),
+            ]);
             found.extend(settings(&topic.config));
         }
         for (_, item) in &self.load {
@@ -176,9 +181,9 @@ fn settings(pairs: &[(Scalar, Scalar)]) -> impl Iterator<Item = Keyed<'_>> {
 
 fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     found.extend([("clients", &item.clients), ("zone", &item.zone)]);
-    found.extend(item.at.iter().map(|at| ("at", at)));
+    found.extend(item.at.iter().map(|at| (at.key("at"), at.typed())));
     found.extend(item.after.iter().map(|after| ("after", after)));
-    found.extend(item.until.iter().map(|until| ("until", until)));
+    found.extend(item.until.iter().map(|until| (until.key("until"), until.typed())));
     found.extend(item.client.all());
     let produce = match &item.role {
         RoleFile::Consume(consume) => {
@@ -212,6 +217,10 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     }
     match &produce.transactions {
         TransactionsFile::Word(typed) => found.push(("transactions", typed)),
-        TransactionsFile::Each { every, abort } => found.extend([("every", every), ("abort", abort)]),
+        TransactionsFile::Each { every, records, abort } => {
+            found.extend(every.iter().map(|every| ("every", every)));
+            found.extend(records.iter().map(|records| ("records", records)));
+            found.push(("abort", abort));
+        }
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct ValueBasis {
     pub(crate) began: Vec<u64>,
     /// In totals: when a stream that came late had caught up, ns from T0, and its records until then, if it had.
     pub(crate) caught_up: Option<(u64, u64)>,
+    /// In totals: records and bytes acknowledged of each partition in the measure phase, where they were counted.
+    pub(crate) partitions: Vec<(u64, u64)>,
 }
 
 /// Records, bytes of values, span and sum of service times in ns, and these as HdrHistogram V2 bytes.
@@ -48,7 +50,7 @@ impl ValueBasis {
     /// Writes it, unless it is nothing. What precedes something that is written is written too, for it is read in this
     /// order.
     pub(crate) fn append(&self, bytes: &mut Vec<u8>) -> Result<(), PackError> {
-        let Self { later, latest, members, steady, losses, began, caught_up } = self;
+        let Self { later, latest, members, steady, losses, began, caught_up, partitions } = self;
         let reported = [
             *later != PackedLater::default(),
             !latest.is_empty(),
@@ -57,6 +59,7 @@ impl ValueBasis {
             !losses.is_empty(),
             !began.is_empty(),
             caught_up.is_some(),
+            !partitions.is_empty(),
         ];
         for part in 0..reported.iter().rposition(|is_reported| *is_reported).map_or(0, |last| last + 1) {
             bytes.extend(match part {
@@ -66,7 +69,8 @@ impl ValueBasis {
                 3 => plain(steady)?,
                 4 => plain(losses)?,
                 5 => plain(began)?,
-                _ => plain(caught_up)?,
+                6 => plain(caught_up)?,
+                _ => plain(partitions)?,
             });
         }
         Ok(())
@@ -82,6 +86,7 @@ impl ValueBasis {
             losses: next(&mut rest)?,
             began: next(&mut rest)?,
             caught_up: next(&mut rest)?,
+            partitions: next(&mut rest)?,
         };
         if rest.is_empty() { Ok(behind) } else { Err(PackError::Length) }
     }

@@ -5,8 +5,8 @@ use crate::behind::{PackedLater, ValueBasis};
 use crate::blob::{PackError, decode, open, plain, plain_bytes, seal};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{
-    CaughtUp, ClientTotals, Counts, MemberTotals, ProbeReading, Sample, SteadyTotals, StreamId, StreamTotals,
-    Timing,
+    CaughtUp, ClientTotals, Counts, MemberTotals, PartitionTotals, ProbeReading, Sample, SteadyTotals,
+    StreamId, StreamTotals, Timing,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -127,6 +127,8 @@ pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
         (*records, *value_bytes, *span_ns, *service_sum_ns, service.clone())
     });
     behind.caught_up = totals.caught_up.map(|CaughtUp { at_ns, records }| (at_ns, records));
+    let of_partition = |PartitionTotals { records, bytes }: &PartitionTotals| (*records, *bytes);
+    behind.partitions = totals.partitions.iter().map(of_partition).collect();
     pack_with(&PackedTotals { counts, clients }, &behind)
 }
 
@@ -152,7 +154,10 @@ pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, P
         SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns }
     });
     let caught_up = behind.caught_up.map(|(at_ns, records)| CaughtUp { at_ns, records });
-    Ok(StreamTotals { id, clients, steady, caught_up, counts: counts_out(packed.counts, &behind) })
+    let partitions = behind.partitions.iter();
+    let partitions = partitions.map(|&(records, bytes)| PartitionTotals { records, bytes }).collect();
+    let counts = counts_out(packed.counts, &behind);
+    Ok(StreamTotals { id, counts, clients, steady, caught_up, partitions })
 }
 
 pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackError> {

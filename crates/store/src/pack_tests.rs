@@ -66,6 +66,10 @@ fn later_columns_are_appended_and_only_where_there_are_some() {
         StreamTotals { caught_up: Some(CaughtUp { at_ns: 7, records: 8 }), ..totals(later.clone()) };
     let packed = pack_totals(&of_reader).unwrap();
     assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_reader);
+    let partitions = vec![PartitionTotals { records: 9, bytes: 10 }, PartitionTotals::default()];
+    let of_writer = StreamTotals { partitions, ..totals(counts.clone()) };
+    let packed = pack_totals(&of_writer).unwrap();
+    assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_writer);
     // What was not written is no later part.
     let mut longer = open(&blob).unwrap().into_owned();
     longer.push(1);

@@ -189,6 +189,7 @@ mod tests {
             listeners: Default::default(),
             zones: None,
             ignored: BTreeMap::new(),
+            quotas: None,
             is_second: false,
         }
     }

@@ -107,7 +107,9 @@ fn given(trial: &TrialRows<'_>, topic: &str, members: &[&ItemRows<'_>]) -> Optio
         least = least.saturating_add(totals.acknowledged);
         most = most.saturating_add(totals.acknowledged).saturating_add(uncertain);
     }
-    let before = if members.iter().any(is_from_earliest) { held_before(trial, topic)? } else { 0 };
+    // All items of several topics have the same ones.
+    let held = || members.first()?.plan.topics().map(|topic| held_before(trial, topic)).sum::<Option<u64>>();
+    let before = if members.iter().any(is_from_earliest) { held()? } else { 0 };
     Some((least, most.saturating_add(before)))
 }
 

@@ -82,12 +82,15 @@ fn says(trial: &TrialRows<'_>, topic: &str) -> Option<LogAccount> {
     if writers().any(|item| item.plan.role.as_produce().is_some_and(|plan| plan.client.acks == 0)) {
         return None;
     }
-    let subject = Subject::Topic(topic.to_owned());
+    // All items of several topics have the same ones.
+    let topics: Vec<Subject> =
+        writers().next()?.plan.topics().map(|topic| Subject::Topic(topic.to_owned())).collect();
     let mut unchecked = events(trial, EventKind::LogUnchecked);
-    if let Some(event) = unchecked.find(|event| event.subject == subject) {
+    if let Some(event) = unchecked.find(|event| topics.contains(&event.subject)) {
         return Some(LogAccount::NotChecked(event.detail.clone()));
     }
-    let Some(growth) = growth(trial.probes(), &subject) else {
+    let growth = topics.iter().map(|topic| growth(trial.probes(), topic)).sum::<Option<u64>>();
+    let Some(growth) = growth else {
         return Some(LogAccount::NotChecked(
             "its end offsets were not read before and after the load".to_owned(),
         ));
@@ -139,7 +142,8 @@ fn not_appended(trial: &TrialRows<'_>, is_reported: impl Fn(f64) -> bool) -> Vec
         item.plan.role.as_produce().filter(|plan| plan.client.acks == 0)?;
         let own = Subject::Item(item.name.to_owned());
         since_t0(trial, EventKind::Disconnected).find(|event| event.subject == own)?;
-        let growth = growth(trial.probes(), &Subject::Topic(item.plan.topic.clone()))?;
+        let topics = item.plan.topics().map(|topic| Subject::Topic(topic.to_owned()));
+        let growth = topics.map(|topic| growth(trial.probes(), &topic)).sum::<Option<u64>>()?;
         let others = trial.items.iter().filter(|other| other.plan.topic == item.plan.topic);
         let others = others.filter(|other| other.plan.role.as_produce().is_some() && other.name != item.name);
         // Markers of transactions take an offset each.

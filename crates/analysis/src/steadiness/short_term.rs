@@ -43,8 +43,8 @@ pub(super) fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> 
         if item.plan.driver.shows_requests() { counts.request_bytes } else { counts.acknowledged_bytes }
             as f64;
     let mut short = Vec::new();
-    let rolls =
-        bytes / f64::from(topic.partitions.max(1)) / segment_bytes(trial, &item.plan.topic, &topic.config);
+    let partitions = f64::from(topic.partitions.max(1)) * f64::from(item.plan.topic_count());
+    let rolls = bytes / partitions / segment_bytes(trial, &item.plan.topic, &topic.config);
     if rolls < f64::from(SEGMENT_ROLLS) {
         short.push(ShortTerm::SegmentRolls { seen: rolls, needed: SEGMENT_ROLLS });
     }

@@ -404,6 +404,7 @@ pub fn case() -> CasePlan {
         listeners: Default::default(),
         zones: None,
         ignored: BTreeMap::new(),
+        quotas: None,
         is_second: false,
     };
     CasePlan {
@@ -446,6 +447,7 @@ fn readers() -> LoadPlan {
 
 fn of_two_clients(role: Role) -> LoadPlan {
     LoadPlan {
+        more_topics: Vec::new(),
         topic: "perf".into(),
         clients: 2,
         zone: None,

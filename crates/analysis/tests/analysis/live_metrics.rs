@@ -93,7 +93,7 @@ fn counters_are_0_before_anything_is_counted_and_are_not_reset() {
         "{reported:?}"
     );
     // Records of a transaction can fail for one reason more.
-    trial.writers().transactions = Some(TransactionsPlan { every_ns: 1, abort_share: 0.0 });
+    trial.writers().transactions = Some(TransactionsPlan { every_ns: 1, records: None, abort_share: 0.0 });
     items.begin("a=2", &trial.start.trial.effective.load);
     let reported = values(&items, &metrics::RECORDS_FAILED);
     assert!(reported.contains(&(labels(["a=2", "writers", "transaction-aborted"]), 0.0)), "{reported:?}");

@@ -8,7 +8,9 @@ use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{SubjectKind, is_cost, may_be_left_out, names};
 use kdyno_model::plan::{LoadSpan, Mode, RecordPlan, Role, SystemPlan, TransactionsPlan, ValuesPlan};
 use kdyno_model::run::StreamInfo;
-use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, StreamId, Timing, series};
+use kdyno_model::sample::{
+    ClientTotals, Counts, Grain, PartitionTotals, Phase, Sample, StreamId, Timing, series,
+};
 use kdyno_model::trial::TrialId;
 
 /// The value of a bucket: the largest that is equivalent at so many digits.
@@ -78,7 +80,8 @@ fn the_figures_of_transactions() {
         own.filter(|metric| !is_cost(metric)).collect::<Vec<_>>()
     };
     assert_eq!(reported(&trial), Vec::<String>::new());
-    trial.writers().transactions = Some(TransactionsPlan { every_ns: 100 * MS, abort_share: 0.1 });
+    trial.writers().transactions =
+        Some(TransactionsPlan { every_ns: 100 * MS, records: None, abort_share: 0.1 });
     for second in 0..12 {
         let counts = trial.counts(second);
         (counts.committed, counts.aborted, counts.markers) = (9, 1, 20);
@@ -324,6 +327,27 @@ fn clients_overlap_while_all_of_them_are_at_work() {
         let mut trial = TrialFixture::clean();
         trial.totals.iter_mut().find(|totals| totals.id == WRITERS).unwrap().clients = clients.to_vec();
         assert_eq!(trial.value("writers.clients_overlap_share"), share, "{clients:?}");
+    }
+}
+
+#[test]
+fn skew_is_the_share_of_single_partitions() {
+    let mut trial = TrialFixture::clean();
+    let is_about_partitions = |trial: &TrialFixture| {
+        trial.findings().iter().any(|finding| finding.of.metric.contains("partition_"))
+    };
+    assert!(!is_about_partitions(&trial), "a worker that does not count them");
+    let of = |records, bytes| PartitionTotals { records, bytes };
+    let writers = |trial: &mut TrialFixture, partitions: &[PartitionTotals]| {
+        trial.totals.iter_mut().find(|totals| totals.id == WRITERS).unwrap().partitions = partitions.to_vec();
+    };
+    writers(&mut trial, &[of(600, 100), of(150, 800), of(250, 100)]);
+    trial.is("writers.busiest_partition_share", 0.6);
+    trial.is("writers.quietest_partition_share", 0.15);
+    trial.is("writers.busiest_partition_bytes_share", 0.8);
+    for nothing_to_share in [&[of(600, 100)][..], &[of(0, 0), of(0, 0)]] {
+        writers(&mut trial, nothing_to_share);
+        assert!(!is_about_partitions(&trial), "{nothing_to_share:?}");
     }
 }
 

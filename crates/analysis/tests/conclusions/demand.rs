@@ -257,6 +257,7 @@ fn written_at(per_s: f64) -> LoadPlan {
     let rate = Rate::Open { pieces, arrivals: Arrivals::Poisson };
     let role = Role::Produce(ProducePlan { rate, ..producing() });
     LoadPlan {
+        more_topics: Vec::new(),
         topic: "perf".into(),
         clients: 1,
         zone: None,

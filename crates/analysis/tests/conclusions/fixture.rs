@@ -39,6 +39,7 @@ pub fn case(kafka: &str) -> CasePlan {
         listeners: Default::default(),
         zones: None,
         ignored: BTreeMap::new(),
+        quotas: None,
         is_second: false,
     };
     CasePlan {

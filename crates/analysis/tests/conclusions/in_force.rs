@@ -65,6 +65,7 @@ fn alike() -> Plan {
     let topic = TopicPlan { partitions: 1, replicas: 1, config: BTreeMap::new() };
     plan.cases[0].topics.insert("perf".into(), topic);
     let item = LoadPlan {
+        more_topics: Vec::new(),
         topic: "perf".into(),
         clients: 1,
         zone: None,

@@ -318,6 +318,7 @@ pub fn producing() -> ProducePlan {
 fn client_settings_have_kafkas_names() {
     let produce = producing();
     let item = |produce: &ProducePlan| LoadPlan {
+        more_topics: Vec::new(),
         topic: "t".into(),
         clients: 1,
         zone: None,
@@ -335,7 +336,7 @@ fn client_settings_have_kafkas_names() {
     other.records.key = Some(KeyPlan::Numbered { law: KeyLaw::Uniform, of: 1000, bytes: 8 });
     other.value_bytes = 200;
     other.synchronous = true;
-    other.transactions = Some(TransactionsPlan { every_ns: 100_000_000, abort_share: 0.07 });
+    other.transactions = Some(TransactionsPlan { every_ns: 100_000_000, records: None, abort_share: 0.07 });
     compared(&mut plan).b[0].load.insert("writers".into(), item(&other));
     let found = differences(&mut plan, &[], &[]);
     assert_eq!(

@@ -252,6 +252,7 @@ fn changed_content_of_a_value_file_is_named_not_its_folder() {
         let mut produce = producing();
         produce.records.values = ValuesPlan::File(file);
         let item = LoadPlan {
+            more_topics: Vec::new(),
             topic: "t".into(),
             clients: 1,
             zone: None,

@@ -12,6 +12,7 @@ mod broker;
 mod configs;
 mod error;
 mod observed;
+mod quotas;
 mod sample;
 mod types;
 mod users;
@@ -20,6 +21,7 @@ pub use crate::consumer::OffsetAt;
 pub use access::Access;
 pub use error::{AdminError, Result};
 pub use observed::{Committed, PartitionKey};
+pub use quotas::QuotaDefault;
 pub use sample::SampleBounds;
 pub use types::{
     BrokerInfo, ClusterInfo, ConfigOf, FeatureInfo, PartitionInfo, SettingInfo, SettingSource, TopicInfo,

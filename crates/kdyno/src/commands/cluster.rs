@@ -170,6 +170,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
         listeners: args.listeners.listeners(),
         zones: None,
         ignored: BTreeMap::new(),
+        quotas: None,
         is_second: false,
     })
 }

@@ -32,8 +32,8 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
     let broker = NullBroker::start(&place);
     let backlog = place.file(
         "backlog.yaml",
-        "name: b\ntopics: 1\npartitionsPerTopic: 1\nmessageSize: 10\nproducersPerTopic: 1\nproducerRate: 10\n\
-         consumerBacklogSizeGB: 5\ntestDurationMinutes: 1\n",
+        "name: b\ntopics: 1\npartitionsPerTopic: 1\nmessageSize: 10\nproducersPerTopic: 1\nproducerRate: 0\n\
+         subscriptionsPerTopic: 1\nconsumerPerSubscription: 1\nconsumerBacklogSizeGB: 5\ntestDurationMinutes: 1\n",
     );
     let alone = std::fs::read_to_string(fixture("workloads/small.yaml")).expect("a workload");
     let alone =
@@ -45,7 +45,7 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
     let said = place.start(place.command(&[&args[..], &more].concat())).wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(
-        said.stderr.contains("backlog.yaml:7:1: `consumerBacklogSizeGB`: consumers that stop"),
+        said.stderr.contains("backlog.yaml:9:1: `consumerBacklogSizeGB`: when it is there follows"),
         "{said:?}"
     );
     let names =

@@ -57,7 +57,7 @@ impl LogsReader {
             return Err("it has committed no offset".to_owned());
         }
         if of.offsets.len() > OFFSETS_MAX {
-            return Err(format!("more than {OFFSETS_MAX} offsets are not asked for in one look"));
+            return Err(format!("more than {OFFSETS_MAX} offsets are not requested in one look"));
         }
         let (_, mut topics) = admin.state(Some(&names)).map_err(|error| error.to_string())?;
         // A topic that is gone is behind nothing. The lag over the others alone would be read as that of all.

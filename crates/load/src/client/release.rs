@@ -16,7 +16,7 @@ impl ProduceClient {
         recorder: &mut Recorder,
     ) {
         let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
-        while self.warmup.room(now_ns) > 0
+        while self.limits.room(now_ns) > 0
             && let Some(t0) = peek_due(schedule, due_ns, clock, self.limit_left)
         {
             if !drawn.admit(&mut self.kafka, now_ns, Admission::OnTick, Some(t0)) {
@@ -29,7 +29,7 @@ impl ProduceClient {
             recorder.offered(t0, 1);
             recorder.achieved(t0, 1);
             self.first_ns.get_or_insert(now_ns);
-            self.wants_turn |= self.warmup.take(1, now_ns, recorder);
+            self.wants_turn |= self.limits.take(1, now_ns, recorder);
         }
         drawn.hand_over(&mut self.kafka, now_ns, Admission::OnTick);
     }
@@ -38,7 +38,7 @@ impl ProduceClient {
     pub(super) fn admit_drawn_backlog(&mut self, now_ns: u64, clock: LoadClock, recorder: &mut Recorder) {
         let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
         let admission = Admission::Blocked { since_ns: self.full_ns };
-        while self.backlog > 0 && self.warmup.room(now_ns) > 0 {
+        while self.backlog > 0 && self.limits.room(now_ns) > 0 {
             let t0 = clock.t0_ns + schedule.peek();
             if !drawn.admit(&mut self.kafka, now_ns, admission, Some(t0)) {
                 break;
@@ -47,7 +47,7 @@ impl ProduceClient {
             schedule.advance();
             self.first_ns.get_or_insert(now_ns);
             self.backlog -= 1;
-            self.wants_turn |= self.warmup.take(1, now_ns, recorder);
+            self.wants_turn |= self.limits.take(1, now_ns, recorder);
         }
         drawn.hand_over(&mut self.kafka, now_ns, admission);
         if self.backlog == 0 {

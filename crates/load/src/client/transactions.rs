@@ -5,7 +5,6 @@ use crate::recorder::Recorder;
 use crate::stream::Events;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::producer::TransactionEnd;
-use rand::RngExt;
 
 impl ProduceClient {
     /// Why its transactional producer has ended: it will not send any more.
@@ -13,15 +12,15 @@ impl ProduceClient {
         self.transactions.as_ref().and(self.kafka.producer())?.ended_by()
     }
 
-    /// Ends the open transaction when its time is over, or that of the load and nothing waits.
+    /// Ends the open transaction when its time is over, when it is full, or when the load is over and nothing waits.
     pub(super) fn end_transaction(&mut self, now_ns: u64, is_flushing: bool) {
         let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
             return;
         };
         let Some(began_ns) = producer.transaction_began_ns() else { return };
-        if now_ns >= began_ns.saturating_add(pace.plan.every_ns) || (is_flushing && self.backlog == 0) {
-            let is_commit = !pace.random.random_bool(pace.plan.abort_share);
-            producer.end_transaction(is_commit, now_ns);
+        let is_over = now_ns >= pace.ends_ns(began_ns) || self.limits.is_transaction_full();
+        if is_over || (is_flushing && self.backlog == 0) {
+            producer.end_transaction(pace.draw_is_commit(), now_ns);
         }
     }
 
@@ -33,6 +32,7 @@ impl ProduceClient {
         };
         for ended in producer.take_ended() {
             recorder.transaction(&ended);
+            self.limits.transaction_over();
             self.wants_turn |= self.schedule.is_none() || self.backlog > 0;
             if let TransactionEnd::Failed(reason) = ended.end {
                 events.transaction_failed(ended.asked_ns, reason);

@@ -360,13 +360,15 @@ fn connections_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -
 }
 
 fn consumer_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> ConsumerConfig {
+    // Those among whom the partitions of this topic are shared out.
+    let clients = context.task.topic_clients.unwrap_or(context.task.clients_total).max(1);
     ConsumerConfig {
         topic: context.task.topic.clone(),
         partitions: match plan.group {
             Some(_) => Partitions::Told,
             None => Partitions::Share {
-                first: (context.task.client_first + index) as usize,
-                clients: context.task.clients_total as usize,
+                first: ((context.task.client_first + index) % clients) as usize,
+                clients: clients as usize,
             },
         },
         from: match plan.from {

@@ -327,7 +327,7 @@ impl Stream for ConsumeStream {
         });
         let clients = self.clients.iter().map(|client| client.totals).collect();
         let caught_up = self.clock.and_then(|clock| self.ending.caught_up(clock.t0_ns));
-        StreamTotals { id, counts, clients, steady: None, caught_up }
+        StreamTotals { id, counts, clients, caught_up, ..StreamTotals::default() }
     }
 
     fn take_samples(&mut self) -> Vec<Sample> {

@@ -322,7 +322,7 @@ impl Stream for JavaProduceStream {
             clients.map(|client| client.finish(clock, until_ns, partitions, &mut recorder)).collect();
         let (counts, steady) = (recorder.finish(), recorder.steady());
         self.recorder = Some(recorder);
-        StreamTotals { id, counts, clients, steady, caught_up: None }
+        StreamTotals { id, counts, clients, steady, ..StreamTotals::default() }
     }
 
     fn context(&mut self) -> &mut StreamContext {

@@ -373,6 +373,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             client_first: 0,
             client_count: 1,
             clients_total: 1,
+            topic_clients: None,
             bytes_per_s_max: None,
             group_id: None,
             bootstrap: Vec::new(),

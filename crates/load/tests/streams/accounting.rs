@@ -55,6 +55,24 @@ fn drops_errors_silence_and_closed_sockets_are_accounted_for() {
     }
 }
 
+/// Each batch counts for its partition once, whatever was sent again.
+#[test]
+fn acknowledged_records_are_those_of_their_partitions() {
+    let mut cluster = FakeCluster::new(config(3, 6));
+    cluster.script().share(0.02).fail(REQUEST_TIMED_OUT, StoredAnyway::No);
+    let mut load = hasty(1_000.0);
+    load.clients = 2;
+    let outcome = simulate(&load, cluster);
+    outcome.assert_accounted();
+    let partitions = &outcome.totals.partitions;
+    assert!(partitions.len() == 6 && partitions.iter().all(|one| one.records > 0), "{partitions:?}");
+    // What is acknowledged in the drain belongs to no phase that counts.
+    let rows = outcome.samples.iter().filter(|row| row.grain == Grain::Second && row.written_second < 30);
+    let acknowledged: u64 = rows.map(|row| row.counts.acknowledged).sum();
+    assert_eq!(partitions.iter().map(|one| one.records).sum::<u64>(), acknowledged);
+    assert!(partitions.iter().map(|one| one.bytes).sum::<u64>() > outcome.counts().acknowledged_bytes / 2);
+}
+
 #[test]
 fn a_silent_cluster_leaves_failures_and_unresolved_records() {
     let mut cluster = FakeCluster::new(config(1, 2));

@@ -155,6 +155,7 @@ impl LimitFixture {
         let topic = TopicPlan { partitions: 1, replicas: self.replicas, config: BTreeMap::new() };
         let role = Role::Produce(self.load.plan.clone());
         let item = LoadPlan {
+            more_topics: Vec::new(),
             topic: TOPIC.to_owned(),
             clients: self.load.clients,
             zone: Some("c".to_owned()),
@@ -241,6 +242,7 @@ impl LimitFixture {
                     between_brokers: false,
                 }),
                 ignored: BTreeMap::new(),
+                quotas: None,
                 is_second: false,
             });
         };

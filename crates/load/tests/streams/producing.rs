@@ -261,7 +261,7 @@ fn a_synchronous_producer_waits_for_each_record() {
         let load = load(2_000.0, |plan| {
             (plan.synchronous, plan.client.linger_ns) = (true, linger_ns);
             plan.client.enable_idempotence = true;
-            let every = TransactionsPlan { every_ns: SECOND, abort_share: 0.0 };
+            let every = TransactionsPlan { every_ns: SECOND, records: None, abort_share: 0.0 };
             plan.transactions = transactions.then_some(every);
         });
         let outcome = simulate(&load.seconds(5.0), cluster(2, 2));

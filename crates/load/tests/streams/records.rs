@@ -301,7 +301,7 @@ fn keyed_records_wait_for_what_is_open() {
         ("transactions", |plan| {
             plan.client.enable_idempotence = true;
             plan.client.linger_ns = 30 * MS;
-            plan.transactions = Some(TransactionsPlan { every_ns: 50 * MS, abort_share: 0.0 });
+            plan.transactions = Some(TransactionsPlan { every_ns: 50 * MS, records: None, abort_share: 0.0 });
         }),
     ];
     for (what, change) in changes {

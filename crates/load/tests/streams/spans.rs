@@ -83,7 +83,7 @@ fn every_kind_of_producer_may_come_later() {
     let transactional = load(late).with(|plan| {
         plan.payload = Payload::Unique;
         plan.client.enable_idempotence = true;
-        plan.transactions = Some(TransactionsPlan { every_ns: 50 * MS, abort_share: 0.0 });
+        plan.transactions = Some(TransactionsPlan { every_ns: 50 * MS, records: None, abort_share: 0.0 });
     });
     let outcome = simulate(&transactional, cluster());
     outcome.assert_accounted();

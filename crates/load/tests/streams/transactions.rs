@@ -5,7 +5,8 @@ use crate::common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simul
 use kdyno_kafka::records;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::{
-    Arrivals, Fill, IsolationLevel, Payload, ReadDepth, StartOffset, TRAILER_BYTES, TransactionsPlan,
+    Arrivals, Fill, IsolationLevel, Payload, ProducePlan, ReadDepth, StartOffset, TRAILER_BYTES,
+    TransactionsPlan, ValuesPlan,
 };
 use kdyno_model::sample::Timing;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,7 @@ fn load(every_ns: u64, abort_share: f64) -> Load {
     Load::open(2_000.0, Arrivals::Poisson).with(|plan| {
         plan.payload = Payload::Unique;
         plan.client.enable_idempotence = true;
-        plan.transactions = Some(TransactionsPlan { every_ns, abort_share });
+        plan.transactions = Some(TransactionsPlan { every_ns, records: None, abort_share });
     })
 }
 
@@ -207,6 +208,33 @@ fn everything_may_be_aborted() {
     assert_eq!(seen.aborted.len() as u64, outcome.counts().acknowledged);
 }
 
+/// Whatever the records are and however they come, a transaction holds no more of them, and the last one what is left.
+#[test]
+fn a_transaction_ends_with_so_many_records() {
+    let in_fifties = |plan: &mut ProducePlan| {
+        plan.payload = Payload::Unique;
+        plan.client.enable_idempotence = true;
+        plan.client.buffer_bytes = 64 << 10;
+        let records = Some(50);
+        plan.transactions = Some(TransactionsPlan { every_ns: 10 * SECOND, records, abort_share: 0.0 });
+    };
+    let paced = || Load::open(2_000.0, Arrivals::Poisson).with(in_fifties);
+    let unlike = ValuesPlan::Uniform { bytes_min: 60, bytes_max: 100 };
+    for level in LEVELS {
+        for load in [
+            paced(),
+            paced().with(|plan| (plan.value_bytes, plan.records.values) = (80, unlike.clone())),
+            Load::max(Fill::Buffer).with(in_fifties).seconds(2.0),
+        ] {
+            let outcome = simulate(&load, FakeCluster::new(config(level)));
+            let (seen, counts) = (assert_agrees_with_logs(&outcome), outcome.counts());
+            assert!(counts.offered > 1_000 && counts.acknowledged == counts.offered, "{counts:?}");
+            assert!(seen.open.is_empty() && seen.aborted.is_empty(), "{level}");
+            assert_eq!(counts.committed, counts.offered.div_ceil(50), "{level}: {counts:?}");
+        }
+    }
+}
+
 /// Somebody else takes the transactional ids: the item ends, and says why once.
 #[test]
 fn a_fenced_item_ends_and_says_so_once() {
@@ -218,7 +246,8 @@ fn a_fenced_item_ends_and_says_so_once() {
             load = Load { plan: Load::max(Fill::Buffer).plan, ..load }.with(|plan| {
                 plan.client.enable_idempotence = true;
                 plan.client.buffer_bytes = 256 << 10;
-                plan.transactions = Some(TransactionsPlan { every_ns: 100 * MS, abort_share: 0.0 });
+                plan.transactions =
+                    Some(TransactionsPlan { every_ns: 100 * MS, records: None, abort_share: 0.0 });
             });
         }
         load.clients = 2;

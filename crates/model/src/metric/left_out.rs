@@ -40,6 +40,15 @@ pub const CLIENT_HEAP: &str = "client_heap_bytes_max";
 /// What is reported of Java clients alone.
 const OF_JAVA: [&str; 5] = [CLIENT_CPU, CLIENT_THREADS_CPU, CLIENT_ALLOCATED, CLIENT_GC, CLIENT_HEAP];
 
+/// Share of an item's records that its busiest partition got.
+pub const BUSIEST_PARTITION: &str = "busiest_partition_share";
+/// That of the partition with the fewest.
+pub const QUIETEST_PARTITION: &str = "quietest_partition_share";
+/// Share of an item's bytes that the partition with the most got.
+pub const BUSIEST_PARTITION_BYTES: &str = "busiest_partition_bytes_share";
+/// What is reported of topics with several partitions, by clients that show where records go.
+const OF_PARTITIONS: [&str; 3] = [BUSIEST_PARTITION, QUIETEST_PARTITION, BUSIEST_PARTITION_BYTES];
+
 /// What is reported of consumer groups alone, in addition to their timings.
 const OF_GROUPS: &[&str] = &[
     "conserved",
@@ -52,8 +61,8 @@ const OF_GROUPS: &[&str] = &[
 ];
 
 /// Whether a metric is left out where it cannot be determined: the price, what brokers allocate, memory growth, figures
-/// of transactions, connecting, consumer groups and Java clients, brokers' own metrics, figures of logs and groups, of
-/// records whose scheduled send time travels with them, and of clients that come late.
+/// of transactions, connecting, consumer groups and Java clients, brokers' own metrics, figures of logs, groups and
+/// partitions, of records whose scheduled send time travels with them, and of clients that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();
@@ -77,6 +86,7 @@ pub fn may_be_left_out(name: &str) -> bool {
     names.contains(&name)
         || OF_JAVA.contains(&name)
         || OF_GROUPS.contains(&name)
+        || OF_PARTITIONS.contains(&name)
         || inside::METRICS.iter().chain(logs::METRICS).any(|metric| metric.name == name)
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }

@@ -28,6 +28,9 @@ pub struct LoadPlan {
     pub topic: String,
     /// Number of clients, each with its own connections.
     pub clients: u32,
+    /// Further topics, where the topic has a `count`: each has as many of the clients, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_topics: Vec<String>,
     /// The zone that they are in; `None`: near every broker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
@@ -39,6 +42,23 @@ pub struct LoadPlan {
     pub driver: Driver,
     /// What the clients do.
     pub role: Role,
+}
+
+impl LoadPlan {
+    /// All of its topics.
+    pub fn topics(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.topic).chain(&self.more_topics).map(String::as_str)
+    }
+
+    /// How many topics it has.
+    pub fn topic_count(&self) -> u32 {
+        u32::try_from(self.more_topics.len()).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    /// Its clients of each topic.
+    pub fn clients_of_topic(&self) -> u32 {
+        self.clients / self.topic_count()
+    }
 }
 
 /// When a load item's clients come and go, counted from the beginning of the measure phase.
@@ -217,6 +237,9 @@ pub struct ToolLines {
 pub struct TransactionsPlan {
     /// From a transaction's first record until it is committed or aborted, ns.
     pub every_ns: u64,
+    /// It ends sooner with so many records; `None`: it holds any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
     /// Probability with which one is aborted, 0 to 1.
     pub abort_share: f64,
 }

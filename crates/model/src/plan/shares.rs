@@ -24,13 +24,13 @@ impl CasePlan {
         let least = u64::from(of).checked_div(members)?;
         // So many of all have one more: those of other items first.
         let fuller = u64::from(of) % members;
-        let has_one = fuller > members.saturating_sub(u64::from(item.clients));
+        let has_one = fuller > members.saturating_sub(u64::from(item.clients_of_topic()));
         let partitions =
             u32::try_from(least + u64::from(has_one)).ok().filter(|partitions| *partitions > 0)?;
         Some(FullestShare { partitions, of })
     }
 
-    /// Most records per second of its topic with which an item that works on each of them keeps up in the mean, where all
+    /// Most records per second of its topics with which an item that works on each of them keeps up in the mean, where all
     /// partitions get equally many: the client that has the most of them falls behind first. `None`: it does not work on
     /// records, or may have no partition.
     pub fn keeps_up_to_per_s(&self, item: &LoadPlan) -> Option<f64> {
@@ -41,7 +41,7 @@ impl CasePlan {
             None if self.is_existing(&item.topic) => self.sharing_clients(item) as f64,
             None => return None,
         };
-        Some(each_per_s * times)
+        Some(each_per_s * times * f64::from(item.topic_count()))
     }
 
     /// Whether a topic is one that a target has.
@@ -59,13 +59,13 @@ impl CasePlan {
         self.topics.keys().all(|topic| self.is_existing(topic))
     }
 
-    /// The clients among which the topic of an item is shared out: all members of its group that read this topic, or the
+    /// The clients among which a topic of an item is shared out: all members of its group that read this topic, or the
     /// item's own.
     fn sharing_clients(&self, item: &LoadPlan) -> u64 {
         if item.role.group().is_none() {
-            return u64::from(item.clients);
+            return u64::from(item.clients_of_topic());
         }
         let is_of = |other: &&LoadPlan| other.topic == item.topic && other.role.is_in_group_of(&item.role);
-        self.load.values().filter(is_of).map(|other| u64::from(other.clients)).sum()
+        self.load.values().filter(is_of).map(|other| u64::from(other.clients_of_topic())).sum()
     }
 }

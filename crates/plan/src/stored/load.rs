@@ -4,9 +4,10 @@ use super::refusal::{KeyPath, Passed};
 use super::{records, settings, system};
 use crate::consume::{MULTIPLES_MAX, WORK_NS_MAX};
 use crate::group;
-use crate::load::{CLIENTS_MAX, RATE_PER_S_MAX, STEPS_MAX, TRANSACTION_NS_MAX, TRANSACTION_NS_MIN};
+use crate::load::{CLIENTS_MAX, RATE_PER_S_MAX, STEPS_MAX};
 use crate::phases::PHASE_NS_MAX;
 use crate::records::EXPONENT_MAX;
+use crate::transactions::{TRANSACTION_NS_MAX, TRANSACTION_NS_MIN, TRANSACTION_RECORDS_MAX};
 use kdyno_model::plan::{
     CasePlan, ConsumePlan, Driver, EndToEndPlan, GroupPlan, GroupProtocol, JavaClient, JavaDriver, LoadPlan,
     LoadSpan, POOL_BYTES_MAX, Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, ToolLines,
@@ -21,10 +22,12 @@ use kdyno_scenario::is_item_name;
 const SETTING_NS_MAX: u64 = i32::MAX as u64 * 1_000_000;
 
 pub(super) fn item(at: &KeyPath<'_>, name: &str, of: &LoadPlan, case: &CasePlan) -> Passed {
-    let LoadPlan { topic, clients, zone, span, driver, role } = of;
+    let LoadPlan { topic, clients, more_topics, zone, span, driver, role } = of;
     at.named(name, is_item_name(name), "the name of a load item")?;
-    at.key("topic").named(topic, case.topics.contains_key(topic), "a topic of its load")?;
-    at.key("clients").within(*clients, 1..=CLIENTS_MAX)?;
+    let is_there =
+        |topic: &String| at.key("topic").named(topic, case.topics.contains_key(topic), "a topic of its load");
+    more_topics.iter().chain([topic]).try_for_each(is_there)?;
+    at.key("clients").within(*clients, of.topic_count()..=CLIENTS_MAX)?;
     if let Some(zone) = zone {
         let is_there = case.system.zones().is_some_and(|zones| zones.names().contains(&zone.as_str()));
         at.key("zone").named(zone, is_there, "a zone of its clients")?;
@@ -86,9 +89,10 @@ fn produce(at: &KeyPath<'_>, of: &ProducePlan, case: &CasePlan) -> Passed {
         Payload::Pooled { pool_bytes } => at.key("payload").within(*pool_bytes, 1..=POOL_BYTES_MAX)?,
     }
     records::records(&at.key("records"), records, case)?;
-    if let Some(TransactionsPlan { every_ns, abort_share }) = transactions {
+    if let Some(TransactionsPlan { every_ns, records, abort_share }) = transactions {
         let at = at.key("transactions");
         at.within(*every_ns, TRANSACTION_NS_MIN..=TRANSACTION_NS_MAX)?;
+        at.may_be_within(*records, 1..=TRANSACTION_RECORDS_MAX)?;
         at.within(*abort_share, 0.0..=1.0)?;
     }
     // Records that are counted apart, however many.

@@ -3,14 +3,15 @@
 use super::refusal::{KeyPath, Passed};
 use super::settings;
 use crate::kafka::{Owner, is_name};
+use crate::quotas::REQUEST_PERCENT;
 use crate::system::{
     BROKERS_MAX, CONTROLLERS_MAX, CPU_LIMITS, CPU_MAX, HEAP_BYTES_MAX, HEAP_BYTES_MIN, PARTITIONS_MAX,
 };
 use crate::zones::{self, BYTES_PER_S_MAX, BYTES_PER_S_MIN};
 use kdyno_model::mbean;
 use kdyno_model::plan::{
-    ClientListener, ClusterPlan, DELAY_NS_MAX, KafkaSource, LinkPlan, Listeners, Mode, Storage, TlsVersion,
-    TopicPlan, ZonesPlan,
+    ClientListener, ClusterPlan, DELAY_NS_MAX, KafkaSource, LinkPlan, Listeners, Mode, QuotasPlan, Storage,
+    TlsVersion, TopicPlan, ZonesPlan,
 };
 use kdyno_model::version::Version;
 use kdyno_scenario::input::quoted;
@@ -34,6 +35,7 @@ pub(crate) fn cluster(at: &KeyPath<'_>, of: &ClusterPlan) -> Passed {
         metrics: _,
         mbeans,
         listeners,
+        quotas,
         zones,
         is_second: _,
     } = of;
@@ -67,6 +69,7 @@ pub(crate) fn cluster(at: &KeyPath<'_>, of: &ClusterPlan) -> Passed {
         }
     }
     listen(&at.key("listeners"), listeners)?;
+    quotas.as_ref().map_or(Ok(()), |of| limited(&at.key("quotas"), of))?;
     zones.as_ref().map_or(Ok(()), |of| zoned(&at.key("zones"), of, *brokers))
 }
 
@@ -92,6 +95,16 @@ fn listen(at: &KeyPath<'_>, of: &Listeners) -> Passed {
     let ClientListener { protocol: _, mechanism: _, tls, client_certificates: _ } = clients;
     at.key("tls").within(tls.len(), 0..=TlsVersion::ALL.len())?;
     of.check().map_err(|why| at.refused(format!("has listeners that cannot be: {why}")))
+}
+
+fn limited(at: &KeyPath<'_>, of: &QuotasPlan) -> Passed {
+    let QuotasPlan { each: _, producer_bytes_per_s, consumer_bytes_per_s, request_percent } = of;
+    for (key, bytes) in
+        [("producer_bytes_per_s", producer_bytes_per_s), ("consumer_bytes_per_s", consumer_bytes_per_s)]
+    {
+        at.key(key).may_be_within(*bytes, BYTES_PER_S_MIN..=BYTES_PER_S_MAX)?;
+    }
+    at.key("request_percent").may_be_within(*request_percent, REQUEST_PERCENT)
 }
 
 fn zoned(at: &KeyPath<'_>, of: &ZonesPlan, of_cluster: u32) -> Passed {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
+mod backlog;
 mod bad_input;
 mod broker_file;
 mod budgets;
@@ -23,10 +24,13 @@ mod null_broker;
 mod planning;
 mod proxy;
 mod questions;
+mod quotas;
 mod records;
 mod schema;
 mod searching;
 mod stored;
 mod sums;
 mod targets;
+mod topics;
+mod transactions;
 mod zones;

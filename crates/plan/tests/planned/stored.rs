@@ -19,6 +19,7 @@ system:
   metrics: {mbeans: ['kafka.server:type=ReplicaManager,name=LeaderCount/Value']}
   jvm: ['-XX:+UseZGC', '-XX:MaxGCPauseMillis=20', -Xss512k]
   config: {num.io.threads: 8, compression.type: producer, auto.leader.rebalance.enable: false}
+  quotas: {producer_byte_rate: 10MiB/s}
   zones: {brokers: [a, b, c], clients: [d], delay: 1ms}
 topics: {t: {partitions: 2, config: {min.insync.replicas: 1, cleanup.policy: delete}}, probes: {partitions: 3}}
 load:
@@ -215,6 +216,8 @@ fn numbers_are_those_that_scenarios_may_have() {
             json!({"kraft_controllers": {"controllers": 4_000_000_000_u32}}),
         ),
         ("/cases/0/system/local/cpus".to_owned(), json!([[4_000_000_000_u32]])),
+        ("/cases/0/system/local/quotas/producer_bytes_per_s".to_owned(), json!(1)),
+        ("/cases/0/system/local/quotas/request_percent".to_owned(), json!(-1.0)),
         ("/cases/0/system/local/zones/brokers".to_owned(), json!([])),
         ("/cases/0/system/local/zones/link/delay_ns".to_owned(), json!(u64::MAX)),
         ("/cases/0/topics/t/partitions".to_owned(), json!(4_000_000_000_u32)),
@@ -224,6 +227,8 @@ fn numbers_are_those_that_scenarios_may_have() {
         ("/cases/0/workers".to_owned(), json!([])),
         (format!("{item}/clients"), json!(4_000_000_000_u32)),
         (format!("{item}/clients"), json!(0)),
+        (format!("{item}/more_topics"), json!(["../x"])),
+        (format!("{item}/more_topics"), json!(["t", "t", "t"])),
         (format!("{item}/span"), json!({"at_ns": u64::MAX})),
         (format!("{produce}/value_bytes"), json!(4_000_000_000_u32)),
         (format!("{produce}/payload"), json!({"pooled": {"pool_bytes": u64::MAX}})),
@@ -231,6 +236,7 @@ fn numbers_are_those_that_scenarios_may_have() {
         (format!("{produce}/rate/open/pieces/0/from_per_s"), json!(-1.0)),
         (format!("{produce}/rate/open/pieces/0/to_per_s"), json!(1e300)),
         (format!("{produce}/transactions"), json!({"every_ns": 0, "abort_share": 0.0})),
+        (format!("{produce}/transactions"), json!({"every_ns": 1_000_000, "records": 0, "abort_share": 0.0})),
         (format!("{produce}/records/values"), json!({"uniform": {"bytes_min": 2, "bytes_max": 1}})),
         (format!("{produce}/records/key"), json!({"numbered": {"law": "uniform", "of": 0, "bytes": 1}})),
         (format!("{produce}/records/tombstone_share"), json!(2.0)),

@@ -20,6 +20,9 @@ pub(super) fn all(start: &TrialStart, cluster: &ClusterPlan, carried: &ExportedS
     notes.extend(mode(cluster));
     notes.extend(security(cluster));
     notes.extend(zones(cluster));
+    notes.extend(cluster.quotas.map(|quotas| {
+        format!("quotas: {quotas}; resources `KafkaUser` have `quotas` of their own, for each user")
+    }));
     notes.extend(java(cluster));
     if cluster.metrics == BrokerMetrics::Jmx {
         notes.push(

@@ -62,6 +62,9 @@ impl SystemWords for ClusterPlan {
         if !self.racks.is_empty() {
             lines.push(format!("racks: {}", self.racks.join(" | ")));
         }
+        if let Some(quotas) = &self.quotas {
+            lines.push(format!("quotas: {quotas}"));
+        }
         if let Some(zones) = &self.zones {
             lines.push(zones_line(zones, self.brokers));
         }

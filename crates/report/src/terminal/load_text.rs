@@ -46,7 +46,7 @@ pub(super) fn load_lines(name: &str, load: &LoadPlan, case: &CasePlan) -> Vec<St
         Role::Produce(produce) => {
             let what = format!(
                 "{name}: produce to {} with {clients}, {}{}{}{}",
-                load.topic,
+                topics_text(load),
                 rate_text(produce, load.clients),
                 records_text(produce),
                 span_text(load.span),
@@ -68,11 +68,19 @@ pub(super) fn load_lines(name: &str, load: &LoadPlan, case: &CasePlan) -> Vec<St
                 Some(group) => format!("members of group {}", group.name),
                 None => "partitions assigned by kdyno".to_owned(),
             };
-            let (topic, span, driver) = (&load.topic, span_text(load.span), driver_text(&load.driver));
+            let (topic, span, driver) = (topics_text(load), span_text(load.span), driver_text(&load.driver));
             let what = format!("{name}: consume from {topic} with {clients}, {whose}{span}{driver}");
             let work = consume.work.map(|work| format!("  {}", work_text(work, load, case)));
             std::iter::once(what).chain(work).collect()
         }
+    }
+}
+
+/// Its topics.
+fn topics_text(load: &LoadPlan) -> String {
+    match load.more_topics.last() {
+        None => load.topic.clone(),
+        Some(last) => format!("{} to {last}", load.topic),
     }
 }
 
@@ -185,8 +193,11 @@ fn sending_text(produce: &ProducePlan) -> String {
         0.0 => String::new(),
         share => format!(", {} % of them aborted", units::significant(share * 100.0)),
     };
+    let records =
+        transactions.records.map(|records| format!("{} records, or ", units::count(records as f64)));
     format!(
-        "{one_by_one}; in transactions of {} from their first record{aborted} (transaction.timeout.ms={})",
+        "{one_by_one}; in transactions of {}{} from their first record{aborted} (transaction.timeout.ms={})",
+        records.unwrap_or_default(),
         units::exact_duration(transactions.every_ns as f64),
         milliseconds(produce.client.transaction_timeout_ns)
     )

@@ -10,7 +10,7 @@ use crate::system::shown;
 use crate::terminal::first_line;
 use crate::units::{self, plural};
 use kdyno_model::metric::Unit;
-use kdyno_model::plan::{CasePlan, Estimate, Isolation, Plan, Role, Strategy};
+use kdyno_model::plan::{CasePlan, Estimate, Isolation, Plan, Role, Strategy, TopicPlan};
 use std::collections::BTreeMap;
 
 /// Systems that the short form shows at most.
@@ -241,14 +241,6 @@ fn order_text(plan: &Plan) -> String {
 
 /// A case's parts, each with its lines.
 fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
-    let topics = case.topics.iter().map(|(name, topic)| {
-        format!(
-            "{name}: {}, replication factor {}{}",
-            plural(topic.partitions, "partition"),
-            topic.replicas,
-            settings(&topic.config)
-        )
-    });
     let load = case.load.iter().flat_map(|(name, load)| load_lines(name, load, case));
     let commands = case.commands.iter().flat_map(|(name, command)| command_lines(name, command));
     let load = load.chain(commands);
@@ -270,7 +262,7 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
     let components: Vec<String> = case.components.iter().flat_map(component_lines).collect();
     let mut parts = vec![
         ("system", shown(&case.system).lines(case)),
-        ("topics", topics.collect()),
+        ("topics", topic_lines(&case.topics)),
         ("load", load.collect()),
         ("client settings", clients.collect()),
         ("phases", vec![phases]),
@@ -281,7 +273,66 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
     parts
 }
 
+/// Topics, those of a `count` in one line.
+fn topic_lines(topics: &BTreeMap<String, TopicPlan>) -> Vec<String> {
+    let mut lines: Vec<(&str, &str, String)> = Vec::new();
+    for (name, topic) in topics {
+        let text = format!(
+            "{}, replication factor {}{}",
+            plural(topic.partitions, "partition"),
+            topic.replicas,
+            settings(&topic.config)
+        );
+        let follows = lines.last().is_some_and(|(_, last, before)| *before == text && is_next(last, name));
+        match lines.last_mut().filter(|_| follows) {
+            Some((_, last, _)) => *last = name.as_str(),
+            None => lines.push((name.as_str(), name.as_str(), text)),
+        }
+    }
+    let line = |(first, last, text): (&str, &str, String)| match first == last {
+        true => format!("{first}: {text}"),
+        false => format!("{first} to {last}: {text}"),
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// Whether a name has the number behind that of another one.
+fn is_next(before: &str, name: &str) -> bool {
+    let numbered = |name: &str| {
+        let (stem, number) = name.rsplit_once('-')?;
+        Some((stem.len(), number.parse::<u32>().ok()?))
+    };
+    match (numbered(before), numbered(name)) {
+        (Some((stem, number)), Some((other, next))) => {
+            before[..stem] == name[..other] && number.checked_add(1) == Some(next)
+        }
+        _ => false,
+    }
+}
+
 fn settings(config: &BTreeMap<String, String>) -> String {
     let settings: Vec<String> = config.iter().map(|(name, value)| units::setting(name, value)).collect();
     if settings.is_empty() { String::new() } else { format!(", {}", settings.join(" ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_of_a_count_are_one_line() {
+        let topic = |partitions| TopicPlan { partitions, replicas: 1, config: BTreeMap::new() };
+        let named = [("a-1", 1), ("a-2", 2), ("b-001", 3), ("b-002", 3), ("b-003", 3), ("c", 3), ("d", 3)];
+        let topics = named.map(|(name, partitions)| (name.to_owned(), topic(partitions))).into();
+        assert_eq!(
+            topic_lines(&topics),
+            [
+                "a-1: 1 partition, replication factor 1",
+                "a-2: 2 partitions, replication factor 1",
+                "b-001 to b-003: 3 partitions, replication factor 1",
+                "c: 3 partitions, replication factor 1",
+                "d: 3 partitions, replication factor 1",
+            ]
+        );
+    }
 }

@@ -25,6 +25,7 @@ mod members;
 mod open_metrics;
 mod page;
 mod processes;
+mod quotas;
 mod sides;
 mod summary;
 mod terminal;

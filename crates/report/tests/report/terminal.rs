@@ -328,7 +328,7 @@ fn a_compressed_rate_is_followed_by_its_compression_ratio() {
 
 /// Every 100 ms, and 7 % of them aborted.
 fn transactional(plan: &mut ProducePlan) {
-    plan.transactions = Some(TransactionsPlan { every_ns: 100_000_000, abort_share: 0.07 });
+    plan.transactions = Some(TransactionsPlan { every_ns: 100_000_000, records: None, abort_share: 0.07 });
 }
 
 #[test]
@@ -376,6 +376,11 @@ fn records_and_how_they_are_sent_are_described_before_the_run() {
     let words = "each record built; in transactions of 100ms from their first record, 7.00 % of them aborted \
                  (transaction.timeout.ms=60000)";
     assert!(text.contains(words), "{text}");
+    let text = reported(|plan| {
+        transactional(plan);
+        plan.transactions = plan.transactions.map(|all| TransactionsPlan { records: Some(500), ..all });
+    });
+    assert!(text.contains("in transactions of 500 records, or 100ms from their first record"), "{text}");
     let text = reported(|plan| plan.client.ignore_keys = true);
     assert!(text.contains("; partitioner sticky, not adaptive, partitioner.ignore.keys=true"), "{text}");
     let text = reported(|plan| plan.synchronous = true);

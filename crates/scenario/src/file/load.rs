@@ -16,12 +16,38 @@ use crate::yaml::{Scalar, YamlNode};
 pub struct LoadFile {
     pub topic: Scalar,
     pub clients: Scalar,
-    pub at: Option<Scalar>,
+    pub at: Option<MomentFile>,
     pub after: Option<Scalar>,
-    pub until: Option<Scalar>,
+    pub until: Option<MomentFile>,
     pub zone: Scalar,
     pub client: ItemClientFile,
     pub role: RoleFile,
+}
+
+/// When a load item comes or goes.
+#[derive(Debug, Clone)]
+pub enum MomentFile {
+    /// So long after the beginning of the measure phase.
+    Time(Scalar),
+    /// Once the items that write to its topic have sent so much.
+    Backlog(Scalar),
+}
+
+impl MomentFile {
+    /// What was typed.
+    pub fn typed(&self) -> &Scalar {
+        match self {
+            Self::Time(typed) | Self::Backlog(typed) => typed,
+        }
+    }
+
+    /// The key above it; `own` is that of the load item.
+    pub(crate) fn key<'k>(&self, own: &'k str) -> &'k str {
+        match self {
+            Self::Time(_) => own,
+            Self::Backlog(_) => "backlog",
+        }
+    }
 }
 
 /// What a load item's clients do.
@@ -139,9 +165,9 @@ fn clients(node: &YamlNode, role: &str, section: &'static keys::Section) -> Resu
     Ok(LoadFile {
         topic,
         clients: fields.required("clients")?,
-        at: fields.scalar("at")?,
+        at: moment(&fields, "at", role == "consume")?,
         after: fields.scalar("after")?,
-        until: fields.scalar("until")?,
+        until: moment(&fields, "until", role == "produce")?,
         zone,
         client: driver::client(&fields)?,
         role: match role {
@@ -149,6 +175,17 @@ fn clients(node: &YamlNode, role: &str, section: &'static keys::Section) -> Resu
             _ => RoleFile::Consume(Box::new(consume::consume(&fields)?)),
         },
     })
+}
+
+/// A time; where it may be one, a backlog.
+fn moment(fields: &Fields<'_>, key: &str, may_be_backlog: bool) -> Result<Option<MomentFile>, InputError> {
+    match fields.get(key) {
+        Some(node @ YamlNode::Map(..)) if may_be_backlog => {
+            let size = Fields::of(node, &keys::BACKLOG)?.required("backlog")?;
+            Ok(Some(MomentFile::Backlog(size)))
+        }
+        _ => Ok(fields.scalar(key)?.map(MomentFile::Time)),
+    }
 }
 
 /// The roles of load items by the key that names them.

@@ -12,7 +12,8 @@ pub enum TransactionsFile {
     /// `none`.
     Word(Scalar),
     Each {
-        every: Scalar,
+        every: Option<Scalar>,
+        records: Option<Scalar>,
         abort: Scalar,
     },
 }
@@ -23,5 +24,10 @@ pub(super) fn transactions(fields: &Fields<'_>) -> Result<TransactionsFile, Inpu
         return fields.required("transactions").map(TransactionsFile::Word);
     };
     let fields = Fields::of(node, &keys::TRANSACTIONS)?;
-    Ok(TransactionsFile::Each { every: fields.required("every")?, abort: fields.required("abort")? })
+    let (every, records) = (fields.scalar("every")?, fields.scalar("records")?);
+    if every.is_none() && records.is_none() {
+        return Err(InputError::at(fields.place, "`transactions` says neither `every` nor `records`")
+            .hint("e.g. `{every: 100ms}`, or `{records: 100}`"));
+    }
+    Ok(TransactionsFile::Each { every, records, abort: fields.required("abort")? })
 }

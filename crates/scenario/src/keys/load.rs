@@ -44,6 +44,18 @@ const UNTIL: Key = key(
      alone; left out: with that phase",
 );
 
+/// A backlog.
+pub static BACKLOG: Section = section(
+    "backlog",
+    "The instant, by the rates of all items that write to the topic, at which they have sent so many bytes of values since the \
+     load began.",
+    &[needed(
+        "backlog",
+        SIZE,
+        "the bytes, those of the warm-up included: what readers `from: earliest` find",
+    )],
+);
+
 /// A load item that produces.
 pub static PRODUCE: Section = Section {
     name: "produce item",
@@ -55,7 +67,7 @@ pub static PRODUCE: Section = Section {
             COUNT,
             "1",
             "number of clients, each with connections, a buffer and batches of its own: as many as the application has \
-             producers, since at one rate more clients fill smaller batches",
+             producers, since at one rate more clients fill smaller batches. Of a topic with a `count`: so many for each",
         ),
         needed(
             "rate",
@@ -128,7 +140,12 @@ pub static PRODUCE: Section = Section {
         ),
         AT,
         AFTER,
-        UNTIL,
+        key(
+            "until",
+            ValueKind::Either(&[DURATION, ValueKind::Section(&BACKLOG)]),
+            "when the item's load ends and its clients go, from the beginning of the measure phase; `0s`: it loads the warm-up \
+             alone; or once so much is written: `{backlog: 1GiB}`; left out: with that phase",
+        ),
         or("zone", ZONE, "same", IN_ZONE),
         key(
             "client",
@@ -146,12 +163,18 @@ pub static CONSUME: Section = Section {
     purpose: "Clients that fetch records. Without `group`, partition p goes to client p mod clients.",
     keys: &[
         needed("consume", TEXT, "the topic, by its name under `topics`"),
-        or("clients", COUNT, "1", "number of clients, each with connections of its own"),
+        or(
+            "clients",
+            COUNT,
+            "1",
+            "number of clients, each with connections of its own. Of a topic with a `count`: so many for each",
+        ),
         key(
             "group",
             TEXT,
             "a consumer group: its members, the clients of all items that name it, share out the partitions. Its id has the \
-             run and the trial in it, so that no trial begins where another one ended; how it works is said in `client`",
+             run and the trial in it, so that no trial begins where another one ended; how it works is said in `client`. Of a \
+             topic with a `count` each has a group of its own",
         ),
         or(
             "from",
@@ -166,7 +189,12 @@ pub static CONSUME: Section = Section {
             "how far what was fetched is read: as an application does, which decompresses it and finds key, value and headers \
              of each record; or the headers of batches and their checksums; or the headers alone. Records are counted alike",
         ),
-        AT,
+        key(
+            "at",
+            ValueKind::Either(&[DURATION, ValueKind::Section(&BACKLOG)]),
+            "when the item's clients connect and begin, from the beginning of the measure phase; or once so much waits for them: \
+             `{backlog: 1GiB}`; left out: they are connected before the load begins",
+        ),
         AFTER,
         UNTIL,
         or(
@@ -287,7 +315,13 @@ pub static TRANSACTIONS: Section = section(
     "transactions",
     "When a client's transactions end, and how. While one is being ended, its client takes no record.",
     &[
-        needed("every", DURATION, "from a transaction's first record until it is committed or aborted"),
+        key(
+            "every",
+            DURATION,
+            "from a transaction's first record until it is committed or aborted; with `records` alone half of \
+             `transaction.timeout.ms`",
+        ),
+        key("records", COUNT, "it ends with so many records, if `every` is not over before"),
         or(
             "abort",
             ValueKind::Scalar("share in percent", "NUMBER%"),

@@ -86,6 +86,7 @@ fn workload(result: &OmbResult, name: &str, publish: f64, consume: f64) -> Resul
         keys: None,
         payload: OmbPayload::Missing,
         rate: OmbRate::PerS(publish.round().max(1.0) as u32),
+        backlog_bytes: 0,
         minutes: 0,
         warmup_minutes: 0,
         notes: Vec::new(),
@@ -104,9 +105,7 @@ fn notes(workload: &OmbWorkload) -> Vec<String> {
         "The rate is the mean of `publishRate`: a result does not say what was offered.".to_owned(),
         format!("Consumer groups of each topic: {groups}, from `consumeRate` ÷ `publishRate`."),
     ];
-    if workload.topics > 1 {
-        notes.push("Latencies are of all topics together, which no column is: they are left out.".to_owned());
-    } else if groups > 1 {
+    if groups > 1 {
         notes.push(
             "End-to-end latencies are of all groups together, which no column is: they are left out."
                 .to_owned(),
@@ -122,13 +121,10 @@ fn figures(
     publish: f64,
     consume: Option<f64>,
 ) -> Result<Vec<String>, InputError> {
-    let is_one = |of: u32| workload.topics == 1 && of == 1;
-    let (writers, readers) = (workload.item("writers", 1), workload.readers(1, 1));
-    let groups = workload.subscriptions;
-    let of_writers = if is_one(1) { writers.as_str() } else { "sum" };
-    let mut figures = vec![format!("{of_writers}.acked_per_s: {publish:.1}")];
+    let (readers, groups) = (workload.readers(1), workload.subscriptions);
+    let mut figures = vec![format!("writers.acked_per_s: {publish:.1}")];
     if let Some(consume) = consume.filter(|_| groups > 0) {
-        let of_readers = if is_one(groups) { readers.as_str() } else { "sum" };
+        let of_readers = if groups == 1 { readers.as_str() } else { "sum" };
         figures.push(format!("{of_readers}.fetched_per_s: {consume:.1}"));
     }
     let mut add = |field: &str, metric: &str| -> Result<(), InputError> {
@@ -143,10 +139,8 @@ fn figures(
         }
         Ok(())
     };
-    if is_one(1) {
-        add("aggregatedPublishLatency", &format!("{writers}.service"))?;
-    }
-    if is_one(groups) {
+    add("aggregatedPublishLatency", "writers.service")?;
+    if groups == 1 {
         add("aggregatedEndToEndLatency", &format!("{readers}.end_to_end"))?;
     }
     Ok(figures)

@@ -46,7 +46,7 @@ pub fn scenario(
 ) -> Result<OmbScenario, InputError> {
     let mut notes: Vec<String> = workload.notes.iter().chain(&driver.notes).cloned().collect();
     let value = value(workload, driver, choices, &mut notes)?;
-    let phases = phases(workload, choices)?;
+    let phases = phases(workload, choices, &mut notes)?;
     let id = id(stem);
     let question =
         format!("What does OMB's workload `{}` give with the driver `{}`?", workload.name, driver.name);
@@ -82,30 +82,21 @@ pub(super) fn written(workload: &OmbWorkload, driver: &OmbDriver, parts: &Scenar
     write(format!("kdyno: 1\nid: {id}\nquestion: {}\n", literal(question)));
     write(format!("system: {{brokers: {}}}\ntopics:\n", driver.replicas));
     let config = map("config", &driver.topic);
-    for topic in (1..=workload.topics).map(|number| workload.item("topic", number)) {
-        let (partitions, replicas) = (workload.partitions, driver.replicas);
-        write(format!("  {topic}: {{partitions: {partitions}, replicas: {replicas}{config}}}\n"));
-    }
+    let count = if workload.topics == 1 { String::new() } else { format!("count: {}, ", workload.topics) };
+    let (partitions, replicas) = (workload.partitions, driver.replicas);
+    write(format!("  topic: {{{count}partitions: {partitions}, replicas: {replicas}{config}}}\n"));
     write("load:\n".to_owned());
-    (1..=workload.topics).for_each(|number| write(produce(workload, driver, number, value)));
-    for number in 1..=workload.topics {
-        (1..=workload.subscriptions).for_each(|group| write(consume(workload, driver, number, group)));
-    }
+    write(produce(workload, driver, value));
+    (1..=workload.subscriptions).for_each(|group| write(consume(workload, driver, group)));
     write(phases.to_owned());
     write(question_of(workload));
     text
 }
 
 impl OmbWorkload {
-    /// The name of something of a topic: with its number where there are several.
-    pub(super) fn item(&self, what: &str, topic: u32) -> String {
-        if self.topics == 1 { what.to_owned() } else { format!("{what}-{topic:03}") }
-    }
-
-    /// The item of a consumer group of a topic.
-    pub(super) fn readers(&self, topic: u32, group: u32) -> String {
-        let readers = self.item("readers", topic);
-        if self.subscriptions == 1 { readers } else { format!("{readers}-{group}") }
+    /// The item of a consumer group of each topic.
+    pub(super) fn readers(&self, group: u32) -> String {
+        if self.subscriptions == 1 { "readers".to_owned() } else { format!("readers-{group}") }
     }
 }
 
@@ -129,32 +120,30 @@ fn map(key: &str, settings: &[(String, String)]) -> String {
     format!(", {key}: {{{}}}", pairs.collect::<Vec<_>>().join(", "))
 }
 
-fn produce(workload: &OmbWorkload, driver: &OmbDriver, topic: u32, value: &str) -> String {
+fn produce(workload: &OmbWorkload, driver: &OmbDriver, value: &str) -> String {
     let rate = match workload.rate {
         // Where the search begins, as OMB does.
         OmbRate::Search => "10k/s, arrivals: constant".to_owned(),
         OmbRate::Max => "max".to_owned(),
-        OmbRate::PerS(per_s) => {
-            format!("{}/s, arrivals: constant", f64::from(per_s) / f64::from(workload.topics))
-        }
+        OmbRate::PerS(per_s) => format!("{per_s}/s, arrivals: constant"),
     };
     let key = workload.keys.map(|key| format!(", key: {key}")).unwrap_or_default();
     format!(
-        "  {}: {{produce: {}, clients: {}, rate: {rate}, value: {value}{key}{}}}\n",
-        workload.item("writers", topic),
-        workload.item("topic", topic),
+        "  writers: {{produce: topic, clients: {}, rate: {rate}, value: {value}{key}{}}}\n",
         workload.producers,
         map("client", &driver.producer)
     )
 }
 
-fn consume(workload: &OmbWorkload, driver: &OmbDriver, topic: u32, group: u32) -> String {
-    let readers = workload.readers(topic, group);
+fn consume(workload: &OmbWorkload, driver: &OmbDriver, group: u32) -> String {
+    let readers = workload.readers(group);
+    let from = match workload.backlog_bytes {
+        0 => driver.from.to_owned(),
+        bytes => format!("earliest, at: {{backlog: {bytes}B}}"),
+    };
     format!(
-        "  {readers}: {{consume: {}, clients: {}, group: {readers}, from: {}{}}}\n",
-        workload.item("topic", topic),
+        "  {readers}: {{consume: topic, clients: {}, group: {readers}, from: {from}{}}}\n",
         workload.consumers,
-        driver.from,
         map("client", &driver.consumer)
     )
 }
@@ -201,14 +190,27 @@ fn value(
     }
 }
 
-fn phases(workload: &OmbWorkload, choices: &OmbChoices<'_>) -> Result<String, InputError> {
+fn phases(
+    workload: &OmbWorkload,
+    choices: &OmbChoices<'_>,
+    notes: &mut Vec<String>,
+) -> Result<String, InputError> {
     let minutes = |minutes: u32| format!("{minutes}m");
+    // Until it is written, and as long again until it is read.
+    let with_backlog_s = (2.0 * workload.backlog_s()).ceil() as u64;
     let measure = match (choices.duration, workload.minutes) {
         (Some(duration), _) => duration.to_owned(),
         (None, 0) if workload.is_search() => minutes(5),
         (None, 0) => {
             let message = "`testDurationMinutes` is 0 or missing, which OMB measures without end";
             return Err(InputError::whole(message).hint("--duration says how long"));
+        }
+        (None, typed) if with_backlog_s > 60 * u64::from(typed) => {
+            notes.push(format!(
+                "`testDurationMinutes`: OMB goes on until the backlog is drained; here {with_backlog_s} s are measured, twice what \
+                 writing it takes, and --duration changes that"
+            ));
+            format!("{with_backlog_s}s")
         }
         (None, typed) => minutes(typed),
     };
@@ -219,7 +221,7 @@ fn phases(workload: &OmbWorkload, choices: &OmbChoices<'_>) -> Result<String, In
 
 /// The search, if it is one, and the columns of the table.
 fn question_of(workload: &OmbWorkload) -> String {
-    let readers = (workload.subscriptions > 0).then(|| workload.readers(1, 1));
+    let readers = (workload.subscriptions > 0).then(|| workload.readers(1));
     let mut text = String::new();
     // Writing to a text cannot fail.
     if workload.is_search() {
@@ -227,17 +229,13 @@ fn question_of(workload: &OmbWorkload) -> String {
         readers.iter().for_each(|readers| conditions += &format!(", {readers}.lag_time <= 1s"));
         let _ = writeln!(text, "find:\n  highest: writers.rate\n  from: 10k/s\n  while: [{conditions}]");
     }
-    let columns = if workload.topics == 1 {
-        let of_readers =
-            readers.iter().map(|readers| format!(", {readers}.fetched_per_s, {readers}.end_to_end.p99"));
-        let writers =
-            ["offered_per_s", "acked_per_s", "response.p50", "response.p99", "service.p99", "failed"];
-        let writers = writers.map(|metric| format!("writers.{metric}")).join(", ");
-        format!("{writers}{}", of_readers.collect::<String>())
-    } else {
-        let of_readers = if readers.is_some() { ", sum.fetched_per_s" } else { "" };
-        format!("sum.offered_per_s, sum.acked_per_s, sum.failed{of_readers}")
-    };
+    let of_readers = readers.iter().map(|readers| match workload.backlog_bytes {
+        0 => format!(", {readers}.fetched_per_s, {readers}.end_to_end.p99"),
+        _ => format!(", {readers}.caught_up, {readers}.caught_up_per_s"),
+    });
+    let writers = ["offered_per_s", "acked_per_s", "response.p50", "response.p99", "service.p99", "failed"];
+    let writers = writers.map(|metric| format!("writers.{metric}")).join(", ");
+    let columns = format!("{writers}{}", of_readers.collect::<String>());
     let _ = writeln!(text, "show:\n  columns: [{columns}]");
     text
 }

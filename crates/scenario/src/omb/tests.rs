@@ -89,12 +89,13 @@ fn a_workload_becomes_a_scenario() {
 #[test]
 fn topics_share_the_rate_and_have_groups_of_their_own() {
     let three = changed("topics: 1\n", "topics: 3\n").expect("a scenario");
-    assert_eq!(three.text.matches("rate: 1666.6666666666667/s").count(), 3, "{}", three.text);
-    assert!(
-        three.text.contains("readers-003: {consume: topic-003, clients: 2, group: readers-003,"),
-        "{}",
-        three.text
-    );
+    for part in [
+        "  topic: {count: 3, partitions: 4, replicas: 2,",
+        "  writers: {produce: topic, clients: 3, rate: 5000/s,",
+        "  readers: {consume: topic, clients: 2, group: readers,",
+    ] {
+        assert_eq!(three.text.matches(part).count(), 1, "{part}: {}", three.text);
+    }
     let two = changed("subscriptionsPerTopic: 1", "subscriptionsPerTopic: 2").expect("a scenario");
     assert!(
         two.text.contains("readers-1: {consume: topic,") && two.text.contains("group: readers-2,"),
@@ -103,6 +104,29 @@ fn topics_share_the_rate_and_have_groups_of_their_own() {
     );
     let none = changed("consumerPerSubscription: 2", "consumerPerSubscription: 0").expect("a scenario");
     assert!(!none.text.contains("consume:"), "{}", none.text);
+}
+
+#[test]
+fn a_backlog_is_what_consumers_find_when_they_come() {
+    let one = changed("consumerBacklogSizeGB: 0", "consumerBacklogSizeGB: 1").expect("a scenario");
+    let readers = "group: readers, from: earliest, at: {backlog: 1073741824B}";
+    assert!(one.text.contains(readers), "{}", one.text);
+    // 1 MB/s: 1,074 s until it is there, and the file has 5 min.
+    assert!(one.text.contains("measure: \"2148s\""), "{}", one.text);
+    assert!(one.text.contains("readers.caught_up, readers.caught_up_per_s]"), "{}", one.text);
+    for words in ["`consumerBacklogSizeGB`: consumers connect once", "`testDurationMinutes`: OMB goes on"] {
+        assert!(one.notes.iter().any(|note| note.contains(words)), "{words}: {:?}", one.notes);
+    }
+    // OMB counts it once for each group.
+    let groups = WORKLOAD
+        .replace("consumerBacklogSizeGB: 0", "consumerBacklogSizeGB: 1\nbacklogDrainRatio: 0.5")
+        .replace("subscriptionsPerTopic: 1", "subscriptionsPerTopic: 2")
+        .replace("topics: 1\n", "topics: 2\n")
+        .replace("testDurationMinutes: 5", "testDurationMinutes: 60");
+    let groups = translated(&groups, DRIVER).expect("a scenario");
+    assert_eq!(groups.text.matches("at: {backlog: 536870912B}").count(), 2, "{}", groups.text);
+    assert!(groups.text.contains("measure: \"60m\""), "{}", groups.text);
+    assert!(groups.notes.iter().any(|note| note.starts_with("`backlogDrainRatio`")), "{:?}", groups.notes);
 }
 
 #[test]
@@ -140,12 +164,7 @@ fn what_a_scenario_cannot_say_is_refused_in_one_sentence() {
         ("topics: 1\n", "topics: many\n", "`topics`: `many` is no whole number"),
         ("topics: 1\n", "topics: [1]\n", "`topics` is a list, not a single value"),
         ("producersPerTopic: 3", "producersPerTopic: 0", "`producersPerTopic` is 0 or missing"),
-        (
-            "consumerBacklogSizeGB: 0",
-            "consumerBacklogSizeGB: 10",
-            "`consumerBacklogSizeGB`: consumers that stop",
-        ),
-        ("name: one", "consumerOnly: true", "`consumerOnly`: consumers that stop"),
+        ("name: one", "consumerOnly: true", "`consumerOnly`: consumers of what was written before"),
         ("testDurationMinutes: 5", "", "`testDurationMinutes` is 0 or missing"),
         ("useRandomizedPayloads: true", "", "neither `payloadFile` nor"),
         ("randomBytesRatio: 0.5", "randomBytesRatio: 5", "`randomBytesRatio`: `5` is no number from 0 to 1"),
@@ -154,9 +173,19 @@ fn what_a_scenario_cannot_say_is_refused_in_one_sentence() {
         let error = changed(from, to).expect_err(to);
         assert!(error.contains(words) && !error.contains('\n'), "{words}: {error}");
     }
+    let backlog = WORKLOAD.replace("consumerBacklogSizeGB: 0", "consumerBacklogSizeGB: 1");
+    for (from, to, words) in [
+        ("producerRate: 5000", "producerRate: 0", ":12:1: `consumerBacklogSizeGB`: when it is there follows"),
+        ("producerRate: 5000", "producerRate: 10000000", "is to be from 1 to 9999999"),
+        ("consumerPerSubscription: 2", "consumerPerSubscription: 0", "has no consumers for which"),
+    ] {
+        let error = translated(&backlog.replace(from, to), DRIVER).expect_err(to);
+        assert!(error.contains(words) && !error.contains('\n'), "{words}: {error}");
+    }
     let searched =
         WORKLOAD.replace("topics: 1\n", "topics: 2\n").replace("producerRate: 5000", "producerRate: 0");
-    assert!(translated(&searched, DRIVER).expect_err("two").contains("`producerRate: 0` searches"));
+    let searched = translated(&searched, DRIVER).expect("a search over both");
+    assert!(searched.text.contains("highest: writers.rate"), "{}", searched.text);
     for (text, words) in [
         ("- a\n- b\n", "a workload file is a map, and this is a list"),
         ("just words\n", "a workload file is a map, and this is a single value"),
@@ -251,7 +280,12 @@ fn a_published_result_becomes_a_scenario_with_its_figures() {
         assert!(text.lines().any(|one| one == line), "no {line:?} in\n{text}");
     }
     let several = imported("\"topics\": 1", "\"topics\": 3").expect("a scenario");
-    assert!(several.contains("    - {sum.acked_per_s: 50000.2, sum.fetched_per_s: 50000.0}\n"), "{several}");
+    // One item goes over all topics, so its figures are those of all of them.
+    for part in
+        ["  topic: {count: 3, partitions: 16, replicas: 1}", "{writers.acked_per_s: 50000.2, readers.fetched"]
+    {
+        assert!(several.contains(part) && several.contains("end_to_end.p99: 11.000ms"), "{part}: {several}");
+    }
     let two_groups = imported("49980.0, 50020.0", "99980.0, 100020.0").expect("a scenario");
     assert!(two_groups.contains("sum.fetched_per_s: 100000.0, writers.service.mean"), "{two_groups}");
     assert!(

@@ -23,13 +23,13 @@ const KEYS: &[&str] = &[
     "warmupDurationMinutes",
     "consumerOnly",
 ];
-/// Topics that a scenario of this command has at most: each has load items of its own.
+/// Topics at most.
 const TOPICS_MAX: u32 = 100;
-/// Load items at most.
-const ITEMS_MAX: u32 = 300;
+/// Threads of the worker at most: it has one for the producers of each topic, and one for each of its consumer groups.
+const THREADS_MAX: u32 = 300;
 /// Bytes of each of OMB's keys.
 const KEY_BYTES: u32 = 10;
-/// From here on OMB's files mean as fast as it goes.
+/// From here on OMB's files mean the maximum rate.
 const AS_FAST_AS_IT_GOES: u32 = 10_000_000;
 
 /// How fast a workload produces.
@@ -74,6 +74,8 @@ pub struct OmbWorkload {
     pub(super) keys: Option<&'static str>,
     pub(super) payload: OmbPayload,
     pub(super) rate: OmbRate,
+    /// Bytes of values, in all topics, that wait for a consumer group of each before it begins; 0: it is there from the beginning.
+    pub(super) backlog_bytes: u64,
     pub(super) minutes: u32,
     pub(super) warmup_minutes: u32,
     /// What becomes of keys that are not honoured.
@@ -102,14 +104,17 @@ impl OmbWorkload {
                 .hint("name it with --drivers"));
         }
         let mut notes = Vec::new();
-        refuse_backlog(&mut file, &mut notes)?;
+        refuse_consumers_alone(&mut file)?;
+        let backlog = (file.place("consumerBacklogSizeGB"), file.int("consumerBacklogSizeGB", 0)?);
+        let drain_ratio =
+            file.place("backlogDrainRatio").map(|_| file.share("backlogDrainRatio", 1.0)).transpose()?;
         let (name, keys) = (file.text("name")?, key_distributor(&mut file, &mut notes)?);
         let payload = payload(&mut file, &mut notes)?;
         let topics = at_least_one(&mut file, "topics")?;
-        let rate = rate(&mut file, topics.0, &mut notes)?;
+        let rate = rate(&mut file, &mut notes)?;
         let subscriptions = file.int("subscriptionsPerTopic", 0)?;
         let consumers = file.int("consumerPerSubscription", 0)?;
-        let found = Self {
+        let mut found = Self {
             name,
             topics: topics.0,
             partitions: at_least_one(&mut file, "partitionsPerTopic")?.0,
@@ -121,20 +126,64 @@ impl OmbWorkload {
             keys,
             payload,
             rate,
+            backlog_bytes: 0,
             minutes: file.int("testDurationMinutes", 0)?,
             warmup_minutes: file.int("warmupDurationMinutes", 1)?,
             notes,
         };
         found.fits().map_err(|error| InputError { place: topics.1, ..error })?;
+        found
+            .takes_backlog(backlog.1, drain_ratio)
+            .map_err(|error| InputError { place: backlog.0, ..error })?;
         Ok(Self { notes: found.notes.iter().cloned().chain(file.unknown(KEYS)).collect(), ..found })
+    }
+
+    /// Consumers that come once so many GiB wait for all of them together.
+    fn takes_backlog(&mut self, gib: u32, drain_ratio: Option<f64>) -> Result<(), InputError> {
+        if gib == 0 {
+            if drain_ratio.is_some() {
+                self.notes.push("`backlogDrainRatio`: not used, since no backlog is built".to_owned());
+            }
+            return Ok(());
+        }
+        if self.subscriptions == 0 {
+            let message = "`consumerBacklogSizeGB`: the workload has no consumers for which it could wait";
+            return Err(InputError::whole(message));
+        }
+        if !matches!(self.rate, OmbRate::PerS(_)) {
+            let message = format!(
+                "`consumerBacklogSizeGB`: when it is there follows from `producerRate`, which is to be from 1 to {}",
+                AS_FAST_AS_IT_GOES - 1
+            );
+            return Err(InputError::whole(message).hint("give a rate that the cluster carries"));
+        }
+        // OMB counts a record once for each group.
+        self.backlog_bytes = ((u64::from(gib) << 30) / u64::from(self.subscriptions)).max(1);
+        self.notes.push(
+            "`consumerBacklogSizeGB`: consumers connect once so much is written, the warm-up included, and read from the \
+             beginning; OMB's are there in the warm-up and pause then"
+                .to_owned(),
+        );
+        if drain_ratio.is_some_and(|ratio| ratio < 1.0) {
+            self.notes.push(
+                "`backlogDrainRatio`: not used, `caught_up` is the time until nothing is left".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Seconds in which a backlog is written, from the beginning of the load; 0 without one.
+    pub(super) fn backlog_s(&self) -> f64 {
+        let OmbRate::PerS(per_s) = self.rate else { return 0.0 };
+        self.backlog_bytes as f64 / (f64::from(per_s) * f64::from(self.message_bytes))
     }
 
     /// Refuses more topics than a scenario is written for.
     pub(super) fn fits(&self) -> Result<(), InputError> {
-        let items = self.topics.saturating_mul(self.subscriptions.saturating_add(1));
-        if self.topics > TOPICS_MAX || items > ITEMS_MAX {
+        let threads = self.topics.saturating_mul(self.subscriptions.saturating_add(1));
+        if self.topics > TOPICS_MAX || threads > THREADS_MAX {
             let message = format!(
-                "`topics`: {} with {} consumer groups each are more than the {TOPICS_MAX} topics and {ITEMS_MAX} load items that a \
+                "`topics`: {} with {} consumer groups each are more than the {TOPICS_MAX} topics and {THREADS_MAX} threads that a \
                  scenario is written for",
                 self.topics, self.subscriptions
             );
@@ -158,27 +207,15 @@ fn at_least_one(file: &mut OmbKeys, key: &str) -> Result<Placed, InputError> {
     }
 }
 
-/// Consumers that pause until there is a backlog are not to be had.
-fn refuse_backlog(file: &mut OmbKeys, notes: &mut Vec<String>) -> Result<(), InputError> {
-    let refused = |place, key: &str| {
-        let message = format!(
-            "`{key}`: consumers that stop until a backlog of so many bytes is there are not in this version"
-        );
-        let hint = "`kdyno run catch-up` measures how fast consumers catch up that come later than the load";
-        Err(InputError { place, ..InputError::whole(message).hint(hint) })
-    };
-    let (backlog, only) = (file.place("consumerBacklogSizeGB"), file.place("consumerOnly"));
-    if file.is_set("consumerOnly")? {
-        return refused(only, "consumerOnly");
+/// Consumers of what somebody else wrote are not to be had: a run's topics are its own.
+fn refuse_consumers_alone(file: &mut OmbKeys) -> Result<(), InputError> {
+    let place = file.place("consumerOnly");
+    if !file.is_set("consumerOnly")? {
+        return Ok(());
     }
-    if file.int("consumerBacklogSizeGB", 0)? > 0 {
-        return refused(backlog, "consumerBacklogSizeGB");
-    }
-    if file.has("backlogDrainRatio") {
-        file.share("backlogDrainRatio", 1.0)?;
-        notes.push("`backlogDrainRatio`: not used, since no backlog is built".to_owned());
-    }
-    Ok(())
+    let message = "`consumerOnly`: consumers of what was written before are not in this version, since topics of a run are its own";
+    let hint = "`consumerBacklogSizeGB` writes a backlog first";
+    Err(InputError { place, ..InputError::whole(message).hint(hint) })
 }
 
 /// OMB's 10,000 keys of 10 characters.
@@ -214,15 +251,8 @@ fn payload(file: &mut OmbKeys, notes: &mut Vec<String>) -> Result<OmbPayload, In
     Ok(if name.is_empty() { OmbPayload::Missing } else { OmbPayload::File(name) })
 }
 
-fn rate(file: &mut OmbKeys, topics: u32, notes: &mut Vec<String>) -> Result<OmbRate, InputError> {
-    let place = file.place("producerRate");
+fn rate(file: &mut OmbKeys, notes: &mut Vec<String>) -> Result<OmbRate, InputError> {
     match file.int("producerRate", 0)? {
-        0 if topics > 1 => {
-            let message = format!(
-                "`producerRate: 0` searches for a rate, and a search raises that of one topic, not of {topics}"
-            );
-            Err(InputError { place, ..InputError::whole(message).hint("give a rate, or one topic") })
-        }
         0 => {
             notes.push(
                 "`producerRate: 0`: a search for the highest rate at which producers and consumers keep up, each rate in trials \

@@ -20,8 +20,8 @@ use kdyno_model::run::{
     RunStatus, Session, SessionEnd, SettingInForce, SettingOrigin, SettingsInForce, StreamInfo, TrialStart,
 };
 use kdyno_model::sample::{
-    ClientTotals, Counts, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamId, StreamTotals, Timing,
-    series,
+    ClientTotals, Counts, Grain, NoiseReading, PartitionTotals, Phase, ProbeReading, Sample, StreamId,
+    StreamTotals, Timing, series,
 };
 use kdyno_model::trial::{PairPlace, Trial, TrialId, TrialReason};
 use kdyno_model::worker::PhaseSpan;
@@ -256,6 +256,7 @@ pub fn totals() -> Vec<StreamTotals> {
         ],
         steady: None,
         caught_up: None,
+        partitions: vec![PartitionTotals { records: 7, bytes: 700 }; 3],
     };
     STREAMS.map(totals).to_vec()
 }

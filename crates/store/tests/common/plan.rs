@@ -95,6 +95,7 @@ pub fn case() -> CasePlan {
         listeners: Default::default(),
         zones: None,
         ignored: BTreeMap::new(),
+        quotas: None,
         is_second: false,
     };
     let share = |client_first| WorkerShare { item: "writers".into(), client_first, client_count: 1 };
@@ -134,6 +135,7 @@ fn writers() -> LoadPlan {
     let payload = Payload::Pooled { pool_bytes: 8 << 20 };
     let role = Role::Produce(ProducePlan { value_bytes: 128, payload, client, ..plan });
     LoadPlan {
+        more_topics: Vec::new(),
         topic: "perf".into(),
         clients: 2,
         zone: None,
@@ -147,6 +149,7 @@ fn readers() -> LoadPlan {
     // Read as far as when the file of format 3 was written.
     let role = Role::Consume(ConsumePlan { read: ReadDepth::Crc, ..clients::consume(StartOffset::Latest) });
     LoadPlan {
+        more_topics: Vec::new(),
         topic: "perf".into(),
         clients: 1,
         zone: None,

@@ -55,6 +55,9 @@ pub(super) fn facts(
     if !plan.listeners.are_plain() {
         fact("listeners", plan.listeners.to_string());
     }
+    if let Some(quotas) = &plan.quotas {
+        fact("quotas", quotas.to_string());
+    }
     if let Some(zones) = &plan.zones {
         fact("zones", words(zones, layout));
     }

@@ -208,6 +208,7 @@ pub(crate) mod tests {
             listeners: Default::default(),
             zones: None,
             ignored: Default::default(),
+            quotas: None,
             is_second: false,
         }
     }

@@ -13,6 +13,7 @@ mod logging;
 mod network_processors;
 mod node;
 mod ports;
+mod quotas;
 mod random;
 mod ready;
 mod secured;
@@ -43,7 +44,7 @@ pub(crate) use agent::configuration as agent_configuration;
 use cleanup::Cleanup;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{ClusterPlan, KafkaSource, Security, Storage};
+use kdyno_model::plan::{ClusterPlan, KafkaSource, QuotasPlan, Security, Storage};
 use kdyno_model::secret::Secret;
 use kdyno_model::version::Version;
 use launch::TAIL_LINES;
@@ -228,7 +229,7 @@ impl LocalCluster {
             remove,
             detached: false,
         };
-        cluster.become_ready(secured, started, options)?;
+        cluster.become_ready(plan.quotas.as_ref(), secured, started, options)?;
         facts.insert("ready_ms".to_string(), started.elapsed().as_millis().to_string());
         if let Some(id) = cluster.made_id() {
             facts.insert("cluster_id".to_string(), id);
@@ -238,9 +239,10 @@ impl LocalCluster {
         Ok(cluster)
     }
 
-    /// Waits for its brokers, and makes the user of a secured one.
+    /// Waits for its brokers, sets quotas, and makes the user of a secured one.
     fn become_ready(
         &mut self,
+        quotas: Option<&QuotasPlan>,
         secured: Option<Secured>,
         started: Instant,
         options: &StartOptions<'_>,
@@ -249,6 +251,7 @@ impl LocalCluster {
         let internal = secured.as_ref().map(|secured| secured.internal_access(layout)).transpose()?;
         let first = internal.as_ref().unwrap_or(&self.access);
         ready::wait(&self.guard, (layout, first), started, options.deadline, options.give_up)?;
+        quotas.map_or(Ok(()), |of| quotas::set(first, of))?;
         if let Some(secured) = secured {
             secured.make_user(layout, options.prefix)?;
             self.access = secured.access(layout)?;

@@ -83,6 +83,7 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
         listeners: Default::default(),
         zones: None,
         ignored: Default::default(),
+        quotas: None,
         is_second: false,
     }
 }

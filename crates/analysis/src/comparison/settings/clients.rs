@@ -108,8 +108,10 @@ fn around_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
 
 fn transactions_text(produce: &ProducePlan) -> String {
     let Some(transactions) = produce.transactions else { return "none".to_owned() };
+    let records = transactions.records.map(|records| format!("{} records or ", units::count(records as f64)));
     format!(
-        "every {} ms, {} % aborted, transaction.timeout.ms {}",
+        "{}every {} ms, {} % aborted, transaction.timeout.ms {}",
+        records.unwrap_or_default(),
         transactions.every_ns as f64 / 1e6,
         units::significant(transactions.abort_share * 100.0),
         produce.client.transaction_timeout_ns as f64 / 1e6

@@ -27,6 +27,8 @@ final class Task {
     final long transactionNs;
     final double abortShare;
     final long transactionSeed;
+    /** Records with which a transaction ends sooner; 0: it holds any number. */
+    final long transactionRecords;
     /** Consumers. */
     final boolean isMember;
     final boolean isFromEnd;
@@ -58,6 +60,7 @@ final class Task {
         transactionNs = isProducing ? body.i64() : 0;
         abortShare = isProducing ? Double.longBitsToDouble(body.i64()) : 0;
         transactionSeed = isProducing ? body.i64() : 0;
+        transactionRecords = isProducing ? body.i64() : 0;
         long recordsMax = isProducing ? -1 : body.i64();
         left = new AtomicLong(recordsMax < 0 ? Long.MAX_VALUE : recordsMax);
     }

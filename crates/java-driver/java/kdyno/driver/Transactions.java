@@ -8,8 +8,8 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.TimeoutException;
 
 /**
- * The transactions of one producer: each begins with the first record behind the one before it, and ends so long later. Whoever
- * calls waits until the coordinator has answered, as every application does.
+ * The transactions of one producer: each begins with the first record behind the one before it, and ends so long later, or with so
+ * many records. Whoever calls waits until the coordinator has answered, as every application does.
  */
 final class Transactions {
     private static final int COMMITTED = 0;
@@ -22,6 +22,8 @@ final class Transactions {
     private boolean isOpen;
     /** When the open one ends. */
     private long ends;
+    /** Records of the open one. */
+    private long records;
     /** Partitions of the topic. */
     private int partitions;
     /** Those with an acknowledged record, where the end of the transaction leaves a marker; callbacks run on another thread. */
@@ -45,7 +47,12 @@ final class Transactions {
 
     /** How long the open one lasts yet, ns, not below 0; {@link Long#MAX_VALUE}: none is open. */
     long left(long now) {
-        return isOpen ? Math.max(0, ends - now) : Long.MAX_VALUE;
+        if (!isOpen) {
+            return Long.MAX_VALUE;
+        }
+        long most = client.task.transactionRecords;
+        boolean isFull = most > 0 && records >= most;
+        return isFull ? 0 : Math.max(0, ends - now);
     }
 
     /** A record is handed over. */
@@ -54,7 +61,9 @@ final class Transactions {
             producer.beginTransaction();
             isOpen = true;
             ends = now + client.task.transactionNs;
+            records = 0;
         }
+        records++;
     }
 
     /** A record was acknowledged. */

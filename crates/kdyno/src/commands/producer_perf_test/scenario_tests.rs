@@ -138,7 +138,7 @@ fn transactions_and_numbers_are_planned() {
                 --command-property transactional.id=mine";
     let planned = planned_line(line, None).expect("a plan");
     let produce = produce(&planned);
-    let every = TransactionsPlan { every_ns: 3_000_000_000, abort_share: 0.0 };
+    let every = TransactionsPlan { every_ns: 3_000_000_000, records: None, abort_share: 0.0 };
     assert_eq!((produce.transactions, produce.records.values), (Some(every), ValuesPlan::Numbered));
     assert_eq!(produce.value_bytes, 3);
     let why = planned_line(&line.replace("1000", "5000000000"), None).map(|_| ()).expect_err("too many");
@@ -170,7 +170,7 @@ fn a_java_client_carries_what_was_typed() {
     let with_transactions = line.replace("--warmup-records 7", "--transaction-duration-ms 5");
     let planned =
         planned_line(&with_transactions.replace(" acks=1", " transactional.id=x"), None).expect("a plan");
-    let every = TransactionsPlan { every_ns: 5_000_000, abort_share: 0.0 };
+    let every = TransactionsPlan { every_ns: 5_000_000, records: None, abort_share: 0.0 };
     assert_eq!(self::produce(&planned).transactions, Some(every));
     let driver = planned.plan.cases[0].load[ITEM].driver.as_java().expect("a Java client");
     assert!(!driver.properties.contains_key("transactional.id"), "each client has one of its own");

@@ -3,7 +3,7 @@
 
 use crate::common::turns::alone;
 use crate::common::{RUN_DEADLINE, TestFolder};
-use crate::fixture::{collect_garbage, ended, is_matrix, kafka_tool, ran, stand, take_down};
+use crate::fixture::{collect_garbage, ended, is_matrix, ran, stand, take_down};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind, of_kind};
 use kdyno_model::finding::{Finding, Value};
@@ -25,19 +25,19 @@ phases: {warmup: 5s, measure: 9s, drain: 10s}
 fn a_quota_is_the_limit_and_carries_what_it_allows() {
     let _turn = alone();
     let place = TestFolder::new();
-    // Quotas look back on few windows of a second.
-    stand(&place, "capped", "kafka: 4.1.1, config: {quota.window.num: 3}");
-    let target = place.kdyno(&["cluster", "target", "capped"]);
-    ended(&target, 0);
-    let address = target.stdout.split('"').find(|part| part.contains(':') && !part.contains(' '));
-    let address = address.expect("an address").to_owned();
-    let target = place.file("target.yaml", &target.stdout);
     let scenario = place.file("quota.yaml", SCENARIO);
     let path = |path: &PathBuf| path.to_str().expect("plain path").to_owned();
     let mut carried = Vec::new();
     let quotas: &[u32] = if is_matrix() { &[400_000, 800_000] } else { &[400_000] };
     for (number, &bytes_per_s) in quotas.iter().enumerate() {
-        set_quota(&place, &address, bytes_per_s);
+        // Quotas look back on few windows of a second.
+        let system = format!(
+            "kafka: 4.1.1, config: {{quota.window.num: 3}}, quotas: {{producer_byte_rate: {bytes_per_s}B/s}}"
+        );
+        stand(&place, "capped", &system);
+        let target = place.kdyno(&["cluster", "target", "capped"]);
+        ended(&target, 0);
+        let target = place.file("target.yaml", &target.stdout);
         let runs = path(&place.path().join(format!("runs-{number}")));
         let args = ["run", &path(&scenario), "--target", &path(&target), "--out", &runs, "--share", "--yes"];
         let mut command = place.command(&args);
@@ -57,20 +57,12 @@ fn a_quota_is_the_limit_and_carries_what_it_allows() {
         let share = per_s * 1000.0 / f64::from(bytes_per_s);
         assert!((0.7..1.3).contains(&share), "{per_s} records/s are {share} of the quota");
         carried.push(per_s);
+        take_down(&place, "capped");
     }
-    take_down(&place, "capped");
     for pair in carried.windows(2) {
         let ratio = pair[1] / pair[0];
         assert!((1.5..2.5).contains(&ratio), "twice the quota carried {ratio} times as much: {carried:?}");
     }
-}
-
-/// Bytes per second that each client id may produce, set by Kafka's own tool.
-fn set_quota(place: &TestFolder, address: &str, bytes_per_s: u32) {
-    let quota = format!("producer_byte_rate={bytes_per_s}");
-    let alter = ["--bootstrap-server", address, "--alter", "--add-config", &quota];
-    let args = [&alter[..], &["--entity-type", "clients", "--entity-default"]].concat();
-    ended(&kafka_tool(place, "kafka.admin.ConfigCommand", &args), 0);
 }
 
 /// Acknowledged records/s, the limit, and whether the run doubts its figures for answers that were held back.

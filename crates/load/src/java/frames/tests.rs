@@ -330,7 +330,7 @@ proptest! {
         client in any::<u32>(),
     ) {
         let mut out = Vec::new();
-        let pace = TransactionPace { plan: TransactionsPlan { every_ns: 7, abort_share: 0.5 }, seed: u64::MAX };
+        let pace = TransactionPace { plan: TransactionsPlan { every_ns: 7, records: Some(5), abort_share: 0.5 }, seed: u64::MAX };
         let role = TaskRole::Produce { is_synchronous: true, stamps: Some(-2), transactions: Some(pace) };
         task(&mut out, &Task { settings: &settings, topic: "t", numbers: (3, 9), clients: &clients, role });
         super::token(&mut out, token.as_bytes());
@@ -340,7 +340,7 @@ proptest! {
         decoder.room()[..out.len()].copy_from_slice(&out);
         decoder.filled(out.len());
         let mut next = || heard(decoder.take().expect("frames").expect("a frame"));
-        let pace = [7u64.to_be_bytes(), 0.5f64.to_be_bytes(), [0xff; 8]].concat();
+        let pace = [7u64.to_be_bytes(), 0.5f64.to_be_bytes(), [0xff; 8], 5u64.to_be_bytes()].concat();
         let role = [vec![0, 1, 1], (-2i64).to_be_bytes().to_vec(), pace].concat();
         prop_assert_eq!(next(), ToJava::Task { settings, topic: "t".to_owned(), clients, role });
         prop_assert_eq!(next(), ToJava::Token(token));

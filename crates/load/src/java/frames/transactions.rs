@@ -35,9 +35,11 @@ pub(in crate::java) enum TransactionHow<'a> {
 pub(super) fn put_pace(out: &mut Vec<u8>, pace: Option<TransactionPace>) {
     let (every_ns, abort_share, seed) =
         pace.map_or((0, 0.0, 0), |pace| (pace.plan.every_ns, pace.plan.abort_share, pace.seed));
+    let records = pace.and_then(|pace| pace.plan.records).unwrap_or(0);
     out.extend_from_slice(&every_ns.to_be_bytes());
     out.extend_from_slice(&abort_share.to_be_bytes());
     out.extend_from_slice(&seed.to_be_bytes());
+    out.extend_from_slice(&records.to_be_bytes());
 }
 
 /// Reads which client's transaction ended, and how.

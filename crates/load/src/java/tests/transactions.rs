@@ -9,7 +9,7 @@ use kdyno_model::plan::{ProducePlan, TransactionsPlan};
 use kdyno_model::sample::Timing;
 
 fn plan() -> ProducePlan {
-    let transactions = Some(TransactionsPlan { every_ns: 500 * MS, abort_share: 0.25 });
+    let transactions = Some(TransactionsPlan { every_ns: 500 * MS, records: None, abort_share: 0.25 });
     ProducePlan { transactions, ..open(1_000.0) }
 }
 

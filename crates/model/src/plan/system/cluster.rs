@@ -1,6 +1,6 @@
 //! A cluster of real brokers that kdyno starts: everything that its start needs.
 
-use super::IgnoredSetting;
+use super::{IgnoredSetting, QuotasPlan};
 use crate::plan::{Listeners, ZonesPlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,6 +43,9 @@ pub struct ClusterPlan {
     /// How clients reach it, and its nodes each other.
     #[serde(default, skip_serializing_if = "Listeners::are_plain")]
     pub listeners: Listeners,
+    /// What its brokers let clients do at most; `None`: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quotas: Option<QuotasPlan>,
     /// In which zones it is; `None`: in one, and nothing lies between anybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZonesPlan>,

@@ -9,12 +9,14 @@ mod ignored;
 mod kind;
 mod local;
 mod null_broker;
+mod quotas;
 mod target;
 
 pub use cluster::{BrokerMetrics, ClusterPlan, KafkaSource, Mode, Storage};
 pub use ignored::IgnoredSetting;
 pub use kind::{Refusal, System};
 pub use null_broker::NullBrokerPlan;
+pub use quotas::{QuotaEach, QuotasPlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
