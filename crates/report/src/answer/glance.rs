@@ -9,7 +9,7 @@ use crate::command_line::verdict_again;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::units;
-use kdyno_model::caveat::{CaveatGroup, CaveatKind, Severity};
+use kdyno_model::caveat::{Caveat, CaveatGroup, CaveatKind, Severity};
 use kdyno_model::conclusion::{MetricRole, Says, SearchResult, Verdict, of_kind};
 use kdyno_model::finding::{Mark, Scope};
 use kdyno_model::grouped::by_key;
@@ -234,6 +234,10 @@ fn next(input: &ReportInput<'_>) -> Option<String> {
     let open: Vec<&Verdict> =
         scopes.into_iter().flat_map(|scope| judged(input, scope)).filter(|one| one.says.is_open()).collect();
     let first = open.first()?;
+    if input.caveats.iter().any(|one| matches!(one.caveat, Caveat::PairOrder(_))) {
+        let settled = "the second trial of a pair differs from the first one, so lengthen `phases.condition` or take `--design duet`";
+        return Some(settled.to_owned());
+    }
     if is_disturbed(input) {
         return Some("other programs used the CPUs, so repeat on a quiet host".to_owned());
     }
@@ -280,7 +284,6 @@ fn repeats(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Option<String> {
 }
 
 fn is_disturbed(input: &ReportInput<'_>) -> bool {
-    use kdyno_model::caveat::Caveat;
     let disturbs = |one: &Caveat| {
         matches!(one, Caveat::OtherLoad { .. } | Caveat::HostShared { .. } | Caveat::Steal { .. })
     };
