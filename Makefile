@@ -81,7 +81,7 @@ accuracy: ## known-truth tests of the measuring itself, then the same on real cl
 	cargo build --release --workspace --bin kdyno --bin kdyno-bench --bin xtask
 	$${CARGO_TARGET_DIR:-target}/release/xtask accuracy $(ONLY)
 
-accuracy-cluster: ## known truths on real brokers: a system compared with itself, a planted difference, searches (ONLY="--part aa --design duet --pairs 16"); goes on where it was
+accuracy-cluster: ## known truths on real brokers: a planted difference, searches (ONLY="--part planted"); goes on where it was
 	@scripts/setup.sh kafka
 	cargo build --release --workspace --bin kdyno --bin xtask
 	$${CARGO_TARGET_DIR:-target}/release/xtask accuracy-cluster $(ONLY)
