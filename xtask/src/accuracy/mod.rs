@@ -6,7 +6,6 @@
 //! simulated tests. `verdicts` alone needs no clock: its promises are kept or broken on any machine.
 
 mod accounting;
-pub mod cluster;
 mod delay;
 pub mod echo;
 mod poisson;
@@ -14,7 +13,6 @@ pub mod probes;
 mod relay;
 mod row;
 mod stall;
-mod table;
 mod verdicts;
 mod written;
 

@@ -42,15 +42,10 @@ impl StandingCluster {
 
     /// Starts a cluster of so many brokers; what is read from its logs is of the first one.
     pub fn start_many(bench: &Setup, purpose: &str, brokers: u32) -> anyhow::Result<StandingCluster> {
-        StandingCluster::start_with(bench, purpose, &["--brokers", &brokers.to_string(), "--heap", "1GiB"])
-    }
-
-    /// Starts a cluster with these arguments of `kdyno cluster up`.
-    pub fn start_with(bench: &Setup, purpose: &str, arguments: &[&str]) -> anyhow::Result<StandingCluster> {
         remove_left_overs(bench)?;
         let name = format!("bench-{purpose}-{}", std::process::id());
         let mut up = Command::new(&bench.kdyno);
-        up.args(["cluster", "up", &name]).args(arguments);
+        up.args(["cluster", "up", &name, "--brokers", &brokers.to_string(), "--heap", "1GiB"]);
         println!("  cluster: {}", words(&up));
         let begin = Instant::now();
         measured(&mut up)?;
@@ -113,11 +108,6 @@ impl StandingCluster {
     /// The first broker's process.
     pub fn pid(&self) -> u32 {
         self.pids[0]
-    }
-
-    /// What `kdyno cluster` calls it.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// Writes a target file for this cluster, with what `change` makes of what `kdyno cluster target` says.
