@@ -7,7 +7,6 @@
 mod args;
 mod evidence;
 mod fake_broker;
-mod flame;
 mod load;
 mod probes;
 mod replay;
@@ -33,8 +32,6 @@ enum Command {
     BenchEvidence(evidence::BenchEvidenceArgs),
     /// Send produce requests built beforehand, again and again
     BenchReplay(replay::BenchReplayArgs),
-    /// Draw a flame graph of collapsed stacks
-    BenchFlame(flame::BenchFlameArgs),
     /// Read the probes of a process and of this host
     BenchProbes(probes::BenchProbesArgs),
     /// Read how late a relay was by its own account
@@ -64,7 +61,6 @@ fn run(command: Command) -> anyhow::Result<Option<Value>> {
         Command::BenchLoad(args) => load::run(&args).map(Some),
         Command::BenchEvidence(args) => evidence::run(&args).map(|()| None),
         Command::BenchReplay(args) => replay::run(&args).map(Some),
-        Command::BenchFlame(args) => flame::run(&args).map(|()| None),
         Command::BenchProbes(args) => probes::run(&args).map(Some),
         Command::BenchTally(args) => tally::run(&args).map(Some),
         Command::FakeBroker(args) => fake_broker::run(&args).map(|never| match never {}),

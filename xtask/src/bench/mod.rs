@@ -10,7 +10,6 @@ pub mod constant;
 mod drop_in;
 mod end_to_end;
 mod evidence;
-mod flame;
 mod floor;
 pub mod interrupted;
 mod java_driver;
@@ -43,7 +42,6 @@ type BenchFn = fn(&Setup) -> anyhow::Result<()>;
 const BENCHES: &[(&str, &str, BenchFn)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
-    ("flame", "where that CPU goes: a flame graph of the send path, by perf", flame::run),
     ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", |bench| {
         ask(bench, "compare", &["keys", "idempotence"])
     }),

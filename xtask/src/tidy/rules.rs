@@ -127,7 +127,6 @@ pub const CRATES: &[CrateRule] = &[
             "testbed",
             "store",
             "analysis",
-            "report",
             "lab",
         ],
         pure: false,
