@@ -5,7 +5,6 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -30,8 +29,6 @@ pub struct StandingCluster {
     /// What Kafka's scripts give every JVM, of brokers and tools.
     jvm_options: Vec<String>,
     log_folder: PathBuf,
-    /// Start of the command to its end: the cluster answers.
-    pub ready_s: f64,
 }
 
 impl StandingCluster {
@@ -47,9 +44,7 @@ impl StandingCluster {
         let mut up = Command::new(&bench.kdyno);
         up.args(["cluster", "up", &name, "--brokers", &brokers.to_string(), "--heap", "1GiB"]);
         println!("  cluster: {}", words(&up));
-        let begin = Instant::now();
         measured(&mut up)?;
-        let ready_s = begin.elapsed().as_secs_f64();
         // From here on the value's Drop ends the cluster, also when something below fails.
         let mut broker = StandingCluster {
             kdyno: bench.kdyno.clone(),
@@ -59,7 +54,6 @@ impl StandingCluster {
             classpath: String::new(),
             jvm_options: Vec::new(),
             log_folder: PathBuf::new(),
-            ready_s,
         };
         broker.look_up()?;
         Ok(broker)

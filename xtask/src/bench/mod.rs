@@ -25,7 +25,6 @@ pub mod seal;
 pub mod sender;
 pub mod setup;
 pub mod sleeper;
-mod startup;
 pub mod stats;
 mod tls;
 
@@ -62,12 +61,10 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
     ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
     ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", end_to_end::run),
     ("inside", "what the JMX agent costs a local broker", |bench| ask(bench, "compare", &["inside"])),
-    ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, ten minutes", |bench| {
         ask(bench, "run", &["memory"])
     }),
     ("evidence", "how soon a stored hour with 60 streams is shown", evidence::run),
-    ("startup", "kdyno --help, and how soon brokers are ready", startup::run),
 ];
 
 /// Runs the named benchmarks, all when none is named. Fails if one of them could not run.
