@@ -22,7 +22,6 @@ mod list;
 mod opening;
 mod pack;
 mod reader;
-mod renamed;
 mod reserve;
 mod rows;
 pub mod schema;
