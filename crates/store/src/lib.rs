@@ -10,7 +10,6 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
-mod behind;
 mod blob;
 mod columns;
 mod courses;

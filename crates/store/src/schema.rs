@@ -16,15 +16,17 @@ pub const APPLICATION_ID: u32 = 0x6b64_796e;
 /// - 2: never released either: trials as values, sessions, findings with a scope, workers kept apart.
 /// - 3: conclusions, marks of findings, what caveats concern, starts of clusters, settings of brokers, lag.
 ///   Never released: `lag` was a time in it, and `lag_records` what is `lag` now.
-/// - 4: `lag` is records, `lag_time` its time.
-pub const FORMAT_VERSION: u32 = 4;
+/// - 4: `lag` is records, `lag_time` its time. Never released.
+/// - 5: packed counts are one list of numbers.
+pub const FORMAT_VERSION: u32 = 5;
 
 /// The commit of kdyno that reads and writes a format from before the first release.
 pub(crate) fn read_by(format: u32) -> &'static str {
     match format {
         1 => "0b7829f",
         2 => "399ba82",
-        _ => "6c9430a",
+        3 => "6c9430a",
+        _ => "146ac67",
     }
 }
 

@@ -33,14 +33,16 @@ fn the_fixture_of_this_version_can_be_made() {
 }
 
 #[test]
-fn format_4_is_read_whole() {
-    with_copy(4, |path| crate::common::assert_run(&RunFile::open(path).unwrap()).unwrap());
+fn this_format_is_read_whole() {
+    with_copy(schema::FORMAT_VERSION, |path| {
+        crate::common::assert_run(&RunFile::open(path).unwrap()).unwrap()
+    });
 }
 
 #[test]
 fn prerelease_formats_are_refused_with_a_commit_that_reads_them() {
     // The first page of files that kdyno wrote then.
-    for (found, commit) in [(1, "0b7829f"), (2, "399ba82"), (3, "6c9430a")] {
+    for (found, commit) in [(1, "0b7829f"), (2, "399ba82"), (3, "6c9430a"), (4, "146ac67")] {
         with_copy(found, |path| is_refused(path, found, commit));
     }
 }
