@@ -81,7 +81,7 @@ pub struct SettingDiffers {
     pub b: String,
     /// The comparison is about it, or it may differ, or it comes with what the comparison is about.
     pub declared: bool,
-    /// Why it differs; run files from before this was kept do not say.
+    /// Why it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<WhyDiffers>,
 }
