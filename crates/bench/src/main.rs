@@ -5,7 +5,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 mod args;
-mod evidence;
 mod fake_broker;
 mod load;
 mod probes;
@@ -28,8 +27,6 @@ struct Cli {
 enum Command {
     /// Drive one worker of kdyno against a broker, without a scenario
     BenchLoad(load::BenchLoadArgs),
-    /// Write a long run file, its rows made up
-    BenchEvidence(evidence::BenchEvidenceArgs),
     /// Send produce requests built beforehand, again and again
     BenchReplay(replay::BenchReplayArgs),
     /// Read the probes of a process and of this host
@@ -59,7 +56,6 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<Option<Value>> {
     match command {
         Command::BenchLoad(args) => load::run(&args).map(Some),
-        Command::BenchEvidence(args) => evidence::run(&args).map(|()| None),
         Command::BenchReplay(args) => replay::run(&args).map(Some),
         Command::BenchProbes(args) => probes::run(&args).map(Some),
         Command::BenchTally(args) => tally::run(&args).map(Some),

@@ -9,7 +9,6 @@ mod codecs;
 pub mod constant;
 mod drop_in;
 mod end_to_end;
-mod evidence;
 mod floor;
 pub mod interrupted;
 mod java_driver;
@@ -64,7 +63,6 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
     ("memory", "resident memory of the worker at the maximum rate, ten minutes", |bench| {
         ask(bench, "run", &["memory"])
     }),
-    ("evidence", "how soon a stored hour with 60 streams is shown", evidence::run),
 ];
 
 /// Runs the named benchmarks, all when none is named. Fails if one of them could not run.

@@ -118,17 +118,7 @@ pub const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         place: "bench",
-        may_use: &[
-            "model",
-            "scenario",
-            "kafka",
-            "kafka-server",
-            "plan",
-            "testbed",
-            "store",
-            "analysis",
-            "lab",
-        ],
+        may_use: &["model", "kafka", "kafka-server", "testbed", "lab"],
         pure: false,
         no_tokio: false,
         program: true,
