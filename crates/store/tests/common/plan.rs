@@ -105,7 +105,7 @@ fn writers() -> LoadPlan {
 }
 
 fn readers() -> LoadPlan {
-    // Read as far as when the file of format 3 was written.
+    // Less far than by default.
     plans::item(
         1,
         Role::Consume(ConsumePlan { read: ReadDepth::Crc, ..clients::consume(StartOffset::Latest) }),
