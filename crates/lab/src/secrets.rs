@@ -113,10 +113,9 @@ pub(crate) fn resolved(
     variables: VariableLookup<'_>,
 ) -> Result<Secret, LabError> {
     kdyno_credentials::close_memory();
-    value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Secret {
-        name: name.to_owned(),
-        reference: Box::new(reference.clone()),
-        why,
+    // Nothing here holds a value, or a part of one.
+    value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Failed {
+        message: format!("secret `{name}`: {reference} {why}"),
         hint,
     })
 }

@@ -298,7 +298,7 @@ pub(crate) struct AgentPlace<'s> {
 impl Place for AgentPlace<'_> {
     fn start(&self, number: u16, inbox: &SyncSender<Heard>) -> Result<StartedWorker, LabError> {
         let shared = &self.session.shared;
-        let failed = |source| LabError::WorkerStart { number, what: "make a socket pair".to_owned(), source };
+        let failed = |error: std::io::Error| LabError::worker_start(number, "make a socket pair", &error);
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let from_lab = theirs.try_clone().map_err(failed)?;
         let worker = WorkerThere { socket: theirs, inbox: inbox.clone(), ended: None };

@@ -330,8 +330,9 @@ impl<'a> Execution<'a> {
                 let late = self.workers.iter().map(Worker::number).find(|number| !self.done.contains(number));
                 // Commands that are late are ended with the trial.
                 let Some(number) = late else { return Ok(()) };
-                let overdue = LabError::WorkerOverdue { number, seconds: OVERDUE_NS / SECOND_NS };
-                self.cut_short.get_or_insert(overdue);
+                let seconds = OVERDUE_NS / SECOND_NS;
+                let detail = format!("was still busy {seconds} s after the end of its trial and was ended");
+                self.cut_short.get_or_insert(LabError::of_worker(number, &detail));
                 return Ok(());
             };
             match heard {
@@ -372,9 +373,8 @@ impl<'a> Execution<'a> {
             WorkerNews::Message(ref message)
                 if !task::has_own_rows((&case.workers, &case.load), worker, message) =>
             {
-                let detail = "sent rows of a stream that is not its own".to_owned();
                 self.done.insert(worker);
-                self.stop(LabError::WorkerGone { number: worker, detail });
+                self.stop(LabError::of_worker(worker, "sent rows of a stream that is not its own"));
             }
             WorkerNews::Probes(readings) => store.probe(trial, readings)?,
             WorkerNews::Message(FromWorker::Sample(mut sample)) => {
@@ -426,7 +426,7 @@ impl<'a> Execution<'a> {
     fn gone(&mut self, number: u16, news: WorkerNews) -> LabError {
         match self.workers.iter_mut().find(|worker| worker.number() == number) {
             Some(worker) => worker.gone(news),
-            None => LabError::WorkerGone { number, detail: "is none of this trial".to_owned() },
+            None => LabError::of_worker(number, "is none of this trial"),
         }
     }
 

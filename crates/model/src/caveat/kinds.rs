@@ -133,8 +133,7 @@ pub enum Caveat {
         item: String,
         /// Batches.
         batches: u64,
-        /// Whether its producers are idempotent. Not kept in run files from before it was looked at.
-        #[serde(default)]
+        /// Whether its producers are idempotent.
         is_idempotent: bool,
     },
     /// A quantile with fewer than 100 records beyond it.
@@ -213,7 +212,6 @@ pub enum Caveat {
         /// The compression in force.
         compression: String,
         /// They are random within an Avro schema; otherwise they are random capital letters.
-        #[serde(default)]
         by_schema: bool,
     },
     /// Values do not compress as the scenario says.
@@ -277,10 +275,8 @@ pub enum Caveat {
         /// Why the first of them was, one lowercase sentence.
         first: String,
         /// How many more were for the same reason.
-        #[serde(default)]
         likewise: u32,
         /// So many were lost that no more are run in their place, before the last look: how many pairs ran until then.
-        #[serde(default)]
         ended_after: Option<u32>,
     },
     /// See [`PairOrder`].
