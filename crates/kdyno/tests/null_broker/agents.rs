@@ -155,28 +155,39 @@ fn a_lab_without_the_token_is_refused_before_anything_is_started() {
     place.expect_no_processes();
 }
 
-/// `ssh` on the path is a script that runs what it is given: the stream is the same.
+/// `ssh` on the path is a script that runs what it is given, and has not the token of the other host: the stream is the same.
 #[test]
 fn an_agent_is_started_by_ssh_and_ends_with_its_stream() {
+    const TOKEN: &str = "GEN_TOKEN";
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
+    let agents = Agents::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let exe = env!("CARGO_BIN_EXE_kdyno");
     let ssh = place.file(
         "ssh",
-        &format!("#!/bin/sh\n[ \"$5\" = load@gen-1 ] || exit 9\nshift 6\nexec '{exe}' \"$@\"\n"),
+        &format!(
+            "#!/bin/sh\n[ \"$5\" = load@gen-1 ] || exit 9\n[ -z \"${TOKEN}\" ] || exit 8\nshift 6\nexec '{exe}' \"$@\"\n"
+        ),
     );
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(&ssh, executable).expect("executable");
-    let generators = place.file("generators.yaml", "hosts: [{ssh: load@gen-1}]\n");
+    let listening = std::fs::read_to_string(&agents.file).expect("the file");
+    let listening = listening.lines().find(|line| line.contains("name: one")).expect("the first agent");
+    let listening = listening.replace("{file: one/token}", &format!("{{env: {TOKEN}}}"));
+    let generators = place.file("generators.yaml", &format!("hosts:\n- {{ssh: load@gen-1}}\n{listening}\n"));
     let args: Vec<&str> = files.iter().map(String::as_str).collect();
     let more = ["--share", "--generators", generators.to_str().expect("plain path")];
     let mut command = place.command(&[&["run"], &args[..], &more].concat());
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", place.path().display()));
+    let token = std::fs::read_to_string(place.path().join("one/token")).expect("the token");
+    command.env(TOKEN, token.trim());
     ran(&place.start(command).wait(RUN_DEADLINE));
     let totals = evidence(&place).totals;
+    assert_eq!(totals.len(), 2);
     assert!(totals.iter().all(|totals| totals.counts.acknowledged == totals.counts.offered), "{totals:?}");
+    agents.stop();
     broker.stop();
     place.expect_no_processes();
 }

@@ -1,5 +1,6 @@
 //! The hosts that carry a run's load: how each is reached, a session with each for every trial, what is known of them.
 
+use super::clock::Exchange;
 use super::credentials::read_certificate;
 use super::lab_session::{AgentPlace, LabSession};
 use super::session::AgentHost;
@@ -13,7 +14,7 @@ use kdyno_model::generator::{GeneratorHost, Reach};
 use kdyno_model::plan::{CasePlan, Plan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{ProbeReading, Sample, Timing, series};
-use kdyno_model::secret::{Secret, SecretRef};
+use kdyno_model::secret::Secret;
 use rustls::ClientConfig;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -41,8 +42,8 @@ pub(crate) struct Generators {
     hosts: Vec<ReachedHost>,
     /// What an agent on this host would say of it.
     own: AgentHost,
-    /// Environment variables with tokens.
-    variables: Vec<String>,
+    /// Environment variables that ssh does not inherit.
+    hidden: Vec<String>,
 }
 
 struct ReachedHost {
@@ -56,7 +57,8 @@ enum ReachedBy {
 }
 
 impl Generators {
-    /// Reads certificates and tokens of the hosts that the plan names.
+    /// Reads certificates and tokens of the hosts that the plan names. What is started to reach one does not inherit the
+    /// environment variables `hidden`.
     ///
     /// # Errors
     /// One cannot be read, or the plan names a host of which nothing is known.
@@ -64,6 +66,7 @@ impl Generators {
         plan: &Plan,
         known: &[GeneratorHost],
         variables: VariableLookup<'_>,
+        hidden: Vec<String>,
     ) -> Result<Self, LabError> {
         let named: BTreeSet<&String> = plan.every_case().flat_map(|case| &case.generators.hosts).collect();
         let is_known = |name: &String| known.iter().any(|host| host.name == *name);
@@ -78,23 +81,13 @@ impl Generators {
         for host in known.iter().filter(|host| named.contains(&host.name)) {
             hosts.push(ReachedHost::resolve(host, variables)?);
         }
-        let variable = |host: &GeneratorHost| match &host.reach {
-            Reach::Tls { token: SecretRef::Env(name), .. } => Some(name.clone()),
-            Reach::Tls { .. } | Reach::Ssh { .. } => None,
-        };
-        let variables = known.iter().filter_map(variable).collect();
         let own = if hosts.is_empty() { AgentHost::default() } else { AgentHost::here() };
-        Ok(Self { hosts, own, variables })
+        Ok(Self { hosts, own, hidden })
     }
 
     /// Whether no other host carries load.
     pub(crate) fn is_empty(&self) -> bool {
         self.hosts.is_empty()
-    }
-
-    /// Environment variables that hold a token.
-    pub(crate) fn variables(&self) -> &[String] {
-        &self.variables
     }
 
     /// Opens a session with each host of a case.
@@ -107,8 +100,9 @@ impl Generators {
             self.hosts.iter().find(|host| host.name == name).map(|host| (planned.worker, host))
         });
         let opened: Vec<_> = std::thread::scope(|scope| {
-            let opening: Vec<_> =
-                wanted.map(|(worker, host)| (worker, scope.spawn(move || host.open(&self.own)))).collect();
+            let opening: Vec<_> = wanted
+                .map(|(worker, host)| (worker, scope.spawn(move || host.open(&self.own, &self.hidden))))
+                .collect();
             let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 // A defect of ours: it is not hidden by going on.
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -157,9 +151,9 @@ impl ReachedHost {
         Ok(Self { name, by })
     }
 
-    fn open(&self, own: &AgentHost) -> Result<HostSession, LabError> {
+    fn open(&self, own: &AgentHost, hidden: &[String]) -> Result<HostSession, LabError> {
         let opened = match &self.by {
-            ReachedBy::Ssh { destination, program } => self.by_ssh(destination, program, own),
+            ReachedBy::Ssh { destination, program } => self.by_ssh(destination, program, own, hidden),
             ReachedBy::Tls { address, config, token } => self.by_tls(address, config, token, own),
         };
         let hint = match self.by {
@@ -171,11 +165,20 @@ impl ReachedHost {
         opened.map_err(|why| LabError::Generator { name: self.name.clone(), why, hint })
     }
 
-    fn by_ssh(&self, destination: &str, program: &str, own: &AgentHost) -> Result<HostSession, String> {
+    fn by_ssh(
+        &self,
+        destination: &str,
+        program: &str,
+        own: &AgentHost,
+        hidden: &[String],
+    ) -> Result<HostSession, String> {
         let failed = |error: std::io::Error| format!("ssh could not be started: {error}");
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let output = theirs.try_clone().map_err(failed)?;
         let mut command = Command::new("ssh");
+        for variable in hidden {
+            command.env_remove(variable);
+        }
         // It asks nobody anything, for nobody might be there.
         command.args(["-T", "-o", "BatchMode=yes", "--", destination, program, "agent", "--stdio"]);
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::from(OwnedFd::from(output)));
@@ -271,10 +274,26 @@ struct HostSession {
     _ssh: Option<Ssh>,
 }
 
+impl HostSession {
+    /// What was asked of it, with its name where that failed.
+    fn answered<T>(&self, answer: Result<T, String>) -> Result<T, LabError> {
+        answer.map_err(|why| LabError::Generator { name: self.name.clone(), why, hint: "" })
+    }
+}
+
 /// Where the workers of a trial are: sessions with the hosts of those that are not children of the lab.
 pub(crate) struct TrialPlaces {
     sessions: BTreeMap<u16, HostSession>,
     own: AgentHost,
+}
+
+#[cfg(test)]
+impl TrialPlaces {
+    /// Sessions that are open already, for workers from 0 on.
+    pub(super) fn carried_by(sessions: impl IntoIterator<Item = LabSession>) -> Self {
+        let host = |session| HostSession { name: "there".to_owned(), session, _ssh: None };
+        Self { sessions: (0..).zip(sessions.into_iter().map(host)).collect(), own: AgentHost::here() }
+    }
 }
 
 impl TrialPlaces {
@@ -344,22 +363,40 @@ impl TrialPlaces {
         }
     }
 
-    /// How far ahead T0 is announced, ns.
-    pub(crate) fn t0_ahead_ns(&self) -> u64 {
-        let slowest = self.sessions.values().map(|host| host.session.round_trip_ns).max();
-        slowest
-            .map_or(T0_AHEAD_NS, |slowest| REMOTE_T0_AHEAD_NS.max(slowest.saturating_mul(ROUND_TRIPS_AHEAD)))
+    /// Has all agents read their clocks. All are asked before the first is waited for, so that many hosts take no longer
+    /// than the slowest of them.
+    fn read_clocks(&self) -> Result<Vec<(&HostSession, Exchange)>, LabError> {
+        let hosts = || self.sessions.values();
+        let asked = hosts().map(|host| host.answered(host.session.ask_clock()));
+        let asked = asked.collect::<Result<Vec<_>, _>>()?;
+        let read = hosts().zip(asked);
+        read.map(|(host, asked_ns)| Ok((host, host.answered(host.session.clock_read(asked_ns))?))).collect()
     }
 
-    /// Whether every agent has heard of T0 before it.
+    /// How far ahead T0 is announced, ns, by round trips of this moment too.
+    ///
+    /// # Errors
+    /// An agent does not answer.
+    pub(crate) fn t0_ahead_ns(&self) -> Result<u64, LabError> {
+        let clocks = self.read_clocks()?;
+        let round_trip_ns = |(host, exchange): &(&HostSession, Exchange)| {
+            exchange.round_trip_ns().max(host.session.round_trip_ns)
+        };
+        let slowest = clocks.iter().map(round_trip_ns).max();
+        let ahead_ns = |slowest: u64| REMOTE_T0_AHEAD_NS.max(slowest.saturating_mul(ROUND_TRIPS_AHEAD));
+        Ok(slowest.map_or(T0_AHEAD_NS, ahead_ns))
+    }
+
+    /// Whether every agent has heard of T0 before it. What is announced to a worker goes another way there: it sees by
+    /// itself whether that comes in time.
     ///
     /// # Errors
     /// One has not.
     pub(crate) fn check_in_time(&self, t0_ns: u64) -> Result<(), LabError> {
-        self.sessions.values().try_for_each(|host| {
-            let checked = host.session.check_in_time(t0_ns);
-            checked.map_err(|why| LabError::Generator { name: host.name.clone(), why, hint: "" })
-        })
+        let in_time = |(host, exchange): (&HostSession, Exchange)| {
+            host.answered(host.session.was_in_time(&exchange, t0_ns))
+        };
+        self.read_clocks()?.into_iter().try_for_each(in_time)
     }
 
     /// Workers are read from T0 on.

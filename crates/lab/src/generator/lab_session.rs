@@ -27,7 +27,7 @@ const WELCOME_DEADLINE: Duration = Duration::from_secs(30);
 const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Exchanges that find how far its clock is from ours.
-const EXCHANGES: usize = 64;
+pub(super) const EXCHANGES: usize = 64;
 
 /// A session.
 pub(super) struct LabSession {
@@ -246,15 +246,25 @@ impl LabSession {
     }
 
     fn exchange(&self) -> Result<Exchange, String> {
+        let asked_ns = self.ask_clock()?;
+        self.clock_read(asked_ns)
+    }
+
+    /// Asks the agent to read its clock; when that was asked, by ours.
+    pub(super) fn ask_clock(&self) -> Result<u64, String> {
         let asked_ns = monotonic_ns();
-        self.shared.tell(&ToAgent::Clock { asked_ns })?;
+        self.shared.tell(&ToAgent::Clock { asked_ns }).map(|()| asked_ns)
+    }
+
+    /// Waits for what it read.
+    pub(super) fn clock_read(&self, asked_ns: u64) -> Result<Exchange, String> {
         let is_answer = |exchange: &mut Exchange| exchange.asked_ns == asked_ns;
         self.shared.wait(ANSWER_DEADLINE, |state| state.exchange.take_if(is_answer))
     }
 
-    /// Whether all that was said until now had reached the agent before T0, an instant of our clock.
-    pub(super) fn check_in_time(&self, t0_ns: u64) -> Result<(), String> {
-        let read_ns = self.exchange()?.read_ns;
+    /// Whether the agent read its clock before T0, an instant of our clock: what it was sent before had come by then.
+    pub(super) fn was_in_time(&self, exchange: &Exchange, t0_ns: u64) -> Result<(), String> {
+        let read_ns = exchange.read_ns;
         let late_ns = read_ns.saturating_add(self.clock.bound_ns).saturating_sub(self.clock.theirs(t0_ns));
         if late_ns == 0 {
             Ok(())

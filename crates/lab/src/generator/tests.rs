@@ -1,8 +1,10 @@
 //! Both sides of a session in one process, over a socket pair.
 
 use super::agent::{AgentOptions, greet, serve};
-use super::lab_session::LabSession;
-use super::session::{self, AgentHost, Frame, FromAgent, SessionWriter, Watched};
+use super::hosts::TrialPlaces;
+use super::lab_session::{EXCHANGES, LabSession};
+use super::session::{self, AgentHost, Frame, FromAgent, SessionWriter, ToAgent, Watched};
+use crate::clock::monotonic_ns;
 use crate::inbox::Inbox;
 use crate::worker::Worker;
 use kdyno_model::secret::Secret;
@@ -11,7 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An agent whose workers are another program, which takes this token; the lab's end of its stream.
 fn agent(
@@ -72,9 +74,45 @@ fn an_agent_of_another_clock_is_bound_by_what_was_exchanged() {
     // It is this clock, and nobody knows that: the truth is 0.
     let clock = session.clock;
     assert!(clock.bound_ns > 0 && clock.offset_ns.unsigned_abs() <= clock.bound_ns, "{clock:?}");
-    let t0_ns = crate::clock::monotonic_ns();
-    session.check_in_time(t0_ns + 60_000_000_000).expect("long before");
-    assert!(session.check_in_time(t0_ns).expect_err("too late").contains("too late"));
+    let t0_ns = monotonic_ns();
+    let read = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect("an answer");
+    session.was_in_time(&read, t0_ns + 60_000_000_000).expect("long before");
+    assert!(session.was_in_time(&read, t0_ns).expect_err("too late").contains("too late"));
+}
+
+/// An agent that reads its clock at once until a session is open, and then takes so long.
+fn slow_agent(delay: Duration) -> UnixStream {
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair");
+    std::thread::spawn(move || -> io::Result<()> {
+        session::read_greeting(&mut theirs)?;
+        let writer = SessionWriter::new(theirs.try_clone()?);
+        writer.message(&FromAgent::Welcome(AgentHost::here()))?;
+        let mut asked = 0;
+        while let Some(frame) = session::read(&mut theirs)? {
+            let Frame::Message(ToAgent::Clock { asked_ns }) = frame else { continue };
+            asked += 1;
+            if asked > EXCHANGES {
+                std::thread::sleep(delay);
+            }
+            let now_ns = monotonic_ns();
+            writer.message(&FromAgent::Clock { asked_ns, read_ns: now_ns, answered_ns: now_ns })?;
+        }
+        Ok(())
+    });
+    ours
+}
+
+#[test]
+fn t0_is_as_far_ahead_as_the_slowest_host_needs_however_many_there_are() {
+    const DELAY: Duration = Duration::from_millis(100);
+    const HOSTS: u32 = 12;
+    let open = |_| LabSession::open("there", slow_agent(DELAY), &[], &AgentHost::here()).expect("a session");
+    let places = TrialPlaces::carried_by((0..HOSTS).map(open));
+    let begin = Instant::now();
+    let ahead_ns = places.t0_ahead_ns().expect("answers");
+    assert!(ahead_ns >= 1_000_000_000, "ten round trips: {ahead_ns}");
+    places.check_in_time(monotonic_ns() + ahead_ns).expect("all learned of it");
+    assert!(begin.elapsed() < DELAY * HOSTS, "one after another: {:?}", begin.elapsed());
 }
 
 #[test]

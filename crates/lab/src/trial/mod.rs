@@ -158,8 +158,7 @@ struct Execution<'a> {
 
 /// Starts the workers that the plan names, each at its place.
 fn workers(context: &TrialContext<'_>, places: &TrialPlaces, inbox: &Inbox) -> Result<Vec<Worker>, LabError> {
-    let mut hidden = context.secrets.variables();
-    hidden.extend_from_slice(context.generators.variables());
+    let hidden = context.secrets.variables();
     let (self_exe, work_dir) = (context.self_exe, context.work_dir.as_path());
     let here = ChildPlace { self_exe, work_dir, hidden: &hidden };
     let started = context.trial.effective.workers.iter().map(|planned| {
