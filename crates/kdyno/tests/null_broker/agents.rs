@@ -1,11 +1,15 @@
 //! The load of a run on two other hosts, which are two agents of this one.
 
-use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, ran, signal};
+use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran};
 use crate::{CLUSTER_ID, NullBroker, files, run};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 const NAMES: [&str; 2] = ["one", "two"];
@@ -13,6 +17,7 @@ const NAMES: [&str; 2] = ["one", "two"];
 /// Two agents that listen, and the file that names them.
 struct Agents<'a> {
     running: Vec<Running<'a>>,
+    addresses: Vec<String>,
     file: String,
 }
 
@@ -22,15 +27,23 @@ impl<'a> Agents<'a> {
             .iter()
             .map(|name| place.start(place.command(&["agent", "--listen", "127.0.0.1:0", "--identity", name])))
             .collect();
-        let host = |(agent, name): (&mut Running<'_>, &&str)| {
-            let address = agent.wait_for_line();
+        let addresses: Vec<String> = running.iter_mut().map(Running::wait_for_line).collect();
+        let host = |(address, name): (&String, &&str)| {
             format!(
                 "- {{name: {name}, connect: '{address}', certificate: {name}/certificate.pem, token: {{file: {name}/token}}}}\n"
             )
         };
-        let hosts: String = running.iter_mut().zip(&NAMES).map(host).collect();
+        let hosts: String = addresses.iter().zip(&NAMES).map(host).collect();
         let file = place.file("generators.yaml", &format!("hosts:\n{hosts}"));
-        Self { running, file: file.to_str().expect("plain path").to_owned() }
+        Self { running, addresses, file: file.to_str().expect("plain path").to_owned() }
+    }
+
+    /// Has the lab reach the second agent by what passes its bytes on.
+    fn by_forwarder(&self, place: &TestFolder) -> Forwarder {
+        let forwarder = Forwarder::to(&self.addresses[1]);
+        let text = std::fs::read_to_string(&self.file).expect("the file");
+        place.file("generators.yaml", &text.replace(&self.addresses[1], &forwarder.address.to_string()));
+        forwarder
     }
 
     /// Ends them as their users would.
@@ -39,6 +52,79 @@ impl<'a> Agents<'a> {
             agent.signal(Signal::TERM);
             assert_eq!(agent.wait(RUN_DEADLINE).code, Some(0));
         }
+    }
+}
+
+/// Passes bytes on between a lab and an agent.
+struct Forwarder {
+    address: SocketAddr,
+    mode: Arc<AtomicU8>,
+}
+
+impl Forwarder {
+    const PASSES: u8 = 0;
+    /// Connections end, those that are made too.
+    const CUT: u8 = 1;
+    /// Connections are there, and nothing passes.
+    const STUCK: u8 = 2;
+    /// The test is over.
+    const OVER: u8 = 3;
+
+    fn to(agent: &str) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let address = listener.local_addr().expect("bound");
+        listener.set_nonblocking(true).expect("a mode");
+        let mode = Arc::new(AtomicU8::new(Self::PASSES));
+        let (agent, of_all) = (agent.to_owned(), Arc::clone(&mode));
+        std::thread::spawn(move || {
+            while of_all.load(Ordering::Relaxed) != Self::OVER {
+                let Ok((lab, _)) = listener.accept() else {
+                    std::thread::sleep(Duration::from_millis(10));
+                    continue;
+                };
+                let Ok(agent) = TcpStream::connect(&agent) else { continue };
+                for (from, to) in [(&lab, &agent), (&agent, &lab)] {
+                    let (from, to) = (from.try_clone().expect("shared"), to.try_clone().expect("shared"));
+                    let mode = Arc::clone(&of_all);
+                    std::thread::spawn(move || pass(from, to, &mode));
+                }
+            }
+        });
+        Self { address, mode }
+    }
+
+    fn turn(&self, mode: u8) {
+        self.mode.store(mode, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Forwarder {
+    fn drop(&mut self) {
+        self.turn(Self::OVER);
+    }
+}
+
+/// One direction of a connection.
+fn pass(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8) {
+    from.set_read_timeout(Some(Duration::from_millis(20))).expect("a deadline");
+    let mut piece = [0; 16 << 10];
+    loop {
+        match mode.load(Ordering::Relaxed) {
+            Forwarder::PASSES => {}
+            Forwarder::STUCK => {
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            }
+            _ => break,
+        }
+        match from.read(&mut piece) {
+            Ok(count) if count > 0 && to.write_all(&piece[..count]).is_ok() => {}
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock) => {}
+            _ => break,
+        }
+    }
+    for stream in [from, to] {
+        let _ = stream.shutdown(std::net::Shutdown::Both);
     }
 }
 
@@ -101,29 +187,91 @@ fn two_agents_share_a_load_and_its_counts_add_up() {
     place.expect_no_processes();
 }
 
+/// How the only trial was cut short, if it was.
+fn cut_short(place: &TestFolder) -> Option<Severity> {
+    let judgement = RunFile::open(&place.run_file()).and_then(|file| file.judgement()).expect("findings");
+    let mut caveats = judgement.caveats.iter();
+    caveats.find(|found| matches!(found.caveat, Caveat::CutShort { .. })).map(|found| found.severity)
+}
+
 #[test]
-fn a_lost_agent_ends_the_trial_which_is_not_valid() {
+fn an_agent_that_is_started_again_has_lost_its_worker_and_the_trial_is_not_valid() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
-    let agents = Agents::start(&place);
+    let mut agents = Agents::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=60s"]);
     running.wait_for("· measure");
-    signal(agents.running[1].pid(), Signal::KILL);
+    let lost = agents.running.remove(1);
+    lost.signal(Signal::KILL);
+    assert_eq!(lost.wait(RUN_DEADLINE).code, None);
+    let args = ["agent", "--listen", agents.addresses[1].as_str(), "--identity", NAMES[1]];
+    let mut again = place.start(place.command(&args));
+    assert_eq!(again.wait_for_line(), agents.addresses[1]);
+    agents.running.push(again);
     let said = running.wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.stderr.contains("worker 1 ended (generator two: "), "{said:?}");
+    let why = "worker 1 ended (generator two: its agent has no such session";
+    assert!(one_line(&said.stderr).contains(why), "{said:?}");
     // Of both: the agent that is gone has no child left, the other one has ended its own.
     expect_no_workers(&place);
-    let judgement = RunFile::open(&place.run_file()).and_then(|file| file.judgement()).expect("findings");
-    let mut caveats = judgement.caveats.iter();
-    let lost = caveats.find(|found| matches!(found.caveat, Caveat::CutShort { .. })).expect("a caveat");
-    assert_eq!(lost.severity, Severity::Invalid);
-    let mut agents = agents.running.into_iter();
-    let left = agents.next().expect("the first");
-    left.signal(Signal::TERM);
-    assert_eq!(left.wait(RUN_DEADLINE).code, Some(0));
-    drop(agents);
+    assert_eq!(cut_short(&place), Some(Severity::Invalid));
+    agents.stop();
+    broker.stop();
+    place.expect_no_processes();
+}
+
+#[test]
+fn a_stream_that_is_cut_for_some_seconds_changes_nothing() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let agents = Agents::start(&place);
+    let forwarder = agents.by_forwarder(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=8s"]);
+    running.wait_for("· measure");
+    forwarder.turn(Forwarder::CUT);
+    std::thread::sleep(Duration::from_secs(4));
+    forwarder.turn(Forwarder::PASSES);
+    ran(&running.wait(RUN_DEADLINE));
+    let evidence = evidence(&place);
+    assert_eq!(evidence.totals.len(), 2);
+    let mut taken = 0;
+    for totals in &evidence.totals {
+        let counts = &totals.counts;
+        assert!(counts.offered > 800 && counts.acknowledged == counts.offered, "{counts:?}");
+        let rows = evidence.samples.iter().filter(|sample| sample.id == totals.id);
+        let of_rows: u64 = rows.map(|sample| sample.counts.acknowledged).sum();
+        assert_eq!(of_rows, counts.acknowledged, "each second's row came once");
+        taken += counts.acknowledged;
+    }
+    assert_eq!(cut_short(&place), None);
+    agents.stop();
+    let seen = broker.stop();
+    assert!(seen.stderr.contains(&format!(" {taken} records in ")), "{taken}: {seen:?}");
+    place.expect_no_processes();
+}
+
+/// Neither side sees an end of the stream: each learns by the other's silence.
+#[test]
+fn a_stream_on_which_nothing_comes_any_more_ends_the_trial_and_the_worker() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let agents = Agents::start(&place);
+    let forwarder = agents.by_forwarder(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=120s"]);
+    running.wait_for("· measure");
+    forwarder.turn(Forwarder::STUCK);
+    let said = running.wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = one_line(&said.stderr);
+    assert!(said.contains("worker 1 ended (generator two: its session broke"), "{said}");
+    assert!(said.contains("could not be reached again within 30 s"), "{said}");
+    expect_no_workers(&place);
+    assert_eq!(cut_short(&place), Some(Severity::Invalid));
+    drop(forwarder);
+    agents.stop();
     broker.stop();
     place.expect_no_processes();
 }

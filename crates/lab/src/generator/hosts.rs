@@ -3,7 +3,7 @@
 use super::clock::Exchange;
 use super::credentials::read_certificate;
 use super::lab_session::{AgentPlace, LabSession};
-use super::session::AgentHost;
+use super::session::{AgentHost, SILENCE};
 use super::tls;
 use crate::error::LabError;
 use crate::output::{OutputTail, last_lines, read_lines};
@@ -186,7 +186,7 @@ impl ReachedHost {
         // It holds ends of the socket, which must close when ssh ends.
         drop(command);
         let mut ssh = Ssh::new(child);
-        match LabSession::open(&self.name, ours, &[], own) {
+        match LabSession::open(&self.name, ours, &[], own, None) {
             Ok(session) => Ok(HostSession { name: self.name.clone(), session, _ssh: Some(ssh) }),
             Err(why) => Err(format!("{why}{}", ssh.last_words())),
         }
@@ -201,7 +201,12 @@ impl ReachedHost {
     ) -> Result<HostSession, String> {
         let tcp = connected(address).map_err(|error| format!("it is not reached: {error}"))?;
         let (stream, carrier) = tls::connect(config, tcp).map_err(|error| error.to_string())?;
-        match LabSession::open(&self.name, stream, token.expose(), own) {
+        let (address, config) = (address.to_owned(), Arc::clone(config));
+        let again = move || {
+            let tcp = connected(&address).map_err(|error| format!("it is not reached: {error}"))?;
+            tls::connect(&config, tcp).map(|(stream, _)| stream).map_err(|error| error.to_string())
+        };
+        match LabSession::open(&self.name, stream, token.expose(), own, Some(Box::new(again))) {
             Ok(session) => Ok(HostSession { name: self.name.clone(), session, _ssh: None }),
             // What ended the stream says more than that it ended.
             Err(why) => Err(match carrier.join() {
@@ -371,6 +376,11 @@ impl TrialPlaces {
         let asked = asked.collect::<Result<Vec<_>, _>>()?;
         let read = hosts().zip(asked);
         read.map(|(host, asked_ns)| Ok((host, host.answered(host.session.clock_read(asked_ns))?))).collect()
+    }
+
+    /// How long what a worker says may be under way when all is over, ns: a session may just have to be resumed.
+    pub(crate) fn cut_ns_max(&self) -> u64 {
+        if self.sessions.is_empty() { 0 } else { u64::try_from(SILENCE.as_nanos()).unwrap_or(u64::MAX) }
     }
 
     /// How far ahead T0 is announced, ns, by round trips of this moment too.

@@ -1,8 +1,12 @@
 //! The lab's side of a session with the agent of one host: starts workers there, and is their end of the stream here.
 
 use super::clock::{ClockOffset, Exchange};
+use super::delivery::Taken;
+use super::outgoing::Outgoing;
+use super::resuming::{NotResumed, Redial, Resuming, SUSPICION, greeted};
 use super::session::{
-    self, AgentHost, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SessionWriter, ToAgent, Watched, shown,
+    self, AgentHost, Arrived, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SILENCE, SessionId, ToAgent,
+    Watched, Wish, shown,
 };
 use super::{Place, StartedWorker, WorkerEnd, WorkerProcess};
 use crate::clock::monotonic_ns;
@@ -20,11 +24,14 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an agent may take to answer the greeting: ssh has to log in.
-const WELCOME_DEADLINE: Duration = Duration::from_secs(30);
-
 /// How long an agent may take to answer anything else.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
+
+/// From one attempt to make another connection to the next.
+const RESUME_PAUSE: Duration = Duration::from_millis(250);
+
+/// How long an agent may take to end what it started.
+const END_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Exchanges that find how far its clock is from ours.
 pub(super) const EXCHANGES: usize = 64;
@@ -44,9 +51,7 @@ pub(super) struct LabSession {
 struct Shared {
     /// Name of the host.
     name: String,
-    writer: SessionWriter,
-    /// Closed to end all of it.
-    socket: UnixStream,
+    outgoing: Arc<Outgoing>,
     state: Mutex<SessionState>,
     changed: Condvar,
 }
@@ -58,6 +63,8 @@ struct SessionState {
     exchange: Option<Exchange>,
     /// Why it has ended.
     lost: Option<String>,
+    /// Nothing is read any more.
+    is_over: bool,
 }
 
 /// A worker on the host.
@@ -90,48 +97,119 @@ impl Shared {
                 return Err(why.clone());
             }
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            // Without a connection it cannot; then the session goes on soon, or ends.
+            if left.is_zero() && self.outgoing.is_connected() {
                 return Err(format!("its agent did not answer within {} s", deadline.as_secs()));
             }
-            state =
-                self.changed.wait_timeout(state, left).map_or_else(|e| e.into_inner().0, |(state, _)| state);
+            let wait = if left.is_zero() { BEAT } else { left };
+            state = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
     /// Ends the session for all that wait for it; the first reason counts.
     fn lose(&self, why: String) {
         let mut state = self.state();
-        state.lost.get_or_insert(why);
+        let why = state.lost.get_or_insert(why).clone();
         for worker in state.workers.values() {
             let _ = worker.socket.shutdown(Shutdown::Both);
         }
-        let _ = self.socket.shutdown(Shutdown::Both);
+        drop(state);
+        self.outgoing.end(&why);
+        self.outgoing.break_any();
         self.changed.notify_all();
     }
 
     fn tell(&self, message: &ToAgent) -> Result<(), String> {
-        let told = self.writer.message(message);
-        told.map_err(|error| {
-            self.state().lost.clone().unwrap_or_else(|| format!("its session broke: {error}"))
-        })
+        self.outgoing.message(message).map_err(|error| self.broke(&error))
     }
 
-    /// Passes on what comes, until the session ends.
-    fn read_all(&self, stream: &mut Watched<UnixStream>) {
+    /// Why the session is over.
+    fn broke(&self, error: &io::Error) -> String {
+        self.state().lost.clone().unwrap_or_else(|| format!("its session broke: {error}"))
+    }
+
+    /// Passes on what comes, over one connection after the other, until the session ends.
+    fn serve(&self, mut reader: Watched<UnixStream>, mut connection: u64, again: Option<&Resuming>) {
+        let mut heard = Instant::now();
+        let why = loop {
+            let broke = match self.read_all(&mut reader, &mut heard) {
+                ConnectionEnd::Broke(why) => why,
+                ConnectionEnd::Wrong(why) => break why,
+            };
+            self.outgoing.break_off(connection);
+            self.changed.notify_all();
+            let Some(again) = again else { break broke };
+            match self.resume(again, heard + SILENCE, &broke) {
+                Ok(resumed) => (reader, connection) = resumed,
+                Err(why) => break why,
+            }
+        };
+        self.lose(why);
+        self.state().is_over = true;
+        self.changed.notify_all();
+    }
+
+    /// Makes another connection, unless the session has ended.
+    fn resume(
+        &self,
+        again: &Resuming,
+        until: Instant,
+        broke: &str,
+    ) -> Result<(Watched<UnixStream>, u64), String> {
+        loop {
+            let over = self.state().lost.clone().or_else(|| self.outgoing.over());
+            if let Some(why) = over {
+                return Err(why);
+            }
+            match again.connect(&self.outgoing) {
+                Ok(resumed) => return Ok(resumed),
+                Err(NotResumed::Refused(why)) => return Err(format!("its agent {}", shown(&why))),
+                Err(NotResumed::Failed(why)) if Instant::now() + RESUME_PAUSE >= until => {
+                    let seconds = SILENCE.as_secs();
+                    return Err(format!(
+                        "{broke}, and it could not be reached again within {seconds} s: {why}"
+                    ));
+                }
+                Err(NotResumed::Failed(_)) => std::thread::sleep(RESUME_PAUSE),
+            }
+        }
+    }
+
+    /// Passes on what comes over a connection; `heard` is when anything did last.
+    fn read_all(&self, stream: &mut Watched<UnixStream>, heard: &mut Instant) -> ConnectionEnd {
         loop {
             let read = session::read::<FromAgent>(stream);
             let heard_ns = monotonic_ns();
-            match read {
-                Ok(Some(Frame::Bytes(worker, bytes))) => self.pass_on(worker, &bytes),
-                Ok(Some(Frame::Message(message))) => {
-                    if let Err(why) = self.hear(message, heard_ns) {
-                        return self.lose(why);
-                    }
+            let took = match read {
+                Ok(Some(arrived)) => {
+                    *heard = Instant::now();
+                    self.take(arrived, heard_ns)
                 }
-                Ok(None) => return self.lose("its agent ended the session".to_owned()),
-                Err(error) => return self.lose(format!("its session broke: {error}")),
+                Ok(None) => return ConnectionEnd::Broke("its agent ended the session".to_owned()),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error.to_string()),
+                Err(error) => return ConnectionEnd::Broke(format!("its session broke: {error}")),
+            };
+            match took {
+                Ok(Taken::New | Taken::Again) => {}
+                Ok(Taken::Gap) => return ConnectionEnd::Broke("its connection lost frames".to_owned()),
+                Err(why) => return ConnectionEnd::Wrong(format!("its session broke: {why}")),
             }
         }
+    }
+
+    fn take(&self, arrived: Arrived<FromAgent>, heard_ns: u64) -> Result<Taken, String> {
+        match arrived {
+            Arrived::Received(number) => {
+                self.outgoing.acknowledged(number).map_err(|error| error.to_string())?;
+            }
+            Arrived::Note(message) => self.hear(message, heard_ns)?,
+            Arrived::Numbered(number, frame) => match (self.outgoing.take(number), frame) {
+                (Taken::New, Frame::Bytes(worker, bytes)) => self.pass_on(worker, &bytes),
+                (Taken::New, Frame::Message(message)) => self.hear(message, heard_ns)?,
+                (taken, _) => return Ok(taken),
+            },
+        }
+        Ok(Taken::New)
     }
 
     fn pass_on(&self, worker: u16, bytes: &Secret) {
@@ -142,7 +220,6 @@ impl Shared {
 
     fn hear(&self, message: FromAgent, heard_ns: u64) -> Result<(), String> {
         match message {
-            FromAgent::Beat => {}
             FromAgent::Clock { asked_ns, read_ns, answered_ns } => {
                 self.state().exchange = Some(Exchange { asked_ns, read_ns, answered_ns, heard_ns });
             }
@@ -153,7 +230,7 @@ impl Shared {
                 }
             }
             FromAgent::Readings(readings) => self.keep(readings),
-            FromAgent::Refused { .. } | FromAgent::Welcome(_) => {
+            FromAgent::Refused { .. } | FromAgent::Welcome(_) | FromAgent::Resumed { .. } => {
                 return Err("its agent said something out of turn".to_owned());
             }
         }
@@ -177,20 +254,19 @@ impl Shared {
             }
         }
     }
+}
 
-    /// Says each second that the lab is there.
-    fn beat(&self) {
-        while self.wait(BEAT, |state| state.lost.clone()).is_err_and(|_| self.state().lost.is_none()) {
-            if let Err(why) = self.tell(&ToAgent::Beat) {
-                return self.lose(why);
-            }
-        }
-    }
+/// What became of a connection: why it ended.
+enum ConnectionEnd {
+    /// Another one may go on.
+    Broke(String),
+    /// What came is not what an agent says.
+    Wrong(String),
 }
 
 impl LabSession {
     /// Greets an agent by a stream and finds how far its clock is from ours; `own` is what an agent of this host would
-    /// say of it.
+    /// say of it. Where the stream breaks `again` makes another one; without it the session ends then.
     ///
     /// # Errors
     /// One lowercase clause.
@@ -199,39 +275,36 @@ impl LabSession {
         stream: UnixStream,
         token: &[u8],
         own: &AgentHost,
+        again: Option<Redial>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("its session could not be opened: {error}");
-        let writer = SessionWriter::new(stream.try_clone().map_err(failed)?);
-        let until = Instant::now() + WELCOME_DEADLINE;
-        let mut reader = Watched::new(stream.try_clone().map_err(failed)?, Some(until));
-        // Where it cannot be written what comes says more.
-        let greeted = writer.greeting(token);
+        let mut id = SessionId::default();
+        aws_lc_rs::rand::fill(&mut id).map_err(|_| "its session got no random number".to_owned())?;
+        let (mut reader, not_greeted) = greeted(&stream, session::greeting(Wish::Begin(id), token).expose())?;
         let host = match session::read::<FromAgent>(&mut reader) {
-            Ok(Some(Frame::Message(FromAgent::Welcome(host)))) => host,
-            Ok(Some(Frame::Message(FromAgent::Refused { why }))) => {
+            Ok(Some(Arrived::Note(FromAgent::Welcome(host)))) => host,
+            Ok(Some(Arrived::Note(FromAgent::Refused { why }))) => {
                 return Err(format!("its agent {}", shown(&why)));
             }
             Ok(None) => return Err("it ended the connection without an answer".to_owned()),
             Ok(Some(_)) => return Err("it did not answer as an agent does".to_owned()),
             Err(error) => {
-                return Err(format!(
-                    "it did not answer as an agent does: {}",
-                    greeted.err().unwrap_or(error)
-                ));
+                let error = not_greeted.unwrap_or(error);
+                return Err(format!("it did not answer as an agent does: {error}"));
             }
         };
         reader.is_known();
-        let shared = Arc::new(Shared {
-            name: name.to_owned(),
-            writer,
-            socket: stream,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-        });
-        let mut opened = Self { shared, host, clock: ClockOffset::default(), round_trip_ns: 0 };
-        let (reading, beating) = (Arc::clone(&opened.shared), Arc::clone(&opened.shared));
-        spawn("session", move || reading.read_all(&mut reader)).map_err(failed)?;
-        spawn("session-beat", move || beating.beat()).map_err(failed)?;
+        let outgoing = Outgoing::start().map_err(failed)?;
+        let writer = stream.try_clone().map_err(failed)?;
+        let connection = outgoing.connect(writer, Some(stream), 0, &[]).map_err(failed)?;
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        let shared = Arc::new(Shared { name: name.to_owned(), outgoing, state, changed });
+        let mut opened =
+            Self { shared: Arc::clone(&shared), host, clock: ClockOffset::default(), round_trip_ns: 0 };
+        let again = again.map(|dial| Resuming { id, token: Secret::new(token.to_vec()), dial });
+        // Without another connection there is nothing to be won by suspicion.
+        let reader = if again.is_some() { reader.with_silence(SUSPICION) } else { reader };
+        spawn("session", move || shared.serve(reader, connection, again.as_ref())).map_err(failed)?;
         opened.find_clock(own)?;
         Ok(opened)
     }
@@ -253,7 +326,8 @@ impl LabSession {
     /// Asks the agent to read its clock; when that was asked, by ours.
     pub(super) fn ask_clock(&self) -> Result<u64, String> {
         let asked_ns = monotonic_ns();
-        self.shared.tell(&ToAgent::Clock { asked_ns }).map(|()| asked_ns)
+        let asked = self.shared.outgoing.note(&ToAgent::Clock { asked_ns });
+        asked.map(|()| asked_ns).map_err(|error| self.shared.broke(&error))
     }
 
     /// Waits for what it read.
@@ -290,8 +364,19 @@ impl LabSession {
 }
 
 impl Drop for LabSession {
+    /// The agent ends what it started; by the end of the connection it shows that it has.
     fn drop(&mut self) {
-        self.shared.lose("its session was closed".to_owned());
+        let shared = &self.shared;
+        // It is not to be resumed.
+        shared.state().lost.get_or_insert_with(|| "its session was closed".to_owned());
+        if shared.outgoing.is_connected() && shared.outgoing.last_note(&ToAgent::End) {
+            let (end, mut state) = (Instant::now() + END_DEADLINE, shared.state());
+            while !state.is_over && Instant::now() < end {
+                let left = end.saturating_duration_since(Instant::now());
+                state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+        shared.lose("its session was closed".to_owned());
     }
 }
 
@@ -329,7 +414,7 @@ impl Shared {
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             let told = match from_lab.read(&mut piece) {
-                Ok(count) if count > 0 => self.writer.bytes(worker, &piece[..count]),
+                Ok(count) if count > 0 => self.outgoing.bytes(worker, &piece[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Ok(_) | Err(_) => {
                     piece.fill(0);

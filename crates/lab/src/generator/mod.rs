@@ -5,9 +5,12 @@ mod agent;
 mod child;
 mod clock;
 mod credentials;
+mod delivery;
 mod hosts;
 mod lab_session;
 mod listen;
+mod outgoing;
+mod resuming;
 mod session;
 #[cfg(test)]
 mod tests;

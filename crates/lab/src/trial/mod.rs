@@ -286,7 +286,12 @@ impl<'a> Execution<'a> {
     /// When workers whose phases lie so are ended, CLOCK_MONOTONIC, ns.
     fn overdue_after(&self, spans: &[PhaseSpan]) -> u64 {
         let end_ns = spans.last().map_or(0, |span| span.end_ns);
-        self.t0_ns.saturating_add(end_ns).saturating_add(OVERDUE_NS)
+        self.t0_ns.saturating_add(end_ns).saturating_add(self.overdue_ns())
+    }
+
+    /// How long after the end of the drain workers may take to hand in their last rows.
+    fn overdue_ns(&self) -> u64 {
+        OVERDUE_NS + self.places.cut_ns_max()
     }
 
     /// The warm-up ends: informs the workers, and keeps why it ended unless it had settled.
@@ -329,7 +334,7 @@ impl<'a> Execution<'a> {
                 let late = self.workers.iter().map(Worker::number).find(|number| !self.done.contains(number));
                 // Commands that are late are ended with the trial.
                 let Some(number) = late else { return Ok(()) };
-                let overdue = LabError::WorkerOverdue { number, seconds: OVERDUE_NS / SECOND_NS };
+                let overdue = LabError::WorkerOverdue { number, seconds: self.overdue_ns() / SECOND_NS };
                 self.cut_short.get_or_insert(overdue);
                 return Ok(());
             };
