@@ -9,19 +9,16 @@ use std::collections::BTreeMap;
 /// Whether an item is handed records that say when they were intended, and looked at them: consumers of earlier versions
 /// did not.
 pub(crate) fn is_reported(evidence: &TrialEvidence, item: &str) -> bool {
-    let Some((plan, _)) = consuming(evidence, item).filter(|_| !has_many_clocks(evidence)) else {
+    // A record's way from one clock to another one is not known.
+    if evidence.start.is_between_clocks(item) {
         return false;
-    };
+    }
+    let Some((plan, _)) = consuming(evidence, item) else { return false };
     let own = streams_of(evidence, item);
     let mut all = Counts::default();
     seconds(evidence).filter(|row| own.contains(&row.id)).for_each(|row| all.add(&row.counts));
     let has_looked = all.fetched == 0 || all.end_to_end > 0 || all.discarded > 0;
     has_looked && evidence.start.trial.effective.has_end_to_end(plan)
-}
-
-/// Whether a worker has another clock than the lab: then a record's way from worker to worker has its ends on two of them.
-pub(crate) fn has_many_clocks(evidence: &TrialEvidence) -> bool {
-    evidence.start.trial.effective.workers.iter().any(|planned| evidence.start.has_own_clock(planned.worker))
 }
 
 /// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to

@@ -1,10 +1,11 @@
 //! The hosts that carry a run's load: how each is reached, a session with each for every trial, what is known of them.
 
-use super::clock::Exchange;
+use super::clock::{self, Exchange};
 use super::credentials::read_certificate;
 use super::lab_session::{AgentPlace, LabSession};
 use super::session::{AgentHost, SILENCE};
 use super::tls;
+use crate::clock::relative_ns;
 use crate::error::LabError;
 use crate::output::{OutputTail, last_lines, read_lines};
 use crate::secrets::{VariableLookup, resolved};
@@ -13,7 +14,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::generator::{GeneratorHost, Reach};
 use kdyno_model::plan::{CasePlan, Plan};
 use kdyno_model::run::cluster_fact;
-use kdyno_model::sample::{ProbeReading, Sample, Timing, series};
+use kdyno_model::sample::{ProbeReading, series};
 use kdyno_model::secret::Secret;
 use rustls::ClientConfig;
 use std::collections::{BTreeMap, BTreeSet};
@@ -292,6 +293,11 @@ pub(crate) struct TrialPlaces {
     own: AgentHost,
 }
 
+/// A reading of a worker's clock.
+fn of_clock(worker: u16, at_ns: i64, series: &str, value: f64) -> ProbeReading {
+    ProbeReading { at_ns, subject: Subject::Worker(worker), series: series.to_owned(), value }
+}
+
 #[cfg(test)]
 impl TrialPlaces {
     /// Sessions that are open already, for workers from 0 on.
@@ -346,26 +352,30 @@ impl TrialPlaces {
                 (series::CLOCK_OFFSET_S, clock.offset_ns as f64 / 1e9),
                 (series::CLOCK_BOUND_S, clock.bound_ns as f64 / 1e9),
             ];
-            let subject = Subject::Worker(*worker);
-            named.map(|(series, value)| ProbeReading {
-                at_ns: 0,
-                subject: subject.clone(),
-                series: series.to_owned(),
-                value,
-            })
+            named.map(|(series, value)| of_clock(*worker, 0, series, value))
         };
         self.sessions.iter().flat_map(of_worker).collect()
     }
 
-    /// Leaves out of a sample what two clocks would have to be one for.
-    pub(crate) fn keep_known(&self, sample: &mut Sample) {
-        if self.sessions.values().any(|host| host.session.clock.bound_ns > 0) {
-            let is_of_two = |timing: &Timing| {
-                Timing::OF_HANDED.iter().any(|one| one == timing || one.below_zero() == Some(*timing))
-            };
-            sample.histograms.retain(|timing, _| !is_of_two(timing));
-            sample.sums_ns.retain(|timing, _| !is_of_two(timing));
+    /// How their clocks have gone since T0, an instant of ours: between each two exchanges, and the drift in all. None of
+    /// those that are the lab's own, and of one that jumped.
+    pub(crate) fn clock_courses(&self, t0_ns: u64) -> Vec<ProbeReading> {
+        let mut readings = Vec::new();
+        for (worker, host) in &self.sessions {
+            let course = host.session.clock_course();
+            for span in &course {
+                let (offset_s, bound_s) = span.offset_s();
+                let at_ns = relative_ns(span.until_ns, t0_ns);
+                readings.push(of_clock(*worker, at_ns, series::CLOCK_OFFSET_S, offset_s));
+                readings.push(of_clock(*worker, at_ns, series::CLOCK_BOUND_S, bound_s));
+            }
+            if let (Some((ppm, bound_ppm)), Some(last)) = (clock::drift_ppm(&course), course.last()) {
+                let at_ns = relative_ns(last.until_ns, t0_ns);
+                readings.push(of_clock(*worker, at_ns, series::CLOCK_DRIFT_PPM, ppm));
+                readings.push(of_clock(*worker, at_ns, series::CLOCK_DRIFT_BOUND_PPM, bound_ppm));
+            }
         }
+        readings
     }
 
     /// Has all agents read their clocks. All are asked before the first is waited for, so that many hosts take no longer

@@ -1,9 +1,9 @@
 //! The lab's side of a session with the agent of one host: starts workers there, and is their end of the stream here.
 
-use super::clock::{ClockOffset, Exchange};
+use super::clock::{self, ClockOffset, ClockSpan, Exchange};
 use super::delivery::Taken;
 use super::outgoing::Outgoing;
-use super::resuming::{NotResumed, Redial, Resuming, SUSPICION, greeted};
+use super::resuming::{Redial, Resuming, SUSPICION, greeted};
 use super::session::{
     self, AgentHost, Arrived, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SILENCE, SessionId, ToAgent,
     Watched, Wish, shown,
@@ -26,9 +26,6 @@ use std::time::{Duration, Instant};
 
 /// How long an agent may take to answer anything else.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
-
-/// From one attempt to make another connection to the next.
-const RESUME_PAUSE: Duration = Duration::from_millis(250);
 
 /// How long an agent may take to end what it started.
 const END_DEADLINE: Duration = Duration::from_secs(2);
@@ -61,10 +58,20 @@ struct SessionState {
     workers: BTreeMap<u16, WorkerThere>,
     /// The newest answer about its clock.
     exchange: Option<Exchange>,
+    /// How its clock goes, from T0 on.
+    watch: ClockWatch,
     /// Why it has ended.
     lost: Option<String>,
     /// Nothing is read any more.
     is_over: bool,
+}
+
+/// What its clock was asked each second.
+#[derive(Default)]
+struct ClockWatch {
+    /// When it was asked last and has not answered, by our clock; 0: never, or it has.
+    asked_ns: u64,
+    exchanges: Vec<Exchange>,
 }
 
 /// A worker on the host.
@@ -139,7 +146,8 @@ impl Shared {
             self.outgoing.break_off(connection);
             self.changed.notify_all();
             let Some(again) = again else { break broke };
-            match self.resume(again, heard + SILENCE, &broke) {
+            let over = || self.state().lost.clone();
+            match again.resume(&self.outgoing, heard + SILENCE, &broke, over) {
                 Ok(resumed) => (reader, connection) = resumed,
                 Err(why) => break why,
             }
@@ -147,32 +155,6 @@ impl Shared {
         self.lose(why);
         self.state().is_over = true;
         self.changed.notify_all();
-    }
-
-    /// Makes another connection, unless the session has ended.
-    fn resume(
-        &self,
-        again: &Resuming,
-        until: Instant,
-        broke: &str,
-    ) -> Result<(Watched<UnixStream>, u64), String> {
-        loop {
-            let over = self.state().lost.clone().or_else(|| self.outgoing.over());
-            if let Some(why) = over {
-                return Err(why);
-            }
-            match again.connect(&self.outgoing) {
-                Ok(resumed) => return Ok(resumed),
-                Err(NotResumed::Refused(why)) => return Err(format!("its agent {}", shown(&why))),
-                Err(NotResumed::Failed(why)) if Instant::now() + RESUME_PAUSE >= until => {
-                    let seconds = SILENCE.as_secs();
-                    return Err(format!(
-                        "{broke}, and it could not be reached again within {seconds} s: {why}"
-                    ));
-                }
-                Err(NotResumed::Failed(_)) => std::thread::sleep(RESUME_PAUSE),
-            }
-        }
     }
 
     /// Passes on what comes over a connection; `heard` is when anything did last.
@@ -221,7 +203,14 @@ impl Shared {
     fn hear(&self, message: FromAgent, heard_ns: u64) -> Result<(), String> {
         match message {
             FromAgent::Clock { asked_ns, read_ns, answered_ns } => {
-                self.state().exchange = Some(Exchange { asked_ns, read_ns, answered_ns, heard_ns });
+                let exchange = Exchange { asked_ns, read_ns, answered_ns, heard_ns };
+                let mut state = self.state();
+                if state.watch.asked_ns == asked_ns {
+                    state.watch.asked_ns = 0;
+                    state.watch.exchanges.push(exchange);
+                } else {
+                    state.exchange = Some(exchange);
+                }
             }
             FromAgent::Ended(ended) => {
                 if let Some(worker) = self.state().workers.get_mut(&ended.worker) {
@@ -251,6 +240,19 @@ impl Shared {
             // A trial that is over reads nothing more.
             if let Some(inbox) = inbox {
                 let _ = inbox.send(Heard::Worker(worker, WorkerNews::Probes(readings)));
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Asks for its clock each second, as long as there is a connection, until the session has ended.
+    fn watch_clock(&self) {
+        while self.wait(BEAT, |state| state.lost.clone()).is_err() && self.state().lost.is_none() {
+            let asked_ns = monotonic_ns();
+            self.state().watch.asked_ns = asked_ns;
+            if self.outgoing.note(&ToAgent::Clock { asked_ns }).is_err() {
+                return;
             }
         }
     }
@@ -347,9 +349,20 @@ impl LabSession {
         }
     }
 
-    /// Workers are read from T0 on, an instant of our clock. An agent that is gone reads nothing.
+    /// Workers are read from T0 on, an instant of our clock, and so is its clock unless it is ours. An agent that is gone
+    /// reads nothing.
     pub(super) fn load_starts(&self, t0_ns: u64) {
         let _ = self.shared.tell(&ToAgent::LoadStarts { t0_ns: self.clock.theirs(t0_ns) });
+        if self.clock.bound_ns > 0 {
+            let watching = Arc::clone(&self.shared);
+            // Without it nothing is known of its drift.
+            let _ = spawn("session-clock", move || watching.watch_clock());
+        }
+    }
+
+    /// How its clock has gone since the load began.
+    pub(super) fn clock_course(&self) -> Vec<ClockSpan> {
+        clock::course(&self.shared.state().watch.exchanges)
     }
 
     /// And at the ends of phases, ns from T0.

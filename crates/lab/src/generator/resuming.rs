@@ -1,7 +1,7 @@
 //! The lab's connections to an agent: the greeting on the first one, and others where one broke.
 
 use super::outgoing::Outgoing;
-use super::session::{self, Arrived, FromAgent, SessionId, Watched, Wish};
+use super::session::{self, Arrived, FromAgent, SILENCE, SessionId, Watched, Wish, shown};
 use kdyno_model::secret::Secret;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -12,6 +12,9 @@ const WELCOME_DEADLINE: Duration = Duration::from_secs(30);
 
 /// How long an agent may take to go on with a session.
 const RESUMED_DEADLINE: Duration = Duration::from_secs(5);
+
+/// From one attempt to make another connection to the next.
+const RESUME_PAUSE: Duration = Duration::from_millis(250);
 
 /// How long an agent that is there may be silent before another connection is made.
 pub(super) const SUSPICION: Duration = Duration::from_secs(5);
@@ -38,15 +41,44 @@ pub(super) struct Resuming {
 }
 
 /// Why a session does not go on; one lowercase clause.
-pub(super) enum NotResumed {
+enum NotResumed {
     /// Its agent says that it cannot.
     Refused(String),
     Failed(String),
 }
 
 impl Resuming {
-    /// Where it is read, and its number.
-    pub(super) fn connect(&self, outgoing: &Outgoing) -> Result<(Watched<UnixStream>, u64), NotResumed> {
+    /// Makes another connection, unless the session is over: where it is read, and its number. Tries until then, where the
+    /// last one `broke` for this reason.
+    ///
+    /// # Errors
+    /// The session is lost; why, one lowercase clause.
+    pub(super) fn resume(
+        &self,
+        outgoing: &Outgoing,
+        until: Instant,
+        broke: &str,
+        over: impl Fn() -> Option<String>,
+    ) -> Result<(Watched<UnixStream>, u64), String> {
+        loop {
+            if let Some(why) = over().or_else(|| outgoing.over()) {
+                return Err(why);
+            }
+            match self.connect(outgoing) {
+                Ok(resumed) => return Ok(resumed),
+                Err(NotResumed::Refused(why)) => return Err(format!("its agent {}", shown(&why))),
+                Err(NotResumed::Failed(why)) if Instant::now() + RESUME_PAUSE >= until => {
+                    let seconds = SILENCE.as_secs();
+                    return Err(format!(
+                        "{broke}, and it could not be reached again within {seconds} s: {why}"
+                    ));
+                }
+                Err(NotResumed::Failed(_)) => std::thread::sleep(RESUME_PAUSE),
+            }
+        }
+    }
+
+    fn connect(&self, outgoing: &Outgoing) -> Result<(Watched<UnixStream>, u64), NotResumed> {
         let failed = |error: io::Error| NotResumed::Failed(error.to_string());
         let stream = (self.dial)().map_err(NotResumed::Failed)?;
         let reader = stream.try_clone().map_err(failed)?;

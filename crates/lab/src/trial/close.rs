@@ -52,6 +52,7 @@ impl Execution<'_> {
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }
+        context.store.probe(context.trial.id, self.places.clock_courses(t0_ns))?;
         self.keep_stacks()?;
         self.end_workers()?;
         self.stop_components(progress)?;

@@ -53,7 +53,7 @@ use component_set::Components;
 use kdyno_analysis::live::LiveTally;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::run::TrialStart;
-use kdyno_model::sample::Phase;
+use kdyno_model::sample::{Phase, Sample, StreamId, Timing};
 use kdyno_model::trial::Trial;
 use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, phase_spans};
 use kdyno_store::RunWriter;
@@ -129,6 +129,8 @@ struct Execution<'a> {
     metrics: MetricsWatch,
     /// Where the workers are that are no children of the lab.
     places: TrialPlaces,
+    /// Streams that consume what may have been sent by another clock.
+    between_clocks: BTreeSet<StreamId>,
     /// Whose metrics could not be read at some time.
     unread: BTreeSet<Subject>,
     /// T0 on CLOCK_MONOTONIC, ns; 0 before it is chosen.
@@ -154,6 +156,15 @@ struct Execution<'a> {
     /// Asks for newer tokens, where there is one that expires.
     renewal: Option<Renewal>,
     sampler: StackSampler,
+}
+
+/// Leaves out of a sample what two clocks would have to be one for.
+fn leave_out_ways(sample: &mut Sample) {
+    let is_of_two = |timing: &Timing| {
+        Timing::OF_HANDED.iter().any(|one| one == timing || one.below_zero() == Some(*timing))
+    };
+    sample.histograms.retain(|timing, _| !is_of_two(timing));
+    sample.sums_ns.retain(|timing, _| !is_of_two(timing));
 }
 
 /// Starts the workers that the plan names, each at its place.
@@ -186,6 +197,7 @@ impl<'a> Execution<'a> {
             cluster_watch: None,
             metrics: MetricsWatch::default(),
             places,
+            between_clocks: BTreeSet::new(),
             unread: BTreeSet::new(),
             t0_ns: 0,
             phases: phase_spans(&context.trial.effective.phases, None),
@@ -234,7 +246,7 @@ impl<'a> Execution<'a> {
     fn started(&mut self, log_ends: kdyno_kafka::admin::Result<LogEnds>) -> Result<(), LabError> {
         let context = self.context;
         let lengths = &context.trial.effective.phases;
-        context.store.trial_started(&TrialStart {
+        let start = TrialStart {
             trial: context.trial.clone(),
             session: context.session,
             t0_unix_ns: unix_ns() + self.t0_ns.saturating_sub(monotonic_ns()),
@@ -243,7 +255,12 @@ impl<'a> Execution<'a> {
             cluster: self.facts(),
             command_lines: context.system.command_lines(),
             settings: self.settings(),
-        })?;
+        };
+        let items = context.trial.effective.load.keys().filter(|item| start.is_between_clocks(item));
+        let items: BTreeSet<&String> = items.collect();
+        let between = start.streams.iter().filter(|stream| items.contains(&stream.name));
+        self.between_clocks = between.map(|stream| stream.id).collect();
+        context.store.trial_started(&start)?;
         if let Some(observer) = &self.observer {
             observer.load_starts(self.t0_ns);
         }
@@ -382,7 +399,9 @@ impl<'a> Execution<'a> {
             }
             WorkerNews::Probes(readings) => store.probe(trial, readings)?,
             WorkerNews::Message(FromWorker::Sample(mut sample)) => {
-                self.places.keep_known(&mut sample);
+                if self.between_clocks.contains(&sample.id) {
+                    leave_out_ways(&mut sample);
+                }
                 store.sample(trial, *sample)?;
             }
             WorkerNews::Message(FromWorker::Event(event)) => {

@@ -33,8 +33,11 @@ pub struct FewSeconds {
 pub struct ClocksDiffer {
     /// Load item that is handed the records.
     pub item: String,
-    /// How far a clock may be from where it was found, ns, at most.
+    /// How far a clock may be from where it was found before the load began, ns, at most.
     pub bound_ns: u64,
+    /// How much two of them drifted apart in a second of the trial, ns; `None`: it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift_ns_per_s: Option<u64>,
 }
 
 /// Java processes of a load item's clients made full garbage collections, which stop them.

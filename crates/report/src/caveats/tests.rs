@@ -299,7 +299,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::RunsUnpaired,
         Caveat::EvidenceOfRuns { detail: text() },
         Caveat::Stalled(Stalled { item: item(), seconds: 1.94, at_s: 20.1 }),
-        Caveat::ClocksDiffer(ClocksDiffer { item: item(), bound_ns: 40_000 }),
+        Caveat::ClocksDiffer(ClocksDiffer { item: item(), bound_ns: 40_000, drift_ns_per_s: Some(12_000) }),
         Caveat::LateEndToEnd {
             item: item(),
             quantile: "p99".to_owned(),
@@ -387,6 +387,7 @@ fn further_words() -> Vec<Caveat> {
         Caveat::FetchErrors { item: item(), events: 2, first: text() },
         stood_still(None),
         full_gc(None),
+        Caveat::ClocksDiffer(ClocksDiffer { item: item(), bound_ns: 40_000, drift_ns_per_s: None }),
         Caveat::RelayLate { subject: Subject::Relay(0), late_s: 0.004, delay_s: 0.02 },
         Caveat::RelayBusy { subject: Subject::Relay(0), cpu_percent: 80.0 },
         Caveat::HostShared { detail: text() },
