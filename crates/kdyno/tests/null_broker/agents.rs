@@ -46,6 +46,17 @@ impl<'a> Agents<'a> {
         forwarder
     }
 
+    /// Kills the second one and starts another one where it was.
+    fn start_second_again(&mut self, place: &'a TestFolder) {
+        let lost = self.running.remove(1);
+        lost.signal(Signal::KILL);
+        assert_eq!(lost.wait(RUN_DEADLINE).code, None);
+        let args = ["agent", "--listen", self.addresses[1].as_str(), "--identity", NAMES[1]];
+        let mut again = place.start(place.command(&args));
+        assert_eq!(again.wait_for_line(), self.addresses[1]);
+        self.running.push(again);
+    }
+
     /// Ends them as their users would.
     fn stop(self) {
         for agent in self.running {
@@ -202,13 +213,7 @@ fn an_agent_that_is_started_again_has_lost_its_worker_and_the_trial_is_not_valid
     let files = files(&place, &broker.address, CLUSTER_ID);
     let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=60s"]);
     running.wait_for("· measure");
-    let lost = agents.running.remove(1);
-    lost.signal(Signal::KILL);
-    assert_eq!(lost.wait(RUN_DEADLINE).code, None);
-    let args = ["agent", "--listen", agents.addresses[1].as_str(), "--identity", NAMES[1]];
-    let mut again = place.start(place.command(&args));
-    assert_eq!(again.wait_for_line(), agents.addresses[1]);
-    agents.running.push(again);
+    agents.start_second_again(&place);
     let said = running.wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
     let why = "worker 1 ended (generator two: its agent has no such session";
@@ -216,6 +221,37 @@ fn an_agent_that_is_started_again_has_lost_its_worker_and_the_trial_is_not_valid
     // Of both: the agent that is gone has no child left, the other one has ended its own.
     expect_no_workers(&place);
     assert_eq!(cut_short(&place), Some(Severity::Invalid));
+    agents.stop();
+    broker.stop();
+    place.expect_no_processes();
+}
+
+#[test]
+fn a_load_that_is_to_go_on_without_a_lost_worker_is_measured_until_then() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let mut agents = Agents::start(&place);
+    let text = std::fs::read_to_string(&agents.file).expect("the file");
+    place.file("generators.yaml", &format!("{text}lost_workers: report\n"));
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=10s"]);
+    running.wait_for("· measure");
+    std::thread::sleep(Duration::from_secs(3));
+    agents.start_second_again(&place);
+    let said = running.wait(RUN_DEADLINE);
+    ran(&said);
+    let said = one_line(&said.stderr);
+    assert!(said.contains("worker 1 ended (generator two: its agent has no such session"), "{said}");
+    assert!(said.contains("the load goes on without it"), "{said}");
+    assert_eq!(cut_short(&place), Some(Severity::Warning));
+    let evidence = evidence(&place);
+    let ended: Vec<_> = evidence.totals.iter().map(|totals| totals.id.worker).collect();
+    assert_eq!(ended, [0]);
+    let last = |worker: u16| {
+        let rows = evidence.samples.iter().filter(|row| row.id.worker == worker && row.counts.offered > 0);
+        rows.map(|row| row.t0_second).max().expect("rows of each worker")
+    };
+    assert!(last(0) >= 10 && last(1) < 10, "{} and {}", last(0), last(1));
     agents.stop();
     broker.stop();
     place.expect_no_processes();

@@ -205,7 +205,7 @@ impl Shared {
             FromAgent::Clock { asked_ns, read_ns, answered_ns } => {
                 let exchange = Exchange { asked_ns, read_ns, answered_ns, heard_ns };
                 let mut state = self.state();
-                if state.watch.asked_ns == asked_ns {
+                if asked_ns > 0 && state.watch.asked_ns == asked_ns {
                     state.watch.asked_ns = 0;
                     state.watch.exchanges.push(exchange);
                 } else {

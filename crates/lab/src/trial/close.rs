@@ -69,15 +69,19 @@ impl Execution<'_> {
     fn end_workers(&mut self) -> Result<(), LabError> {
         let (context, t0_ns) = (self.context, self.t0_ns);
         for worker in std::mem::take(&mut self.workers) {
-            let (subject, log) = (Subject::Worker(worker.number()), worker.log_path().to_owned());
+            let (number, log) = (worker.number(), worker.log_path().to_owned());
+            let subject = Subject::Worker(number);
             // Only a worker that has said its last word is given time to end by itself.
-            let is_done = self.cut_short.is_none() || self.done.contains(&worker.number());
+            let is_done = self.cut_short.is_none() || self.done.contains(&number);
             let end = worker.finish(!is_done);
             let at_ns = relative_ns(monotonic_ns(), t0_ns);
             context.store.probe(context.trial.id, cost(at_ns, &subject, &end))?;
             if !end.success {
-                let detail = format!("{subject} ended with {}", end.status);
-                store_event(context, Some(at_ns), EventKind::WorkerEnded, &subject, &detail)?;
+                // Of one that was lost that is known already.
+                if !self.lost.contains(&number) {
+                    let detail = format!("{subject} ended with {}", end.status);
+                    store_event(context, Some(at_ns), EventKind::WorkerEnded, &subject, &detail)?;
+                }
                 crate::logs::keep(context.store, context.private, &subject, &log)?;
             }
         }

@@ -52,6 +52,7 @@ use command_set::Commands;
 use component_set::Components;
 use kdyno_analysis::live::LiveTally;
 use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::generator::LostWorkers;
 use kdyno_model::run::TrialStart;
 use kdyno_model::sample::{Phase, Sample, StreamId, Timing};
 use kdyno_model::trial::Trial;
@@ -143,6 +144,8 @@ struct Execution<'a> {
     clients_in_force: SettingsBySubject,
     /// Workers that have said their last word, or never will.
     done: BTreeSet<u16>,
+    /// Those of them without which the load goes on.
+    lost: BTreeSet<u16>,
     /// Workers whose producing streams have not all ended.
     producing: BTreeSet<u16>,
     /// When consumers are let end, once producers have, CLOCK_MONOTONIC, ns.
@@ -205,6 +208,7 @@ impl<'a> Execution<'a> {
             live: LiveTally::default(),
             clients_in_force: SettingsBySubject::new(),
             done: BTreeSet::new(),
+            lost: BTreeSet::new(),
             producing: task::producing(context.trial),
             drain_ns: None,
             died: context.system.ended().into_keys().collect(),
@@ -360,7 +364,7 @@ impl<'a> Execution<'a> {
                     if let WorkerNews::Message(FromWorker::ClientMetrics { text, .. }) = &news {
                         progress(RunProgress::ClientMetrics(text.clone()));
                     }
-                    self.hear_worker(worker, news)?;
+                    self.hear_worker(worker, news, progress)?;
                 }
                 Heard::Probes(read_ns, readings) => {
                     self.context.store.probe(self.context.trial.id, readings)?;
@@ -387,7 +391,12 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    fn hear_worker(&mut self, worker: u16, news: WorkerNews) -> Result<(), LabError> {
+    fn hear_worker(
+        &mut self,
+        worker: u16,
+        news: WorkerNews,
+        progress: &mut dyn FnMut(RunProgress),
+    ) -> Result<(), LabError> {
         let (store, trial, case) = (self.context.store, self.context.trial.id, &self.context.trial.effective);
         match news {
             WorkerNews::Message(ref message)
@@ -421,6 +430,15 @@ impl<'a> Execution<'a> {
             }
             // Its last word has been heard: that it ends now is as it should be.
             WorkerNews::Closed if self.done.contains(&worker) => {}
+            WorkerNews::Closed if self.goes_on_without(worker) => {
+                let why = self.gone(worker, WorkerNews::Closed).to_string();
+                let at_ns = relative_ns(monotonic_ns(), self.t0_ns);
+                self.event(Some(at_ns), EventKind::WorkerEnded, &Subject::Worker(worker), &why)?;
+                progress(RunProgress::Warning(format!("{why}; the load goes on without it")));
+                self.lost.insert(worker);
+                self.done.insert(worker);
+                self.load_ended(worker);
+            }
             other => {
                 let reason = self.gone(worker, other);
                 self.done.insert(worker);
@@ -428,6 +446,13 @@ impl<'a> Execution<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the load is to go on without the worker of another host, and there is any left.
+    fn goes_on_without(&self, worker: u16) -> bool {
+        let generators = &self.context.trial.effective.generators;
+        let is_meant = generators.lost_workers == LostWorkers::Report && generators.host_of(worker).is_some();
+        is_meant && self.cut_short.is_none() && self.done.len() + 1 < self.workers.len()
     }
 
     /// Asks the workers to stop, once; the first reason counts.

@@ -236,7 +236,7 @@ fn others() -> Vec<Caveat> {
         Caveat::ProcessDied { subject: Subject::Broker(1) },
         Caveat::CommandFailed { item: item(), first: text() },
         Caveat::RequestsFailed { item: item(), errors: 40, share: 0.02 },
-        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60 },
+        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60, went_on: false },
         Caveat::ClusterChanged { event: "leader-moved".to_owned(), events: 4, first: text() },
         Caveat::Unsteady { item: item(), detail: text() },
         Caveat::WarmupNotSettled { detail: text() },
@@ -375,7 +375,8 @@ fn further_words() -> Vec<Caveat> {
     let failed = |reason: &str| Caveat::Failures { item: item(), reason: reason.to_owned(), records: 5 };
     let mut all = vec![
         Caveat::ProcessDied { subject: Subject::Component("library".to_owned()) },
-        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 0 },
+        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 0, went_on: false },
+        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60, went_on: true },
         Caveat::UnknownSetting { setting: "num.io.thread".to_owned(), detail: text() },
         Caveat::StacksSampled { of: text(), share: None },
         Caveat::PairsLost { pairs: 1, first: text(), likewise: 3, ended_after: None },
