@@ -293,6 +293,13 @@ pub(crate) struct TrialPlaces {
     own: AgentHost,
 }
 
+impl Drop for TrialPlaces {
+    fn drop(&mut self) {
+        // All of them are asked to end before the first is waited for.
+        self.sessions.values().for_each(|host| host.session.close());
+    }
+}
+
 /// A reading of a worker's clock.
 fn of_clock(worker: u16, at_ns: i64, series: &str, value: f64) -> ProbeReading {
     ProbeReading { at_ns, subject: Subject::Worker(worker), series: series.to_owned(), value }

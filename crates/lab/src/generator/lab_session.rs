@@ -30,6 +30,9 @@ const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
 /// How long an agent may take to end what it started.
 const END_DEADLINE: Duration = Duration::from_secs(2);
 
+/// Why a session is over that nothing has ended.
+const CLOSED: &str = "its session was closed";
+
 /// Exchanges that find how far its clock is from ours.
 pub(super) const EXCHANGES: usize = 64;
 
@@ -243,9 +246,7 @@ impl Shared {
             }
         }
     }
-}
 
-impl Shared {
     /// Asks for its clock each second, as long as there is a connection, until the session has ended.
     fn watch_clock(&self) {
         while self.wait(BEAT, |state| state.lost.clone()).is_err() && self.state().lost.is_none() {
@@ -374,22 +375,33 @@ impl LabSession {
     pub(super) fn place<'s>(&'s self, work_dir: &'s Path) -> AgentPlace<'s> {
         AgentPlace { session: self, work_dir }
     }
+
+    /// Has the agent end what it started, without waiting for it.
+    pub(super) fn close(&self) {
+        let mut state = self.shared.state();
+        if state.lost.is_some() {
+            return;
+        }
+        // It is not to be resumed.
+        state.lost = Some(CLOSED.to_owned());
+        drop(state);
+        // An agent that does not hear of it finds out by itself.
+        self.shared.outgoing.last_note(&ToAgent::End);
+    }
 }
 
 impl Drop for LabSession {
     /// The agent ends what it started; by the end of the connection it shows that it has.
     fn drop(&mut self) {
+        self.close();
         let shared = &self.shared;
-        // It is not to be resumed.
-        shared.state().lost.get_or_insert_with(|| "its session was closed".to_owned());
-        if shared.outgoing.is_connected() && shared.outgoing.last_note(&ToAgent::End) {
-            let (end, mut state) = (Instant::now() + END_DEADLINE, shared.state());
-            while !state.is_over && Instant::now() < end {
-                let left = end.saturating_duration_since(Instant::now());
-                state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            }
+        let (end, mut state) = (Instant::now() + END_DEADLINE, shared.state());
+        while !state.is_over && shared.outgoing.is_connected() && Instant::now() < end {
+            let left = end.saturating_duration_since(Instant::now());
+            state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        shared.lose("its session was closed".to_owned());
+        drop(state);
+        shared.lose(CLOSED.to_owned());
     }
 }
 

@@ -125,19 +125,21 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Sends a last note, unless the stream does not take it soon; whether it was sent.
-    pub(super) fn last_note(&self, message: &impl Serialize) -> bool {
-        let Ok(note) = session::note(message) else { return false };
+    /// Sends a last note, unless the stream does not take it soon.
+    pub(super) fn last_note(&self, message: &impl Serialize) {
+        let Ok(note) = session::note(message) else { return };
         let end = Instant::now() + LAST_NOTE_DEADLINE;
         loop {
-            match self.stream.try_lock() {
-                Ok(stream) => return self.write(stream, None, note.expose()),
-                Err(TryLockError::Poisoned(stream)) => {
-                    return self.write(stream.into_inner(), None, note.expose());
+            let stream = match self.stream.try_lock() {
+                Ok(stream) => stream,
+                Err(TryLockError::Poisoned(stream)) => stream.into_inner(),
+                Err(TryLockError::WouldBlock) if Instant::now() >= end => return,
+                Err(TryLockError::WouldBlock) => {
+                    std::thread::sleep(LAST_NOTE_LOOK);
+                    continue;
                 }
-                Err(TryLockError::WouldBlock) if Instant::now() >= end => return false,
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LAST_NOTE_LOOK),
-            }
+            };
+            return self.write(stream, None, note.expose());
         }
     }
 
@@ -240,23 +242,16 @@ impl Outgoing {
         }
     }
 
-    /// Writes to the connection that there is, or to that of this number alone; whether it was written.
-    fn write(
-        &self,
-        mut stream: MutexGuard<'_, Option<Connection>>,
-        connection: Option<u64>,
-        bytes: &[u8],
-    ) -> bool {
+    /// Writes to the connection that there is, or to that of this number alone.
+    fn write(&self, mut stream: MutexGuard<'_, Option<Connection>>, connection: Option<u64>, bytes: &[u8]) {
         let current = stream.as_mut();
         let current = current.filter(|current| connection.is_none_or(|number| number == current.number));
-        let Some(current) = current else { return false };
+        let Some(current) = current else { return };
         let (number, writer) = (current.number, &mut current.writer);
-        if writer.write_all(bytes).and_then(|()| writer.flush()).is_ok() {
-            return true;
+        if writer.write_all(bytes).and_then(|()| writer.flush()).is_err() {
+            drop(stream);
+            self.break_off(number);
         }
-        drop(stream);
-        self.break_off(number);
-        false
     }
 }
 
