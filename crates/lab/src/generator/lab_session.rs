@@ -3,7 +3,7 @@
 use super::clock::{self, ClockOffset, ClockSpan, Exchange};
 use super::delivery::Taken;
 use super::outgoing::Outgoing;
-use super::resuming::{Redial, Resuming, SUSPICION, greeted};
+use super::resuming::{ConnectionEnd, Redial, Resuming, SUSPICION, greeted};
 use super::session::{
     self, AgentHost, Arrived, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SILENCE, SessionId, ToAgent,
     Watched, Wish, shown,
@@ -144,7 +144,7 @@ impl Shared {
         let why = loop {
             let broke = match self.read_all(&mut reader, &mut heard) {
                 ConnectionEnd::Broke(why) => why,
-                ConnectionEnd::Wrong(why) => break why,
+                ConnectionEnd::Over(why) => break why,
             };
             self.outgoing.break_off(connection);
             self.changed.notify_all();
@@ -166,6 +166,9 @@ impl Shared {
             let read = session::read::<FromAgent>(stream);
             let heard_ns = monotonic_ns();
             let took = match read {
+                Ok(Some(Arrived::Note(FromAgent::Refused { why }))) => {
+                    return ConnectionEnd::Over(format!("its agent {}", shown(&why)));
+                }
                 Ok(Some(arrived)) => {
                     *heard = Instant::now();
                     self.take(arrived, heard_ns)
@@ -177,7 +180,7 @@ impl Shared {
             match took {
                 Ok(Taken::New | Taken::Again) => {}
                 Ok(Taken::Gap) => return ConnectionEnd::Broke("its connection lost frames".to_owned()),
-                Err(why) => return ConnectionEnd::Wrong(format!("its session broke: {why}")),
+                Err(why) => return ConnectionEnd::Over(format!("its session broke: {why}")),
             }
         }
     }
@@ -257,14 +260,6 @@ impl Shared {
             }
         }
     }
-}
-
-/// What became of a connection: why it ended.
-enum ConnectionEnd {
-    /// Another one may go on.
-    Broke(String),
-    /// What came is not what an agent says.
-    Wrong(String),
 }
 
 impl LabSession {

@@ -16,6 +16,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,9 +28,20 @@ fn agent(
     token: Option<&str>,
     silence: Duration,
 ) -> (UnixStream, JoinHandle<io::Result<()>>) {
+    agent_until(Arc::default(), exe, folder, token, silence)
+}
+
+/// One that is stopped by a flag.
+fn agent_until(
+    stop: Arc<AtomicBool>,
+    exe: &str,
+    folder: &Path,
+    token: Option<&str>,
+    silence: Duration,
+) -> (UnixStream, JoinHandle<io::Result<()>>) {
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     let token = token.map(|text| Secret::new(text.as_bytes().to_vec()));
-    let options = AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop: Arc::default() };
+    let options = AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop };
     let thread = std::thread::spawn(move || {
         let mut reader = Watched::new(theirs.try_clone()?, None).with_silence(silence);
         let served = greet(&mut reader, &mut &theirs, token.as_ref()).and_then(|_| {
@@ -145,6 +157,18 @@ fn a_wrong_token_is_not_answered_and_a_wrong_version_is_named() {
     assert_eq!(why, "speaks version 2 of sessions, not 99");
     assert!(thread.join().expect("no panic").is_err());
     assert_eq!(left_in(dir.path()), 0, "no session began");
+}
+
+#[test]
+fn an_agent_that_is_stopped_says_so() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let stop = Arc::new(AtomicBool::new(false));
+    let (stream, thread) = agent_until(Arc::clone(&stop), "/bin/false", dir.path(), None, GENEROUS);
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), None).expect("a session");
+    stop.store(true, Ordering::Relaxed);
+    thread.join().expect("no panic").expect("an orderly end");
+    let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
+    assert_eq!(error, "its agent was stopped");
 }
 
 #[test]
