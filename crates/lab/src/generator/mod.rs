@@ -2,8 +2,10 @@
 //! answers in a file of its own.
 
 mod agent;
+mod agent_place;
 mod child;
 mod clock;
+mod courses;
 mod credentials;
 mod delivery;
 mod hosts;

@@ -1,6 +1,7 @@
 //! Both sides of a session in one process, over a socket pair.
 
 use super::agent::{AgentOptions, NO_SESSION, Resumption, greet, refuse, serve, welcome};
+use super::agent_place::AgentPlace;
 use super::hosts::TrialPlaces;
 use super::lab_session::{EXCHANGES, LabSession};
 use super::outgoing::Outgoing;
@@ -74,10 +75,11 @@ fn the_end_of_a_worker_there_is_reported_as_that_of_one_here() {
     assert_eq!((session.clock.offset_ns, session.clock.bound_ns), (0, 0), "the same clock");
     assert!(session.host.is_host_of(&AgentHost::here()) && session.host.processors > 0);
     let inbox = Inbox::default();
-    let error = Worker::spawn(&session.place(&logs), 3, inbox.sender()).expect_err("no hello");
+    let error = Worker::spawn(&AgentPlace::of(&session, &logs), 3, inbox.sender()).expect_err("no hello");
     assert!(error.to_string().contains("worker 3 ended (exit status: 1 on generator there)"), "{error}");
     let inbox = Inbox::default();
-    let again = Worker::spawn(&session.place(&logs), 3, inbox.sender()).expect_err("a number twice");
+    let again =
+        Worker::spawn(&AgentPlace::of(&session, &logs), 3, inbox.sender()).expect_err("a number twice");
     assert!(again.to_string().contains("not started: a session has at most 16 workers"), "{again}");
     drop(session);
     thread.join().expect("no panic").expect("an orderly end");
@@ -229,10 +231,10 @@ fn a_session_goes_on_over_another_connection() {
     let inbox = Inbox::default();
     cut.shutdown(Shutdown::Both).expect("cut");
     // It is started over the next connection, which also brings its end.
-    let mut started = session.place(&logs).start(3, &inbox.sender()).expect("as if nothing was");
+    let mut started = AgentPlace::of(&session, &logs).start(3, &inbox.sender()).expect("as if nothing was");
     let end = started.process.end(GENEROUS);
     assert_eq!(end.status, "exit status: 1 on generator there");
-    let mut again = session.place(&logs).start(4, &inbox.sender()).expect("it goes on");
+    let mut again = AgentPlace::of(&session, &logs).start(4, &inbox.sender()).expect("it goes on");
     assert_eq!(again.process.end(GENEROUS).status, "exit status: 1 on generator there");
     drop(session);
     thread.join().expect("no panic").expect("an orderly end");
@@ -246,7 +248,7 @@ fn an_agent_that_has_no_such_session_ends_that_of_the_lab() {
     let cut = stream.try_clone().expect("shared");
     let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(again)).expect("a session");
     let inbox = Inbox::default();
-    let mut started = session.place(dir.path()).start(3, &inbox.sender()).expect("started");
+    let mut started = AgentPlace::of(&session, dir.path()).start(3, &inbox.sender()).expect("started");
     cut.shutdown(Shutdown::Both).expect("cut");
     // Its end may have come before.
     let status = started.process.end(GENEROUS).status;
