@@ -37,8 +37,9 @@ use std::sync::atomic::Ordering;
 pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<RunOutcome, LabError> {
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
-    let secrets = RunSecrets::resolve(&request.plan, options.variables)?;
-    let generators = Generators::resolve(&request.plan, options.generators, options.variables)?;
+    let secrets = RunSecrets::resolve(&request.plan, options.generators, options.variables)?;
+    let hidden = secrets.variables();
+    let generators = Generators::resolve(&request.plan, options.generators, options.variables, hidden)?;
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     generators.check(&request.plan)?;

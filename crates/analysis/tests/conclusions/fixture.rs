@@ -177,7 +177,8 @@ fn speak_against_latencies(outcome: &mut TrialOutcome, caveat: Caveat) {
 }
 
 pub fn cut_short(outcome: &mut TrialOutcome) {
-    let caveat = Caveat::CutShort { reason: "a broker died".into(), measured_s: 1, planned_s: 2 };
+    let caveat =
+        Caveat::CutShort { reason: "a broker died".into(), measured_s: 1, planned_s: 2, went_on: false };
     let scope = Scope::Trial(outcome.trial.id);
     let concerns = Concern::Everything;
     outcome.caveats.push(ScopedCaveat { scope, severity: Severity::Warning, concerns, caveat });

@@ -420,6 +420,9 @@ pub enum Caveat {
         measured_s: u32,
         /// Seconds that were planned; 0: its end was to come by something else than time.
         planned_s: u32,
+        /// The trial did not end: a part of its load was lost, and it went on without it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        went_on: bool,
     },
     /// A relay passed bytes on later than its link is declared to, by more than matters.
     RelayLate {
