@@ -206,7 +206,7 @@ fn cut_short(place: &TestFolder) -> Option<Severity> {
 }
 
 #[test]
-fn an_agent_that_is_started_again_has_lost_its_worker_and_the_trial_is_not_valid() {
+fn an_agent_that_is_started_again_has_lost_its_worker() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let mut agents = Agents::start(&place);
@@ -227,7 +227,7 @@ fn an_agent_that_is_started_again_has_lost_its_worker_and_the_trial_is_not_valid
 }
 
 #[test]
-fn a_load_that_is_to_go_on_without_a_lost_worker_is_measured_until_then() {
+fn a_load_without_a_lost_worker_is_measured_until_then() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let mut agents = Agents::start(&place);
@@ -290,7 +290,7 @@ fn a_stream_that_is_cut_for_some_seconds_changes_nothing() {
 
 /// Neither side sees an end of the stream: each learns by the other's silence.
 #[test]
-fn a_stream_on_which_nothing_comes_any_more_ends_the_trial_and_the_worker() {
+fn a_stream_that_falls_silent_ends_the_trial_and_the_worker() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let agents = Agents::start(&place);

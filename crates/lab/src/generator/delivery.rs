@@ -238,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_connections_do_each_frame_is_heard_once_and_in_order(steps in steps()) {
+        fn each_frame_is_heard_once_and_in_order_over_any_connections(steps in steps()) {
             let mut sides = [Side::default(), Side::default()];
             for step in steps {
                 match step {

@@ -128,7 +128,7 @@ fn slow_agent(delay: Duration) -> UnixStream {
 }
 
 #[test]
-fn t0_is_as_far_ahead_as_the_slowest_host_needs_however_many_there_are() {
+fn t0_is_as_far_ahead_as_the_slowest_of_many_hosts_needs() {
     const DELAY: Duration = Duration::from_millis(100);
     const HOSTS: u32 = 12;
     let open =

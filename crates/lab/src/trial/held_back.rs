@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_clocks_measured_is_stored_where_their_error_is_little() {
+    fn what_two_clocks_measured_is_stored_where_the_error_is_small() {
         let ways = [(Timing::EndToEnd, bytes(6 * MS, 10)), (Timing::HandOver, bytes(MS, 10))];
         let connect = (Timing::Connect, bytes(MS, 1));
         let all = [&ways[..], &[connect.clone()]].concat();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn values_below_zero_by_more_than_the_error_show_that_it_is_wrong() {
+    fn values_below_zero_by_more_than_the_error_refute_it() {
         for (below_ns, is_known) in [(MS / 10, true), (2 * MS, false)] {
             let mut held = held();
             let below = (Timing::EndToEndBelowZero, bytes(below_ns, 2));
