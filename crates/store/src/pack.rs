@@ -35,8 +35,8 @@ struct PackedTiming {
     histogram: Vec<u8>,
 }
 
-/// Those that are one number in the order of [`Counts::numbers`], without zeros at their end: a file from before one was added
-/// is read with none of it.
+/// Counts that are one number are in the order of [`Counts::numbers`], without zeros at their end: a file from before one was
+/// added is read with none of it.
 #[derive(Serialize, Deserialize)]
 struct PackedCounts {
     numbers: Vec<u64>,

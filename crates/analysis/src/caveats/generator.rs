@@ -262,7 +262,7 @@ pub(super) fn clocks_differ(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let (others, own): (Vec<_>, Vec<_>) =
         workers.iter().partition(|planned| start.has_own_clock(planned.worker));
     let drifts: Vec<f64> = of(series::CLOCK_DRIFT_PPM).map(|reading| reading.value).collect();
-    // Of one that is not known the drift may be any. The lab's own has none.
+    // An unknown clock may drift by any amount. The lab's own has no drift.
     let is_known = drifts.len() == others.len();
     let all = || drifts.iter().copied().chain((!own.is_empty()).then_some(0.0));
     let apart = all().fold(f64::NEG_INFINITY, f64::max) - all().fold(f64::INFINITY, f64::min);

@@ -81,7 +81,7 @@ impl Execution<'_> {
             let at_ns = relative_ns(monotonic_ns(), t0_ns);
             context.store.probe(context.trial.id, cost(at_ns, &subject, &end))?;
             if !end.success {
-                // Of one that was lost that is known already.
+                // The end of a lost one is known already.
                 if !self.lost.contains(&number) {
                     let detail = format!("{subject} ended with {}", end.status);
                     store_event(context, Some(at_ns), EventKind::WorkerEnded, &subject, &detail)?;

@@ -43,7 +43,7 @@ pub(super) struct KnownWays {
 }
 
 impl HeldBack {
-    /// Of the items whose records may be sent by one clock and consumed by another one.
+    /// Holds back items whose records may be sent by one clock and consumed by another one.
     pub(super) fn of(start: &TrialStart) -> Self {
         let mut held = Self::default();
         let between = start.trial.effective.load.keys().filter(|item| start.is_between_clocks(item));

@@ -146,7 +146,7 @@ struct Execution<'a> {
     clients_in_force: SettingsBySubject,
     /// Workers that have said their last word, or never will.
     done: BTreeSet<u16>,
-    /// Those of them without which the load goes on.
+    /// Lost workers without which the load goes on.
     lost: BTreeSet<u16>,
     /// Workers whose producing streams have not all ended.
     producing: BTreeSet<u16>,
