@@ -58,8 +58,6 @@ enum Chore {
         #[arg(long, value_name = "PATH")]
         kdyno: Option<PathBuf>,
     },
-    /// Known truths on real brokers, half an hour and more; goes on where it was (build with --release)
-    AccuracyCluster(accuracy::cluster::ClusterOptions),
     /// Cost and rates compared with the floor and the peers, or with an earlier commit (build with --release)
     Bench(BenchArgs),
     /// All pages in one folder, for mdBook: target/book-source
@@ -165,7 +163,6 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
         Chore::Messages { write } => messages::run(&root()?, write)?,
         Chore::Test { arguments } => return summary::run(&arguments),
         Chore::Accuracy { numbers, kdyno } => accuracy::run(&root()?, &numbers, kdyno)?,
-        Chore::AccuracyCluster(options) => accuracy::cluster::run(&root()?, options)?,
         Chore::Bench(args) => return bench(args),
         Chore::Book => book::run(&root()?)?,
         Chore::Proofs => tidy::proofs::run(&root()?)?,

@@ -46,7 +46,7 @@ const WAITING: [&str; 7] =
 /// Programs for which Maven fetches clients of Kafka: by themselves, since Maven's own folder is no place for two at once.
 const FETCHING: [&str; 3] = ["defaults", "release", "xtask"];
 
-/// Those of them with tests that must have the host to themselves, and the module that these are in.
+/// Programs with tests that must have the host to themselves, and the module that these are in.
 const WITH_ALONE: [&str; 2] = ["real_cluster", "provoked"];
 const ALONE: &str = "alone::";
 

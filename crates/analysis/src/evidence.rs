@@ -2,6 +2,7 @@
 
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::generator::LostWorkers;
 use kdyno_model::plan::{LoadPlan, Rate, RoleKind};
 use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Grain, Phase, ProbeReading, StreamId};
@@ -82,11 +83,23 @@ pub(crate) fn cut_short(evidence: &TrialEvidence) -> Option<String> {
     let event = evidence.events.iter().find(|event| event.kind == EventKind::CutShort);
     event
         .map(|event| event.detail.clone())
+        .or_else(|| lost_and_gone_on(evidence).map(|event| event.detail.clone()))
         .or_else(|| cut_off(evidence).next().map(|_| "not every stream gave its totals".to_owned()))
         .or_else(|| {
             let running = evidence.events.iter().find(|event| is_still_running(event, evidence))?;
             Some(format!("the end of {} was not seen", running.subject))
         })
+}
+
+/// The end of a worker on another host, if the trial was to go on without it and did.
+pub(crate) fn lost_and_gone_on(evidence: &TrialEvidence) -> Option<&Event> {
+    let has_ended_early = evidence.events.iter().any(|event| event.kind == EventKind::CutShort);
+    let goes_on = evidence.start.trial.effective.generators.lost_workers == LostWorkers::Report;
+    let is_lost = |event: &&Event| {
+        event.kind == EventKind::WorkerEnded
+            && cut_off(evidence).any(|stream| event.subject == Subject::Worker(stream.id.worker))
+    };
+    evidence.events.iter().find(is_lost).filter(|_| goes_on && !has_ended_early)
 }
 
 /// Whether a command was started whose end is unknown.

@@ -5,9 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 mod args;
-mod evidence;
 mod fake_broker;
-mod flame;
 mod load;
 mod probes;
 mod replay;
@@ -29,12 +27,8 @@ struct Cli {
 enum Command {
     /// Drive one worker of kdyno against a broker, without a scenario
     BenchLoad(load::BenchLoadArgs),
-    /// Write a long run file, its rows made up
-    BenchEvidence(evidence::BenchEvidenceArgs),
     /// Send produce requests built beforehand, again and again
     BenchReplay(replay::BenchReplayArgs),
-    /// Draw a flame graph of collapsed stacks
-    BenchFlame(flame::BenchFlameArgs),
     /// Read the probes of a process and of this host
     BenchProbes(probes::BenchProbesArgs),
     /// Read how late a relay was by its own account
@@ -62,9 +56,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<Option<Value>> {
     match command {
         Command::BenchLoad(args) => load::run(&args).map(Some),
-        Command::BenchEvidence(args) => evidence::run(&args).map(|()| None),
         Command::BenchReplay(args) => replay::run(&args).map(Some),
-        Command::BenchFlame(args) => flame::run(&args).map(|()| None),
         Command::BenchProbes(args) => probes::run(&args).map(Some),
         Command::BenchTally(args) => tally::run(&args).map(Some),
         Command::FakeBroker(args) => fake_broker::run(&args).map(|never| match never {}),

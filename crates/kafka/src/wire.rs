@@ -259,20 +259,12 @@ pub trait Writer {
     fn put_i8(&mut self, value: i8) {
         self.put(&value.to_be_bytes());
     }
-    /// A boolean.
-    fn put_bool(&mut self, value: bool) {
-        self.put(&[u8::from(value)]);
-    }
     /// Two bytes, big-endian.
     fn put_i16(&mut self, value: i16) {
         self.put(&value.to_be_bytes());
     }
     /// Four bytes, big-endian.
     fn put_i32(&mut self, value: i32) {
-        self.put(&value.to_be_bytes());
-    }
-    /// Four bytes, big-endian, unsigned.
-    fn put_u32(&mut self, value: u32) {
         self.put(&value.to_be_bytes());
     }
     /// Eight bytes, big-endian.
@@ -286,10 +278,6 @@ pub trait Writer {
             value >>= 7;
         }
         self.put(&[value as u8]);
-    }
-    /// Zigzag, variable length.
-    fn put_varint(&mut self, value: i32) {
-        self.put_uvarint(((value << 1) ^ (value >> 31)) as u32);
     }
     /// A string that may be null; `compact` in flexible versions.
     fn put_nullable_string(&mut self, value: Option<&str>, compact: bool) {

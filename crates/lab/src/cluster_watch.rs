@@ -59,7 +59,7 @@ impl ClusterWatch {
         let thread = std::thread::Builder::new()
             .name("cluster-watch".to_owned())
             .spawn(move || ClusterObserver::new(watched, inbox).run(&ended))
-            .map_err(|source| LabError::ObserverStart { source })?;
+            .map_err(LabError::observer)?;
         Ok(Self { alive: Some(alive), thread: Some(thread) })
     }
 }

@@ -121,11 +121,11 @@ fn planned((kind, path): (&str, &str), crc: u32, files: FileLookup<'_>) -> Resul
 }
 
 fn failed_file((kind, path): (&str, &str)) -> impl Fn(String) -> LabError {
-    move |why| LabError::Given { what: format!("{kind} {path}"), why }
+    move |why| LabError::failed(format!("{kind} {path} {why}"))
 }
 
 fn failed_topic(topic: &str) -> impl Fn(String) -> LabError {
-    move |why| LabError::Given { what: format!("topic {topic}, which is to be sampled,"), why }
+    move |why| LabError::failed(format!("topic {topic}, which is to be sampled, {why}"))
 }
 
 fn of_topic(sample: &SamplePlan, target: &AttachedPlan, access: &Access) -> Result<GivenContent, LabError> {

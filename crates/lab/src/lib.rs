@@ -38,6 +38,9 @@ mod null_broker;
 mod observer;
 mod options;
 mod output;
+#[cfg(test)]
+#[path = "../../model/tests/common/plans.rs"]
+mod plans;
 mod preflight;
 mod private;
 mod provisions;

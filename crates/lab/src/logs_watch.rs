@@ -49,7 +49,7 @@ pub(crate) struct LogsReader {
     watched: WatchedLogs,
     admin: Option<Admin>,
     ends: Ends,
-    /// Of the topics of groups that are named.
+    /// Ends of the topics of groups that are named.
     named_ends: Ends,
     /// What could not be read at some time.
     reported: BTreeSet<String>,

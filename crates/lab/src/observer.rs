@@ -78,7 +78,7 @@ impl Observer {
         let thread = std::thread::Builder::new()
             .name("observer".to_owned())
             .spawn(move || watch.run(&received))
-            .map_err(|source| LabError::ObserverStart { source })?;
+            .map_err(LabError::observer)?;
         Ok(Self { orders, thread })
     }
 

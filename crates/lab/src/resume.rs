@@ -39,7 +39,7 @@ pub(crate) fn read(path: &Path, request: &RunRequest) -> Result<EarlierSessions,
     let file = RunFile::open(path)?;
     let header = file.header()?;
     if (header.run_id, header.plan.seed) != (request.run_id, request.plan.seed) {
-        return Err(LabError::OtherRun { path: path.to_owned() });
+        return Err(LabError::failed(format!("{} is not of the run that is to go on", path.display())));
     }
     let cut_short: BTreeSet<TrialId> = file
         .events()?

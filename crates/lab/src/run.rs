@@ -37,8 +37,9 @@ use std::sync::atomic::Ordering;
 pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<RunOutcome, LabError> {
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
-    let secrets = RunSecrets::resolve(&request.plan, options.variables)?;
-    let generators = Generators::resolve(&request.plan, options.generators, options.variables)?;
+    let secrets = RunSecrets::resolve(&request.plan, options.generators, options.variables)?;
+    let hidden = secrets.variables();
+    let generators = Generators::resolve(&request.plan, options.generators, options.variables, hidden)?;
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     generators.check(&request.plan)?;
@@ -111,7 +112,7 @@ fn open_run_file(
     options: &RunOptions<'_>,
 ) -> Result<RunWriter, LabError> {
     let dir = options.run_file.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(dir).map_err(|source| LabError::Folder { path: dir.to_owned(), source })?;
+    std::fs::create_dir_all(dir).map_err(|error| LabError::not_made(dir, &error))?;
     folder::create_private(&options.work_dir)?;
     leftovers::claim(&options.work_dir);
     if options.resume {
@@ -392,7 +393,7 @@ fn status(failure: Option<&LabError>, is_out_of_time: bool) -> RunStatus {
 /// Makes the folder for the logs of a trial's workers: those of two trials at once have the same numbers.
 fn folder_of(work_dir: &Path, trial: &Trial) -> Result<PathBuf, LabError> {
     let path = work_dir.join(format!("trial-{}", trial.id));
-    std::fs::create_dir_all(&path).map_err(|source| LabError::Folder { path: path.clone(), source })?;
+    std::fs::create_dir_all(&path).map_err(|error| LabError::not_made(&path, &error))?;
     Ok(path)
 }
 

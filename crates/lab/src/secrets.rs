@@ -4,6 +4,7 @@ use crate::error::LabError;
 use crate::generator::exited_within;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kdyno_kafka::admin::Access;
+use kdyno_model::generator::{GeneratorHost, Reach};
 use kdyno_model::jaas;
 use kdyno_model::plan::{AttachedPlan, CasePlan, Plan};
 use kdyno_model::properties::{PROPERTIES_BYTES_MAX, Properties, trim};
@@ -46,21 +47,39 @@ impl From<String> for NoValue {
 }
 
 /// The values of a run's secrets. By name and reference: cases may give one name to different ones.
-pub(crate) struct RunSecrets(BTreeMap<(String, SecretRef), Secret>);
+pub(crate) struct RunSecrets {
+    values: BTreeMap<(String, SecretRef), Secret>,
+    /// Environment variables that hold a secret of the run, those of its generators too.
+    variables: Vec<String>,
+}
 
 impl RunSecrets {
-    /// Resolves each reference of the plan.
+    /// Resolves each reference of the plan. The tokens of generators are only the lab's: of these it keeps where they are.
     ///
     /// # Errors
     /// One gives no value. The error names it, and nothing of what was read.
-    pub(crate) fn resolve(plan: &Plan, variables: VariableLookup<'_>) -> Result<Self, LabError> {
+    pub(crate) fn resolve(
+        plan: &Plan,
+        generators: &[GeneratorHost],
+        variables: VariableLookup<'_>,
+    ) -> Result<Self, LabError> {
         let mut values = BTreeMap::new();
         for (name, reference) in plan.every_case().flat_map(|case| &case.secrets) {
             if let Entry::Vacant(entry) = values.entry((name.clone(), reference.clone())) {
                 entry.insert(resolved(name, reference, variables)?);
             }
         }
-        Ok(Self(values))
+        let tokens = generators.iter().filter_map(|host| match &host.reach {
+            Reach::Tls { token, .. } => Some(token),
+            Reach::Ssh { .. } => None,
+        });
+        let variable = |reference: &SecretRef| match reference {
+            SecretRef::Env(name) => Some(name.clone()),
+            SecretRef::File(_) | SecretRef::Property { .. } | SecretRef::Exec(_) | SecretRef::Made => None,
+        };
+        let references = values.keys().map(|(_, reference)| reference);
+        let variables = references.chain(tokens).filter_map(variable).collect();
+        Ok(Self { values, variables })
     }
 
     /// Secrets of a case, by name.
@@ -68,7 +87,7 @@ impl RunSecrets {
         let mine = |((name, reference), _): &(&(String, SecretRef), &Secret)| {
             case.secrets.get(name).is_some_and(|wanted| wanted == reference)
         };
-        self.0.iter().filter(mine).map(|((name, _), secret)| (name.as_str(), secret)).collect()
+        self.values.iter().filter(mine).map(|((name, _), secret)| (name.as_str(), secret)).collect()
     }
 
     /// How the brokers of a case's target are reached.
@@ -83,11 +102,7 @@ impl RunSecrets {
 
     /// Environment variables that hold one: a process that is started from here must not inherit them.
     pub(crate) fn variables(&self) -> Vec<String> {
-        let variable = |(_, reference): &(String, SecretRef)| match reference {
-            SecretRef::Env(name) => Some(name.clone()),
-            SecretRef::File(_) | SecretRef::Property { .. } | SecretRef::Exec(_) | SecretRef::Made => None,
-        };
-        self.0.keys().filter_map(variable).collect()
+        self.variables.clone()
     }
 }
 
@@ -113,10 +128,9 @@ pub(crate) fn resolved(
     variables: VariableLookup<'_>,
 ) -> Result<Secret, LabError> {
     kdyno_credentials::close_memory();
-    value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Secret {
-        name: name.to_owned(),
-        reference: Box::new(reference.clone()),
-        why,
+    // Nothing here holds a value, or a part of one.
+    value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Failed {
+        message: format!("secret `{name}`: {reference} {why}"),
         hint,
     })
 }

@@ -50,7 +50,8 @@ impl RenewableToken {
         login: Option<&Login>,
     ) -> Result<Option<(Self, Secret)>, LabError> {
         let Some(token) = Self::of(case) else { return Ok(None) };
-        let value = token.ask(login).map_err(|why| LabError::Token { why })?;
+        let failed = |why| LabError::failed(format!("the token of the login: {why}"));
+        let value = token.ask(login).map_err(failed)?;
         Ok(Some((token, value)))
     }
 

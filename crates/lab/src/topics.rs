@@ -103,7 +103,14 @@ impl TrialTopics {
         let topics = names.join(", ");
         let mut admin = match admin(access, &self.prefix) {
             Ok(admin) => admin,
-            Err(source) => return Err(LabError::TopicsStay { topics, source }),
+            Err(error) => {
+                return Err(LabError::hinted(
+                    format!(
+                        "the cluster cannot be reached any more: {error}; topics of the run stay on it: {topics}"
+                    ),
+                    "did its brokers go away? when they answer again, `kdyno clean --target FILE` removes these topics",
+                ));
+            }
         };
         admin
             .delete_topics(&names)

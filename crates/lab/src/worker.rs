@@ -44,11 +44,7 @@ impl Worker {
     /// # Errors
     /// It does not start, greets in another version or by another clock, or does not greet in time.
     pub fn spawn(place: &dyn Place, number: u16, inbox: SyncSender<Heard>) -> Result<Self, LabError> {
-        let failed = |what: &str, source: std::io::Error| LabError::WorkerStart {
-            number,
-            what: what.to_owned(),
-            source,
-        };
+        let failed = |what: &str, error: std::io::Error| LabError::worker_start(number, what, &error);
         let spawned_ns = monotonic_ns();
         let StartedWorker { socket, clock, process } = place.start(number, &inbox)?;
         let mut worker = Self { number, process, socket, clock, ended: None };
@@ -111,7 +107,7 @@ impl Worker {
     }
 
     fn not_written(&self, error: &std::io::Error) -> LabError {
-        LabError::WorkerGone { number: self.number, detail: format!("could not be written to: {error}") }
+        LabError::of_worker(self.number, &format!("could not be written to: {error}"))
     }
 
     /// Ends the worker (at once, or when it does not end by itself in time) and says what it cost.
@@ -129,20 +125,19 @@ impl Worker {
     pub fn gone(&mut self, news: WorkerNews) -> LabError {
         let detail = match news {
             WorkerNews::Message(FromWorker::Failed { message }) => {
-                return LabError::WorkerFailed { number: self.number, message };
+                return LabError::of_worker(self.number, &format!("failed: {message}"));
             }
             WorkerNews::Message(_) | WorkerNews::Probes(_) => "sent a message out of turn".to_owned(),
             WorkerNews::Broken(why) => format!("sent bytes that are no message: {why}"),
             WorkerNews::Closed => format!("ended ({})", self.reap(EXIT_DEADLINE).status),
         };
-        LabError::WorkerGone { number: self.number, detail }
+        LabError::of_worker(self.number, &detail)
     }
 
     /// The first message. Its clock must be that of its host: read between our own two readings.
     fn hear_hello(&mut self, incoming: &mut UnixStream, spawned_ns: u64) -> Result<(), LabError> {
         let set = |deadline| incoming.set_read_timeout(deadline);
-        let failed =
-            |source| LabError::WorkerStart { number: self.number, what: "set a deadline".to_owned(), source };
+        let failed = |error: std::io::Error| LabError::worker_start(self.number, "set a deadline", &error);
         set(Some(HELLO_DEADLINE)).map_err(failed)?;
         let heard = read_frame::<FromWorker>(&mut &*incoming);
         let heard_ns = monotonic_ns();
@@ -160,7 +155,7 @@ impl Worker {
             }
             other => return Err(self.gone(other)),
         };
-        Err(LabError::WorkerGone { number: self.number, detail })
+        Err(LabError::of_worker(self.number, &detail))
     }
 
     fn check(&self, hello: &FromWorker, spawned_ns: u64, heard_ns: u64) -> Result<(), String> {
@@ -234,6 +229,7 @@ mod tests {
 
     #[test]
     fn a_missing_program_is_an_error() {
-        assert!(matches!(spawned("/nonexistent/kdyno"), Err(LabError::WorkerStart { .. })));
+        let error = spawned("/nonexistent/kdyno").expect_err("no program").to_string();
+        assert!(error.starts_with("worker 0 could not "), "{error}");
     }
 }

@@ -9,6 +9,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod announced;
 pub mod client;
 pub mod connecting;
 mod connections_io;

@@ -2,6 +2,7 @@
 //!
 //! The end of the control stream ends the process, so a worker never outlives its lab.
 
+use crate::announced::{check_announcement, check_start};
 use crate::consume::ConsumeStream;
 use crate::event_loop::{EventLoop, LoopError, StreamControl};
 use crate::framing::{AfterTask, read_after_task, read_before_task, write_frame};
@@ -18,8 +19,7 @@ use kdyno_model::plan::Sasl;
 use kdyno_model::sample::StreamTotals;
 use kdyno_model::secret::Secret;
 use kdyno_model::worker::{
-    BeforeTask, FromWorker, JAVA_CONNECTION, MEASURE_AHEAD_NS, PROTOCOL_VERSION, StreamRole, StreamTask,
-    ToWorker, WorkerTask,
+    BeforeTask, FromWorker, JAVA_CONNECTION, PROTOCOL_VERSION, StreamRole, StreamTask, ToWorker, WorkerTask,
 };
 use mio::Waker;
 use std::collections::BTreeMap;
@@ -34,8 +34,6 @@ use thiserror::Error;
 /// Messages that may wait to be written to the lab: minutes of a hundred streams' samples.
 const MESSAGES_MAX: usize = 1 << 16;
 
-const NS_PER_S: u64 = 1_000_000_000;
-
 /// Why a worker ended without its task being done.
 #[derive(Debug, Error)]
 pub enum WorkerError {
@@ -48,6 +46,14 @@ pub enum WorkerError {
     /// The lab said something out of turn; holds what.
     #[error("the lab said {0}")]
     OutOfTurn(&'static str),
+    /// The lab announced T0 when it was over.
+    #[error(
+        "it learned of T0 {late_ms} ms after it, and its clients were to begin with those of the other workers"
+    )]
+    LateStart {
+        /// How late, ms by this worker's clock.
+        late_ms: u64,
+    },
     /// The lab announced a measure phase that cannot begin like that.
     #[error("the measure phase cannot begin at {start_ns} ns from T0: {reason}")]
     Measure {
@@ -319,6 +325,8 @@ impl WorkerStreams {
                 return Err(WorkerError::OutOfTurn("`start` twice"));
             }
             ToWorker::Start { t0_monotonic_ns } => {
+                check_start(t0_monotonic_ns, monotonic_ns())
+                    .map_err(|late_ms| WorkerError::LateStart { late_ms })?;
                 self.t0_ns = Some(t0_monotonic_ns);
                 self.tell(StreamControl::Start(t0_monotonic_ns));
                 if let Some(start_ns) = self.measure_ns {
@@ -360,32 +368,6 @@ impl WorkerStreams {
         let mut left = self.running.iter().filter(|stream| stream.thread.is_some()).peekable();
         let is_any_left = left.peek().is_some();
         self.running[index].is_producing && is_any_left && left.all(|stream| !stream.is_producing)
-    }
-}
-
-/// Whether the measure phase can begin at `start_ns` from T0: no schedule may have come near it.
-fn check_announcement(
-    start_ns: u64,
-    before_ns: Option<u64>,
-    t0_ns: Option<u64>,
-    now_ns: u64,
-) -> Result<(), String> {
-    if let Some(before_ns) = before_ns {
-        return Err(format!("it was announced before, for {before_ns} ns"));
-    }
-    if !start_ns.is_multiple_of(NS_PER_S) {
-        return Err("that is not on a whole second".to_owned());
-    }
-    // Before T0 nothing is due.
-    let Some(t0_ns) = t0_ns.filter(|t0_ns| *t0_ns <= now_ns) else { return Ok(()) };
-    let at_ns = t0_ns.saturating_add(start_ns);
-    let ms = |ns: u64| ns / 1_000_000;
-    match at_ns.checked_sub(now_ns) {
-        None => Err(format!("that was {} ms ago", ms(now_ns - at_ns))),
-        Some(ahead_ns) if ahead_ns < MEASURE_AHEAD_NS => {
-            Err(format!("that is {} ms ahead, and {} are needed", ms(ahead_ns), ms(MEASURE_AHEAD_NS)))
-        }
-        Some(_) => Ok(()),
     }
 }
 
@@ -454,31 +436,4 @@ fn context(
         java_connection: None,
         events: Events::default(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_measure_phase_is_announced_once_and_on_a_whole_second() {
-        let (t0_ns, now_ns) = (100 * NS_PER_S, 103 * NS_PER_S);
-        let check = |start_s: f64| check_announcement((start_s * 1e9) as u64, None, Some(t0_ns), now_ns);
-        assert_eq!(check(4.0), Ok(()), "a second ahead");
-        assert_eq!(check(1e6), Ok(()));
-        let refused = |reported: Result<(), String>, reason: &str| {
-            let reported = reported.expect_err("refused");
-            assert!(reported.contains(reason), "{reported}");
-        };
-        refused(check(4.5), "whole second");
-        refused(check(2.0), "1000 ms ago");
-        refused(check(3.0), "0 ms ahead, and 1000 are needed");
-        let later = check_announcement(4 * NS_PER_S, None, Some(t0_ns), now_ns + 1_000_000);
-        refused(later, "999 ms ahead");
-        refused(check_announcement(9 * NS_PER_S, Some(7), Some(t0_ns), now_ns), "before, for 7 ns");
-        // Nothing is due before T0, however near the start is.
-        assert_eq!(check_announcement(0, None, Some(t0_ns), t0_ns - 1), Ok(()));
-        assert_eq!(check_announcement(0, None, None, now_ns), Ok(()));
-        refused(check_announcement(0, None, Some(t0_ns), t0_ns), "0 ms ahead");
-    }
 }

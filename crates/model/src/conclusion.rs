@@ -192,22 +192,20 @@ pub struct Verdict {
     /// B ÷ A with its interval; `None` without a single pair of figures.
     pub ratio: Option<Ratio>,
     /// The interval of the same ratio at twice the error, as two one-sided tests take it: where it lies within the
-    /// margin no difference matters. `None`: too few units for one, or a run file from before it was kept.
-    #[serde(default)]
+    /// margin no difference matters. `None`: too few units for one.
     pub equivalence_interval: Option<Interval>,
     /// Median of side A.
     pub a: Value,
     /// Median of side B.
     pub b: Value,
     /// Marks of the figures of side A and of side B; the ratio has both.
-    #[serde(default)]
     pub marks: [BTreeSet<Mark>; 2],
     /// Units of evidence that it rests on.
     pub n: u32,
     /// What a unit is.
     pub unit_of_evidence: EvidenceUnit,
     /// How long a unit took on average, ns: from the first T0 of one to that of the next one of its session. `None`: fewer
-    /// than two of a session, units that time does not make more of (clusters, runs), or a run file from before it was kept.
+    /// than two of a session, or units that time does not make more of (clusters, runs).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_ns: Option<u64>,
     /// Probability of such a difference without a cause, and that corrected for all metrics of its role.
@@ -402,7 +400,6 @@ pub struct SearchPoint {
     /// The metric of each condition, in the plan's order.
     pub values: Vec<Value>,
     /// Marks of each of them.
-    #[serde(default)]
     pub marks: Vec<BTreeSet<Mark>>,
 }
 
@@ -438,7 +435,6 @@ pub struct JudgedClaim {
     /// Value of the right side.
     pub right: Value,
     /// Marks of the left and the right side, by the figures that they are made of; what compares them has both.
-    #[serde(default)]
     pub marks: [BTreeSet<Mark>; 2],
     /// Left ÷ right, or left − right where a ratio has no meaning, with its interval.
     pub compared: Option<Ratio>,
@@ -473,8 +469,7 @@ pub enum ClaimSays {
 pub struct DistinctRows {
     /// The column.
     pub of: Address,
-    /// The case that the others are compared with. Files from before it was kept name the first one.
-    #[serde(default)]
+    /// The case that the others are compared with.
     pub base: u32,
     /// Cases that surely differ from it.
     pub differ: Vec<u32>,

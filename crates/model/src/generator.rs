@@ -16,6 +16,26 @@ pub struct GeneratorsPlan {
     /// Load items whose clients are on some of them alone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub shares: BTreeMap<String, Vec<String>>,
+    /// What becomes of a trial that loses one of them.
+    #[serde(default, skip_serializing_if = "LostWorkers::is_end")]
+    pub lost_workers: LostWorkers,
+}
+
+/// What becomes of a trial whose worker on another host is lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LostWorkers {
+    /// It ends, and is not measured.
+    #[default]
+    End,
+    /// It goes on with the load that is left; its figures cover the time before.
+    Report,
+}
+
+impl LostWorkers {
+    fn is_end(&self) -> bool {
+        *self == Self::End
+    }
 }
 
 impl GeneratorsPlan {
@@ -74,7 +94,8 @@ mod tests {
     fn items_are_on_all_hosts_or_on_those_that_are_named() {
         let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let shares = BTreeMap::from([("readers".to_owned(), named(&["b", "c"]))]);
-        let plan = GeneratorsPlan { hosts: named(&["a", "b", "c"]), shares };
+        let hosts = named(&["a", "b", "c"]);
+        let plan = GeneratorsPlan { hosts, shares, ..GeneratorsPlan::default() };
         assert_eq!((plan.places_of("readers"), plan.places_of("writers")), (vec![1, 2], vec![0, 1, 2]));
         assert_eq!((plan.host_of(1), plan.host_of(3)), (Some("b"), None));
     }

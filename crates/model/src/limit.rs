@@ -115,7 +115,6 @@ pub struct Demand {
     /// or no other was judged.
     pub next: Option<LimitKind>,
     /// What can be used wholly as well and was not judged at the highest rate.
-    #[serde(default)]
     pub not_judged: Vec<LimitKind>,
 }
 

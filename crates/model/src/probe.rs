@@ -19,8 +19,18 @@ pub struct ProbeReading {
 /// Names of probe series. CPU in seconds since the process (host: the machine) started.
 #[allow(missing_docs)]
 pub mod series {
+    /// Workers of other hosts: how far the monotonic clock there is ahead of the lab's, at T0 as it was found before, and
+    /// from then on from one reading to the next.
     pub const CLOCK_OFFSET_S: &str = "clock_offset_s";
+    /// How far that may be from the truth.
     pub const CLOCK_BOUND_S: &str = "clock_bound_s";
+    /// How fast it went from T0 on, less the lab's, in parts per million: once, at the end.
+    pub const CLOCK_DRIFT_PPM: &str = "clock_drift_ppm";
+    /// How far that may be from the truth.
+    pub const CLOCK_DRIFT_BOUND_PPM: &str = "clock_drift_bound_ppm";
+    /// Load items whose records are sent by one clock and consumed by another one: how far their end-to-end latencies may be from
+    /// the truth, where they are kept.
+    pub const CLOCK_ERROR_S: &str = "clock_error_s";
     pub const CPU_USER_S_TOTAL: &str = "cpu_user_s_total";
     pub const CPU_SYSTEM_S_TOTAL: &str = "cpu_system_s_total";
     /// Workers only: user time of the whole process, read once when it had ended.

@@ -101,6 +101,21 @@ impl TrialStart {
     pub fn has_own_clock(&self, worker: u16) -> bool {
         self.generator_fact(worker, cluster_fact::OWN_CLOCK) == Some(cluster_fact::YES)
     }
+
+    /// Whether records that a load item consumes may be sent by a clock that is not that of their consumer.
+    pub fn is_between_clocks(&self, item: &str) -> bool {
+        // The lab's clock is one, and each other one is that of its worker.
+        let clock = |stream: &StreamInfo| Some(stream.id.worker).filter(|worker| self.has_own_clock(*worker));
+        let sends_to = |reader: &StreamInfo, writer: &StreamInfo| {
+            writer.role == RoleKind::Produce && writer.topic == reader.topic
+        };
+        let mut readers =
+            self.streams.iter().filter(|stream| stream.name == item && stream.role == RoleKind::Consume);
+        readers.any(|reader| {
+            let mut writers = self.streams.iter().filter(|writer| sends_to(reader, writer));
+            writers.any(|writer| clock(writer) != clock(reader))
+        })
+    }
 }
 
 /// The facts of a system alone.

@@ -200,21 +200,22 @@ pub struct Counts {
 /// How many of a [`Counts`]' numbers are of records with an outcome.
 const OUTCOMES: usize = 3;
 
-/// Makes `numbers` and `numbers_mut` of one list of fields, in its order. Fields that are no sum of one number come
-/// after the semicolon, so that a new one has to be put on either side.
+/// Makes `numbers` and `numbers_mut` of one list of fields, in its order. The first [`OUTCOMES`] are of records with an outcome,
+/// a new one comes last: the order is that of run files. Fields that are no sum of one number come after the semicolon, so
+/// that a new one has to be put on either side.
 macro_rules! numbers {
     ($($number:ident)*; $($other:ident)*) => {
-        const NUMBERS: usize = [$(stringify!($number)),*].len();
+        /// How many counts are one number.
+        pub const NUMBERS: usize = [$(stringify!($number)),*].len();
 
-        /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
-        /// outcome.
-        fn numbers(&self) -> [(&'static str, u64); Self::NUMBERS] {
+        /// Every count that is one number and adds up over seconds, by name. Run files have them in this order.
+        pub fn numbers(&self) -> [(&'static str, u64); Self::NUMBERS] {
             let Self { $($number,)* $($other: _,)* } = *self;
             [$((stringify!($number), $number)),*]
         }
 
         /// The same, to be changed, in the same order.
-        fn numbers_mut(&mut self) -> [&mut u64; Self::NUMBERS] {
+        pub fn numbers_mut(&mut self) -> [&mut u64; Self::NUMBERS] {
             [$(&mut self.$number),*]
         }
     };

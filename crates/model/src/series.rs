@@ -27,10 +27,8 @@ pub struct TrialSeries {
     /// CPU time of every process that was probed, and of the host.
     pub cpu: Vec<CpuSeries>,
     /// What else was read of processes and the host, for the panels of resources.
-    #[serde(default)]
     pub resources: Vec<ResourceSeries>,
     /// What somebody else measured meanwhile and was imported, what commands reported, and MBeans and groups that the plan names.
-    #[serde(default)]
     pub imported: Vec<ImportedSeries>,
 }
 
@@ -165,21 +163,16 @@ pub struct StreamSeries {
     /// Response time by quantile over the measure phase, in order of the quantile.
     pub percentiles: Vec<QuantilePoint>,
     /// Service time by quantile, likewise.
-    #[serde(default)]
     pub service_percentiles: Vec<QuantilePoint>,
     /// End-to-end latency by quantile, likewise.
     pub end_to_end_percentiles: Vec<QuantilePoint>,
     /// What became of the records whose response and service times these are.
-    #[serde(default)]
     pub outcomes: Outcomes,
     /// What became of those that the end-to-end latency is of.
-    #[serde(default)]
     pub end_to_end_outcomes: Outcomes,
     /// Response times over time, of every phase.
-    #[serde(default)]
     pub heat: HeatMap,
     /// End-to-end latencies over time, likewise.
-    #[serde(default)]
     pub end_to_end_heat: HeatMap,
 }
 
@@ -235,7 +228,6 @@ pub struct SecondPoint {
     /// Records that failed in the second.
     pub failed: u64,
     /// Produce: records that were due and had no outcome at the second's end; none of an item that only consumes.
-    #[serde(default)]
     pub open_records: Option<u64>,
     /// Consume: records between the consumers and the end of the log at the second's end.
     pub lag_records: Value,

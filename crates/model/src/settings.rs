@@ -21,7 +21,10 @@ pub struct SettingInForce {
 }
 
 /// Where the value of a setting in force comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, IntoStaticStr)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display, IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum SettingOrigin {
     /// The default of the version; of a topic that of its brokers' version.
@@ -36,7 +39,7 @@ pub enum SettingOrigin {
     Client,
     /// The client made it out of others: neither given nor the default.
     Derived,
-    /// Not reported, or the run file is from before this was kept.
+    /// Not reported.
     Unknown,
 }
 
@@ -78,7 +81,7 @@ pub struct SettingDiffers {
     pub b: String,
     /// The comparison is about it, or it may differ, or it comes with what the comparison is about.
     pub declared: bool,
-    /// Why it differs; run files from before this was kept do not say.
+    /// Why it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<WhyDiffers>,
 }
@@ -114,75 +117,24 @@ pub fn jvm_flags(command_line: &[String]) -> Vec<&str> {
     found
 }
 
-/// How one is stored: `{"default":"8"}`, `{"static":"8"}`, or with the default behind it `{"static":["4","8"]}`; a bare
-/// text in run files from before its origin was kept.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoredSetting {
-    Default(StoredValues),
-    Static(StoredValues),
-    Dynamic(StoredValues),
-    Topic(StoredValues),
-    Client(StoredValues),
-    Derived(StoredValues),
-    #[serde(untagged)]
-    Unknown(StoredValues),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum StoredValues {
-    One(String),
-    WithDefault(String, String),
-}
+/// How one is stored: `["static","4","8"]`, its origin, its value, and the default where the value is another one.
+type StoredSetting = (SettingOrigin, String, Option<String>);
 
 impl From<StoredSetting> for SettingInForce {
-    fn from(stored: StoredSetting) -> Self {
-        let (origin, values) = match stored {
-            StoredSetting::Default(values) => (SettingOrigin::Default, values),
-            StoredSetting::Static(values) => (SettingOrigin::Static, values),
-            StoredSetting::Dynamic(values) => (SettingOrigin::Dynamic, values),
-            StoredSetting::Topic(values) => (SettingOrigin::Topic, values),
-            StoredSetting::Client(values) => (SettingOrigin::Client, values),
-            StoredSetting::Derived(values) => (SettingOrigin::Derived, values),
-            StoredSetting::Unknown(values) => (SettingOrigin::Unknown, values),
-        };
-        match values {
-            StoredValues::One(value) => Self { value, origin, default: None },
-            StoredValues::WithDefault(value, default) => Self { value, origin, default: Some(default) },
-        }
+    fn from((origin, value, default): StoredSetting) -> Self {
+        Self { value, origin, default }
     }
 }
 
 impl From<SettingInForce> for StoredSetting {
-    fn from(setting: SettingInForce) -> Self {
-        let values = match setting.default {
-            None => StoredValues::One(setting.value),
-            Some(default) => StoredValues::WithDefault(setting.value, default),
-        };
-        match setting.origin {
-            SettingOrigin::Default => Self::Default(values),
-            SettingOrigin::Static => Self::Static(values),
-            SettingOrigin::Dynamic => Self::Dynamic(values),
-            SettingOrigin::Topic => Self::Topic(values),
-            SettingOrigin::Client => Self::Client(values),
-            SettingOrigin::Derived => Self::Derived(values),
-            SettingOrigin::Unknown => Self::Unknown(values),
-        }
+    fn from(SettingInForce { value, origin, default }: SettingInForce) -> Self {
+        (origin, value, default)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn settings_of_run_files_without_sources_are_read() {
-        let old = r#"{"num.io.threads":"8"}"#;
-        let settings: SettingsInForce = serde_json::from_str(old).expect("settings");
-        assert_eq!(settings["num.io.threads"], SettingInForce::new(SettingOrigin::Unknown, "8"));
-        assert_eq!(serde_json::to_string(&settings).expect("JSON"), old);
-    }
 
     #[test]
     fn jvm_flags_are_kept_without_paths_and_main_class() {
@@ -195,7 +147,7 @@ mod tests {
 
     #[test]
     fn each_origin_is_kept_with_the_default_where_it_is_another() {
-        let text = r#"{"a":{"default":"1"},"b":{"dynamic":"2"},"c":{"static":["3","8"]},"d":{"topic":"4"},"e":{"client":["5","6"]},"f":{"derived":"7"}}"#;
+        let text = r#"{"a":["default","1",null],"b":["dynamic","2",null],"c":["static","3","8"],"d":["topic","4",null],"e":["client","5","6"],"f":["derived","7",null]}"#;
         let settings: SettingsInForce = serde_json::from_str(text).expect("settings");
         let is_set: Vec<bool> = settings.values().map(SettingInForce::is_set).collect();
         assert_eq!(is_set, [false, true, true, true, true, false]);

@@ -121,7 +121,8 @@ impl GivenContent {
 pub enum ToWorker {
     /// Connect, fetch metadata, build pools; answer [`FromWorker::Prepared`].
     Prepare(Box<WorkerTask>),
-    /// Start all streams at this instant of CLOCK_MONOTONIC.
+    /// Start all streams at this instant of CLOCK_MONOTONIC. A worker that learns of it more than 100 ms after it answers
+    /// [`FromWorker::Failed`].
     Start {
         /// T0, ns on CLOCK_MONOTONIC.
         t0_monotonic_ns: u64,

@@ -131,7 +131,7 @@ pub struct SystemFile {
     pub config: BrokerConfigFile,
     pub listeners: ListenersFile,
     pub metrics: Scalar,
-    /// Those of the map under `metrics`.
+    /// MBeans of the map under `metrics`.
     pub mbeans: Vec<Scalar>,
     pub quotas: Option<QuotasFile>,
     pub zones: Option<ZonesFile>,

@@ -6,7 +6,7 @@ use crate::target::reference;
 use crate::walk::{Fields, entries, list, scalars};
 use crate::yaml::{self, Scalar, YamlNode};
 use kdyno_model::address::is_address;
-use kdyno_model::generator::{GeneratorHost, GeneratorsPlan, HOSTS_MAX, Reach};
+use kdyno_model::generator::{GeneratorHost, GeneratorsPlan, HOSTS_MAX, LostWorkers, Reach};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -62,7 +62,9 @@ impl Generators {
         }
         let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
         let shares = fields.get("share").map(|node| shares(node, &names)).transpose()?.unwrap_or_default();
-        Ok(Self { plan: GeneratorsPlan { hosts: names, shares }, hosts })
+        let lost_workers = fields.scalar("lost_workers")?.map(|typed| lost_workers(&typed)).transpose()?;
+        let lost_workers = lost_workers.unwrap_or_default();
+        Ok(Self { plan: GeneratorsPlan { hosts: names, shares, lost_workers }, hosts })
     }
 }
 
@@ -162,6 +164,17 @@ fn shares(node: &YamlNode, hosts: &[String]) -> Result<BTreeMap<String, Vec<Stri
     Ok(found)
 }
 
+fn lost_workers(typed: &Scalar) -> Result<LostWorkers, InputError> {
+    match typed.text.as_str() {
+        "end" => Ok(LostWorkers::End),
+        "report" => Ok(LostWorkers::Report),
+        other => {
+            let message = format!("`lost_workers` takes `end` or `report`, not {}", quoted(other));
+            Err(InputError::at(typed.place, message))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +202,9 @@ mod tests {
         assert_eq!(read(&format!("{TWO}share: even\n")), Ok(found));
         let by_item = read(&format!("{TWO}share: {{readers: [gen-2]}}\n")).expect("shares");
         assert_eq!(by_item.plan.shares["readers"], ["gen-2"]);
+        assert_eq!(by_item.plan.lost_workers, LostWorkers::End);
+        let goes_on = read(&format!("{TWO}lost_workers: report\n")).expect("a word");
+        assert_eq!(goes_on.plan.lost_workers, LostWorkers::Report);
     }
 
     #[test]
@@ -196,6 +212,10 @@ mod tests {
         for (text, wanted) in [
             ("hosts: []\n", "/lab/generators.yaml:1:1: `hosts` takes 1 to 100 hosts, not 0"),
             ("hosts: [{name: a}]\n", "either `ssh` or `connect`"),
+            (
+                "hosts: [{ssh: a}]\nlost_workers: ignore\n",
+                "2:15: `lost_workers` takes `end` or `report`, not `ignore`",
+            ),
             ("hosts: [{ssh: a, connect: 'a:1'}]\n", "either `ssh` or `connect`"),
             ("hosts: [{ssh: -oProxyCommand=x}]\n", "1:15: `-oProxyCommand=x` is no host of ssh"),
             ("hosts: [{ssh: 'a b'}]\n", "is no host of ssh"),

@@ -10,8 +10,6 @@ use kdyno_model::series::TrialSeries;
 use kdyno_model::trial::TrialId;
 use rusqlite::{Connection, params};
 
-const TABLE: &str = "course";
-
 /// Version of the packed form, which is that of [`TrialSeries`] in `postcard`: another one with each change of a type in it.
 const FORM: u32 = 1;
 
@@ -32,12 +30,9 @@ fn packed(series: &TrialSeries) -> Result<Vec<u8>, PackError> {
     seal(&plain(&(FORM, series))?)
 }
 
-/// Takes out those of all trials: what they are drawn from is about to change. A file from before has no table of them.
+/// Takes out those of all trials: what they are drawn from is about to change.
 pub(crate) fn forget(connection: &Connection) -> Result<(), RowError> {
-    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    if connection.query_row(sql, [TABLE], |row| row.get::<_, u32>(0))? > 0 {
-        connection.execute("DELETE FROM course", [])?;
-    }
+    connection.execute("DELETE FROM course", [])?;
     Ok(())
 }
 
@@ -47,9 +42,6 @@ impl RunFile {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn course(&self, trial: TrialId) -> Result<Option<TrialSeries>, StoreError> {
-        if !self.has_table(TABLE)? {
-            return Ok(None);
-        }
         let sql = "SELECT packed FROM course WHERE trial = ?1";
         let read = |row: &rusqlite::Row<'_>| {
             let plain = open(blob(row, 0)?)?;
@@ -60,6 +52,6 @@ impl RunFile {
             let (series, rest) = decode(rest)?;
             if rest.is_empty() { Ok(Some(series)) } else { Err(PackError::Length.into()) }
         };
-        Ok(self.rows(TABLE, sql, [trial.0], read)?.pop().flatten())
+        Ok(self.rows("course", sql, [trial.0], read)?.pop().flatten())
     }
 }

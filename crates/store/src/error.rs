@@ -43,7 +43,7 @@ pub enum StoreError {
         /// How that shows.
         reason: String,
     },
-    /// Written before the first release, in a format that is no longer read, or no longer written.
+    /// Written before the first release, in a format that is no longer read.
     #[error(
         "the run file {} has format {found}; kdyno at commit {} reads and writes it",
         path.display(), crate::schema::read_by(*found)

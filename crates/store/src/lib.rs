@@ -10,7 +10,6 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
-mod behind;
 mod blob;
 mod columns;
 mod courses;
@@ -22,7 +21,6 @@ mod list;
 mod opening;
 mod pack;
 mod reader;
-mod renamed;
 mod reserve;
 mod rows;
 pub mod schema;

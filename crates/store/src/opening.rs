@@ -30,26 +30,18 @@ pub(crate) struct OpenedFile {
     pub(crate) connection: Connection,
     /// Whether somebody else has it open.
     pub(crate) live: bool,
-    /// From [`schema::READ_FROM`] to [`schema::FORMAT_VERSION`].
-    pub(crate) format: u32,
 }
 
 /// Opens a run file; folds a WAL that was left over, if possible.
 pub(crate) fn open(path: &Path) -> Result<OpenedFile, StoreError> {
-    let head = check_marks(path)?;
+    let is_wal = check_marks(path)?;
     let (connection, live) =
-        if head.wal { connect_wal(path)? } else { (connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?, false) };
-    Ok(OpenedFile { connection, live, format: head.format })
+        if is_wal { connect_wal(path)? } else { (connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?, false) };
+    Ok(OpenedFile { connection, live })
 }
 
-/// What the first bytes of a run file say.
-struct FileHead {
-    wal: bool,
-    format: u32,
-}
-
-/// Reads the marks without SQLite, so that a foreign file is named as such and never interpreted.
-fn check_marks(path: &Path) -> Result<FileHead, StoreError> {
+/// Reads the marks without SQLite, so that a foreign file is named as such and never interpreted. Whether it is in WAL mode.
+fn check_marks(path: &Path) -> Result<bool, StoreError> {
     let not_a_run_file =
         |reason: &str| StoreError::NotARunFile { path: path.to_path_buf(), reason: reason.to_owned() };
     let unreadable =
@@ -73,11 +65,13 @@ fn check_marks(path: &Path) -> Result<FileHead, StoreError> {
     }
     match number_at(USER_VERSION_AT) {
         0 => Err(StoreError::damaged(path, "it has no format version")),
-        found if found < schema::READ_FROM => Err(StoreError::OldFormat { path: path.to_path_buf(), found }),
+        found if found < schema::FORMAT_VERSION => {
+            Err(StoreError::OldFormat { path: path.to_path_buf(), found })
+        }
         found if found > schema::FORMAT_VERSION => {
             Err(StoreError::NewerFormat { path: path.to_path_buf(), found, known: schema::FORMAT_VERSION })
         }
-        format => Ok(FileHead { wal: head[WRITE_VERSION_AT] == WAL_WRITE_VERSION, format }),
+        _ => Ok(head[WRITE_VERSION_AT] == WAL_WRITE_VERSION),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Packed columns: a row's counts, sums and histograms as one small [blob](crate::blob) of the private twins below; the
 //! live types of `kdyno_model` stay free to change, the twins change only with the format version.
 
-use crate::behind::{PackedLater, ValueBasis};
 use crate::blob::{PackError, decode, open, plain, plain_bytes, seal};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{
@@ -36,33 +35,39 @@ struct PackedTiming {
     histogram: Vec<u8>,
 }
 
+/// Counts that are one number are in the order of [`Counts::numbers`], without zeros at their end: a file from before one was
+/// added is read with none of it.
 #[derive(Serialize, Deserialize)]
 struct PackedCounts {
-    offered: u64,
-    achieved: u64,
-    acknowledged: u64,
-    acknowledged_bytes: u64,
+    numbers: Vec<u64>,
     failed: BTreeMap<String, u64>,
-    unresolved: u64,
-    requests: u64,
-    request_bytes: u64,
-    batches: u64,
-    retries: u64,
-    fetched: u64,
-    fetched_bytes: u64,
-    clamped: u64,
-    /// 0: not known; otherwise one more than they are.
-    lag_records: u64,
-    throttled_ns: u64,
-    retried_records: u64,
+    lag_records: Option<u64>,
+    first_acknowledged_ns: Option<u64>,
+    last_acknowledged_ns: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct PackedTotals {
     counts: PackedCounts,
-    /// Records and span_ns of each client.
-    clients: Vec<(u64, u64)>,
+    clients: Vec<PackedClient>,
+    steady: Option<PackedSteady>,
+    /// When it had caught up, ns from T0, and its records until then.
+    caught_up: Option<(u64, u64)>,
+    /// Records and bytes acknowledged of each partition in the measure phase, where they were counted.
+    partitions: Vec<(u64, u64)>,
 }
+
+#[derive(Serialize, Deserialize)]
+struct PackedClient {
+    records: u64,
+    began_ns: Option<u64>,
+    span_ns: u64,
+    /// Records, partitions, rebalances, losses of a member of a group.
+    member: Option<(u64, u32, u32, u32)>,
+}
+
+/// Records, bytes of values, span and sum of service times in ns, and these as HdrHistogram V2 bytes.
+type PackedSteady = (u64, u64, u64, u128, Vec<u8>);
 
 /// Readings of one instant and subject together, so that their names are stored once.
 #[derive(Serialize, Deserialize)]
@@ -86,12 +91,11 @@ pub(crate) fn pack_sample(sample: &Sample) -> Result<Vec<u8>, PackError> {
             histogram: sample.histograms.get(&timing).cloned().unwrap_or_default(),
         })
         .collect();
-    let (counts, behind) = counts_in(&sample.counts);
-    pack_with(&PackedSample { counts, timings }, &behind)
+    pack(&PackedSample { counts: PackedCounts::of(&sample.counts), timings })
 }
 
 pub(crate) fn unpack_sample(blob: &[u8]) -> Result<SampleContent, PackError> {
-    let (packed, behind): (PackedSample, _) = unpack_with(blob)?;
+    let packed: PackedSample = unpack(blob)?;
     let mut histograms = BTreeMap::new();
     let mut sums_ns = BTreeMap::new();
     for entry in packed.timings {
@@ -103,61 +107,62 @@ pub(crate) fn unpack_sample(blob: &[u8]) -> Result<SampleContent, PackError> {
             histograms.insert(timing, entry.histogram);
         }
     }
-    Ok((counts_out(packed.counts, &behind), histograms, sums_ns))
+    Ok((packed.counts.counts()?, histograms, sums_ns))
 }
 
 pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
-    let clients = totals.clients.iter().map(|client| (client.records, client.span_ns)).collect();
-    let (counts, mut behind) = counts_in(&totals.counts);
-    if totals.clients.iter().any(|client| client.member.is_some()) {
-        let packed = |member: MemberTotals| (member.measured_records, member.partitions, member.rebalances);
-        behind.members = totals.clients.iter().map(|client| client.member.map(packed)).collect();
-        let losses = totals.clients.iter().map(|client| client.member.map_or(0, |member| member.losses));
-        behind.losses = losses.collect();
-        if behind.losses.iter().all(|losses| *losses == 0) {
-            behind.losses.clear();
-        }
-    }
-    if totals.clients.iter().any(|client| client.began_ns.is_some()) {
-        let began = |client: &ClientTotals| client.began_ns.map_or(0, |ns| ns.saturating_add(1));
-        behind.began = totals.clients.iter().map(began).collect();
-    }
-    behind.steady = totals.steady.as_ref().map(|steady| {
+    let member = |of: MemberTotals| (of.measured_records, of.partitions, of.rebalances, of.losses);
+    let client = |client: &ClientTotals| PackedClient {
+        records: client.records,
+        began_ns: client.began_ns,
+        span_ns: client.span_ns,
+        member: client.member.map(member),
+    };
+    let steady = totals.steady.as_ref().map(|steady| {
         let SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns } = steady;
         (*records, *value_bytes, *span_ns, *service_sum_ns, service.clone())
     });
-    behind.caught_up = totals.caught_up.map(|CaughtUp { at_ns, records }| (at_ns, records));
-    let of_partition = |PartitionTotals { records, bytes }: &PartitionTotals| (*records, *bytes);
-    behind.partitions = totals.partitions.iter().map(of_partition).collect();
-    pack_with(&PackedTotals { counts, clients }, &behind)
+    let partition = |PartitionTotals { records, bytes }: &PartitionTotals| (*records, *bytes);
+    pack(&PackedTotals {
+        counts: PackedCounts::of(&totals.counts),
+        clients: totals.clients.iter().map(client).collect(),
+        steady,
+        caught_up: totals.caught_up.map(|CaughtUp { at_ns, records }| (at_ns, records)),
+        partitions: totals.partitions.iter().map(partition).collect(),
+    })
 }
 
 pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, PackError> {
     is_small(blob)?;
-    let (packed, behind): (PackedTotals, _) = unpack_with(blob)?;
-    let losses = behind.losses.iter().copied().chain(std::iter::repeat(0));
-    let member = |(one, losses): (&Option<(u64, u32, u32)>, u32)| {
-        one.map(|(measured_records, partitions, rebalances)| MemberTotals {
-            measured_records,
-            partitions,
-            rebalances,
-            losses,
-        })
+    let PackedTotals { counts, clients, steady, caught_up, partitions } = unpack(blob)?;
+    let member = |(measured_records, partitions, rebalances, losses)| MemberTotals {
+        measured_records,
+        partitions,
+        rebalances,
+        losses,
     };
-    let members = behind.members.iter().zip(losses).map(member).chain(std::iter::repeat(None));
-    let began = behind.began.iter().map(|began| began.checked_sub(1)).chain(std::iter::repeat(None));
-    let clients = packed.clients.iter().zip(members).zip(began);
-    let clients = clients
-        .map(|((&(records, span_ns), member), began_ns)| ClientTotals { records, began_ns, span_ns, member })
-        .collect();
-    let steady = behind.steady.clone().map(|(records, value_bytes, span_ns, service_sum_ns, service)| {
-        SteadyTotals { records, value_bytes, span_ns, service, service_sum_ns }
+    let client = |PackedClient { records, began_ns, span_ns, member: of_group }| ClientTotals {
+        records,
+        began_ns,
+        span_ns,
+        member: of_group.map(member),
+    };
+    let steady = steady.map(|(records, value_bytes, span_ns, service_sum_ns, service)| SteadyTotals {
+        records,
+        value_bytes,
+        span_ns,
+        service,
+        service_sum_ns,
     });
-    let caught_up = behind.caught_up.map(|(at_ns, records)| CaughtUp { at_ns, records });
-    let partitions = behind.partitions.iter();
-    let partitions = partitions.map(|&(records, bytes)| PartitionTotals { records, bytes }).collect();
-    let counts = counts_out(packed.counts, &behind);
-    Ok(StreamTotals { id, counts, clients, steady, caught_up, partitions })
+    let partition = |(records, bytes)| PartitionTotals { records, bytes };
+    Ok(StreamTotals {
+        id,
+        counts: counts.counts()?,
+        clients: clients.into_iter().map(client).collect(),
+        steady,
+        caught_up: caught_up.map(|(at_ns, records)| CaughtUp { at_ns, records }),
+        partitions: partitions.into_iter().map(partition).collect(),
+    })
 }
 
 pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackError> {
@@ -219,152 +224,36 @@ fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
     seal(&plain(value)?)
 }
 
-/// A value, and behind it what came later.
-fn pack_with<T: Serialize>(value: &T, behind: &ValueBasis) -> Result<Vec<u8>, PackError> {
-    let mut bytes = plain(value)?;
-    behind.append(&mut bytes)?;
-    seal(&bytes)
-}
-
 fn unpack<T: DeserializeOwned>(blob: &[u8]) -> Result<T, PackError> {
     let plain = open(blob)?;
     let (value, rest) = decode(&plain)?;
     if rest.is_empty() { Ok(value) } else { Err(PackError::Length) }
 }
 
-fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, ValueBasis), PackError> {
-    let plain = open(blob)?;
-    let (value, rest) = decode(&plain)?;
-    Ok((value, ValueBasis::read(rest)?))
-}
-
-fn later_in(counts: &Counts) -> PackedLater {
-    PackedLater {
-        committed: counts.committed,
-        aborted: counts.aborted,
-        markers: counts.markers,
-        markers_unsure: counts.markers_unsure,
-        record_bytes: counts.record_bytes,
-        sent_bytes: counts.sent_bytes,
-        header_trailers: counts.header_trailers,
-        aborted_records: counts.aborted_records,
-        control_records: counts.control_records,
-        missing_offsets: counts.missing_offsets,
+impl PackedCounts {
+    fn of(counts: &Counts) -> Self {
+        let numbers = counts.numbers().map(|(_, number)| number);
+        let length = numbers.iter().rposition(|number| *number > 0).map_or(0, |last| last + 1);
+        Self {
+            numbers: numbers[..length].to_vec(),
+            failed: counts.failed.clone(),
+            lag_records: counts.lag_records,
+            first_acknowledged_ns: counts.first_acknowledged_ns,
+            last_acknowledged_ns: counts.last_acknowledged_ns,
+        }
     }
-}
 
-fn counts_in(counts: &Counts) -> (PackedCounts, ValueBasis) {
-    let Counts {
-        offered,
-        achieved,
-        acknowledged,
-        acknowledged_bytes,
-        failed,
-        unresolved,
-        requests,
-        request_bytes,
-        batches,
-        retries,
-        fetched,
-        fetched_bytes,
-        clamped,
-        lag_records,
-        throttled_ns,
-        retried_records,
-        committed: _,
-        aborted: _,
-        markers: _,
-        markers_unsure: _,
-        record_bytes: _,
-        sent_bytes: _,
-        header_trailers: _,
-        aborted_records: _,
-        control_records: _,
-        missing_offsets: _,
-        end_to_end,
-        discarded,
-        rebalances,
-        offset_commits,
-        duplicates,
-        handed_over_bytes,
-        unassigned_ns,
-        in_flight_ns,
-        buffered_ns,
-        first_acknowledged_ns,
-        last_acknowledged_ns,
-    } = counts.clone();
-    let packed = PackedCounts {
-        offered,
-        achieved,
-        acknowledged,
-        acknowledged_bytes,
-        failed,
-        unresolved,
-        requests,
-        request_bytes,
-        batches,
-        retries,
-        fetched,
-        fetched_bytes,
-        clamped,
-        lag_records: lag_records.map_or(0, |records| records.saturating_add(1)),
-        throttled_ns,
-        retried_records,
-    };
-    let of_groups = [end_to_end, discarded, rebalances, offset_commits, duplicates];
-    let mut latest =
-        [&of_groups[..], &[handed_over_bytes, unassigned_ns, in_flight_ns, buffered_ns]].concat();
-    // 0: not known; otherwise one more than they are, the last as what it lies behind the first.
-    let instant = |ns: Option<u64>| ns.map_or(0, |ns| ns.saturating_add(1));
-    let behind_first =
-        last_acknowledged_ns.map(|last| last.saturating_sub(first_acknowledged_ns.unwrap_or(0)));
-    latest.extend([instant(first_acknowledged_ns), instant(behind_first)]);
-    latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
-    (packed, ValueBasis { later: later_in(counts), latest, ..ValueBasis::default() })
-}
-
-fn counts_out(packed: PackedCounts, ValueBasis { later, latest, .. }: &ValueBasis) -> Counts {
-    let latest = |place: usize| latest.get(place).copied().unwrap_or(0);
-    Counts {
-        offered: packed.offered,
-        achieved: packed.achieved,
-        acknowledged: packed.acknowledged,
-        acknowledged_bytes: packed.acknowledged_bytes,
-        failed: packed.failed,
-        unresolved: packed.unresolved,
-        requests: packed.requests,
-        request_bytes: packed.request_bytes,
-        batches: packed.batches,
-        retries: packed.retries,
-        fetched: packed.fetched,
-        fetched_bytes: packed.fetched_bytes,
-        clamped: packed.clamped,
-        lag_records: packed.lag_records.checked_sub(1),
-        throttled_ns: packed.throttled_ns,
-        retried_records: packed.retried_records,
-        committed: later.committed,
-        aborted: later.aborted,
-        markers: later.markers,
-        markers_unsure: later.markers_unsure,
-        record_bytes: later.record_bytes,
-        sent_bytes: later.sent_bytes,
-        header_trailers: later.header_trailers,
-        aborted_records: later.aborted_records,
-        control_records: later.control_records,
-        missing_offsets: later.missing_offsets,
-        end_to_end: latest(0),
-        discarded: latest(1),
-        rebalances: latest(2),
-        offset_commits: latest(3),
-        duplicates: latest(4),
-        handed_over_bytes: latest(5),
-        unassigned_ns: latest(6),
-        in_flight_ns: latest(7),
-        buffered_ns: latest(8),
-        first_acknowledged_ns: latest(9).checked_sub(1),
-        last_acknowledged_ns: latest(10)
-            .checked_sub(1)
-            .map(|ns| ns.saturating_add(latest(9).saturating_sub(1))),
+    fn counts(self) -> Result<Counts, PackError> {
+        let Self { numbers, failed, lag_records, first_acknowledged_ns, last_acknowledged_ns } = self;
+        if numbers.len() > Counts::NUMBERS {
+            return Err(PackError::Length);
+        }
+        let mut counts =
+            Counts { failed, lag_records, first_acknowledged_ns, last_acknowledged_ns, ..Counts::default() };
+        for (place, number) in counts.numbers_mut().into_iter().zip(numbers) {
+            *place = number;
+        }
+        Ok(counts)
     }
 }
 

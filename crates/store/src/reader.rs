@@ -8,7 +8,7 @@
 use crate::columns::{self, RowFault, json, named, text, unsigned};
 use crate::error::StoreError;
 use crate::opening::{self, OpenedFile};
-use crate::{fold, renamed, schema};
+use crate::{fold, schema};
 use kdyno_model::caveat::ScopedCaveat;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
@@ -43,7 +43,6 @@ pub struct RunFile {
     path: PathBuf,
     connection: Connection,
     live: bool,
-    format: u32,
     /// The writer reads what it has written itself.
     is_own: bool,
     /// Size when it was opened.
@@ -58,12 +57,11 @@ impl RunFile {
     /// # Errors
     /// When it cannot be read, is no run file, or is of a format that this kdyno does not read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let OpenedFile { connection, live, format } = opening::open(path)?;
+        let OpenedFile { connection, live } = opening::open(path)?;
         let file = Self {
             path: path.to_path_buf(),
             connection,
             live,
-            format,
             is_own: false,
             bytes: opening::bytes_of(path),
             plain_bytes_max: PLAIN_BYTES_PER_CALL_MAX,
@@ -76,14 +74,11 @@ impl RunFile {
     /// milliseconds; only a writer keeps it.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] after [`fold::READER_WAIT`], [`StoreError::OldFormat`], and those of [`Self::open`].
+    /// [`StoreError::InUse`] after [`fold::READER_WAIT`], and those of [`Self::open`].
     pub(crate) fn open_unused(path: &Path) -> Result<Self, StoreError> {
         let until = Instant::now() + fold::READER_WAIT;
         loop {
             let file = Self::open(path)?;
-            if file.is_earlier() {
-                return Err(StoreError::OldFormat { path: path.to_path_buf(), found: file.format });
-            }
             if !file.live {
                 return Ok(file);
             }
@@ -101,7 +96,6 @@ impl RunFile {
             path: path.to_path_buf(),
             connection,
             live: true,
-            format: schema::FORMAT_VERSION,
             is_own: true,
             bytes: 0,
             plain_bytes_max: u64::MAX,
@@ -125,13 +119,12 @@ impl RunFile {
     /// The head: what was known before the first trial.
     pub fn header(&self) -> Result<RunHeader, StoreError> {
         let sql = "SELECT run_id, scenario_text, scenario_path, plan_json FROM run";
-        let is_earlier = self.is_earlier();
         let mut found = self.rows("run", sql, [], |row| {
             Ok(RunHeader {
                 run_id: run_id(row, 0)?,
                 scenario_text: text(row, 1)?,
                 scenario_path: text(row, 2)?,
-                plan: if is_earlier { renamed::document(row, 3)? } else { json(row, 3)? },
+                plan: json(row, 3)?,
             })
         })?;
         found.pop().ok_or_else(|| StoreError::damaged(&self.path, "it has no head"))
@@ -261,14 +254,7 @@ impl RunFile {
 
     fn conclusions(&self, condition: &str) -> Result<Vec<Conclusion>, StoreError> {
         let sql = format!("SELECT conclusion_json FROM conclusion WHERE {condition} ORDER BY rowid");
-        let is_earlier = self.is_earlier();
-        let read = |row: &Row<'_>| if is_earlier { renamed::document(row, 0) } else { json(row, 0) };
-        self.rows("conclusion", &sql, [], read)
-    }
-
-    /// Whether its metrics have the names of before.
-    fn is_earlier(&self) -> bool {
-        self.format < schema::FORMAT_VERSION
+        self.rows("conclusion", &sql, [], |row| json(row, 0))
     }
 
     fn findings(&self, condition: &str) -> Result<Vec<Finding>, StoreError> {
@@ -276,14 +262,11 @@ impl RunFile {
             "SELECT scope, scope_id, scope_pair, subject, metric, quantity, unit, estimate, at_least, n, range_json, \
              interval_json, marks_json FROM finding WHERE {condition} ORDER BY rowid"
         );
-        let is_earlier = self.is_earlier();
         self.rows("finding", &sql, [], |row| {
-            let (subject, metric) = (text(row, 3)?, text(row, 4)?);
-            let metric = if is_earlier { renamed::metric(&subject, metric) } else { metric };
             let has_range = row.get::<_, Option<String>>(10)?.is_some();
             Ok(Finding {
                 scope: columns::scope(row)?,
-                of: Address { subject, metric },
+                of: Address { subject: text(row, 3)?, metric: text(row, 4)? },
                 quantity: named(row, 5)?,
                 unit: named(row, 6)?,
                 estimate: columns::value(row, 7)?,
@@ -339,16 +322,13 @@ impl RunFile {
                 return if is_of_key { Ok(()) } else { Err(self.foreign(&named)) };
             };
             let bare = schema::bare(&sql);
-            let is_made =
-                schema::MADE.iter().any(|(made, _)| *made == bare) && schema::made_by(&bare) == named;
-            if !is_made {
+            if !schema::MADE.contains(&bare) || schema::made_by(&bare) != named {
                 return Err(self.foreign(&named));
             }
             found.push(bare);
             Ok(())
         })?;
-        let is_missing = |(made, is_needed): &&(String, bool)| *is_needed && !found.contains(made);
-        schema::MADE.iter().find(is_missing).map_or(Ok(()), |(made, _)| {
+        schema::MADE.iter().find(|made| !found.contains(made)).map_or(Ok(()), |made| {
             Err(StoreError::damaged(&self.path, format!("the {} is missing", schema::made_by(made))))
         })
     }
@@ -363,12 +343,6 @@ impl RunFile {
             return Ok(());
         }
         Err(StoreError::TooMuch { path: self.path.clone(), what, limit_bytes: self.plain_bytes_max })
-    }
-
-    /// Whether it has a table that came later: a file from before has not.
-    pub(crate) fn has_table(&self, name: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-        Ok(!self.rows("schema", sql, [name], |_| Ok(()))?.is_empty())
     }
 
     pub(crate) fn rows<T>(

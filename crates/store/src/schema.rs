@@ -15,19 +15,18 @@ pub const APPLICATION_ID: u32 = 0x6b64_796e;
 /// - 1: never released; see `read_by`.
 /// - 2: never released either: trials as values, sessions, findings with a scope, workers kept apart.
 /// - 3: conclusions, marks of findings, what caveats concern, starts of clusters, settings of brokers, lag.
-///   Never released: `lag` was a time in it, and `lag_records` what is `lag` now; see `renamed.rs`.
-/// - 4: `lag` is records, `lag_time` its time.
-pub const FORMAT_VERSION: u32 = 4;
-
-/// The oldest format that is read; only [`FORMAT_VERSION`] is written to.
-pub(crate) const READ_FROM: u32 = 3;
+///   Never released: `lag` was a time in it, and `lag_records` what is `lag` now.
+/// - 4: `lag` is records, `lag_time` its time. Never released.
+/// - 5: packed counts are one list of numbers.
+pub const FORMAT_VERSION: u32 = 5;
 
 /// The commit of kdyno that reads and writes a format from before the first release.
 pub(crate) fn read_by(format: u32) -> &'static str {
     match format {
         1 => "0b7829f",
         2 => "399ba82",
-        _ => "6c9430a",
+        3 => "6c9430a",
+        _ => "146ac67",
     }
 }
 
@@ -177,33 +176,24 @@ CREATE TABLE conclusion (
     scope_pair INTEGER,
     conclusion_json TEXT NOT NULL
 ) STRICT;
-";
-
-/// Tables that came later: files of the same format from before have none of them, and get them when their run goes on.
-pub(crate) const LATER_TABLES: &str = "
-CREATE TABLE IF NOT EXISTS stacks (
+CREATE TABLE stacks (
     trial INTEGER NOT NULL,
     subject TEXT NOT NULL,
     kind TEXT NOT NULL,
     packed BLOB NOT NULL, -- collapsed text, or a Flight Recorder file
     PRIMARY KEY (trial, subject)
 ) STRICT;
-CREATE TABLE IF NOT EXISTS course (
+CREATE TABLE course (
     trial INTEGER PRIMARY KEY,
     packed BLOB NOT NULL -- its courses over time, drawn from its rows with its findings
 ) STRICT;
 ";
 
-/// What is made by [`TABLES`] and [`LATER_TABLES`], each as it is in `sqlite_schema` but for comments and white space,
-/// which may change; with whether every file has it.
-pub(crate) static MADE: LazyLock<Vec<(String, bool)>> = LazyLock::new(|| {
-    let statements = |text: &str, is_needed: bool| {
-        // Comments hold semicolons too.
-        let bare = bare(text);
-        let each = bare.split(';').map(|sql| sql.trim().replacen("IF NOT EXISTS ", "", 1));
-        each.filter(|sql| !sql.is_empty()).map(|sql| (sql, is_needed)).collect::<Vec<_>>()
-    };
-    [statements(TABLES, true), statements(LATER_TABLES, false)].concat()
+/// What is made by [`TABLES`], each as it is in `sqlite_schema` but for comments and white space, which may change.
+pub(crate) static MADE: LazyLock<Vec<String>> = LazyLock::new(|| {
+    // Comments hold semicolons too.
+    let bare = bare(TABLES);
+    bare.split(';').map(str::trim).filter(|sql| !sql.is_empty()).map(str::to_owned).collect()
 });
 
 /// A statement without its comments, with one space between its words. None of ours holds a text in quotes, so that what is

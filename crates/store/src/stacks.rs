@@ -37,9 +37,6 @@ impl RunFile {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn sampled(&self) -> Result<Vec<(TrialId, Subject, FlameKind)>, StoreError> {
-        if !self.has_table("stacks")? {
-            return Ok(Vec::new());
-        }
         let sql = "SELECT trial, subject, kind FROM stacks ORDER BY trial, subject";
         self.rows("stacks", sql, [], |row| Ok((TrialId(row.get(0)?), named(row, 1)?, named(row, 2)?)))
     }
@@ -69,9 +66,6 @@ impl RunFile {
     }
 
     fn packed(&self, trial: TrialId, subject: &Subject) -> Result<Option<(FlameKind, Vec<u8>)>, StoreError> {
-        if !self.has_table("stacks")? {
-            return Ok(None);
-        }
         let sql = "SELECT kind, packed FROM stacks WHERE trial = ?1 AND subject = ?2";
         let subject = String::from(subject.clone());
         let read = |row: &rusqlite::Row<'_>| -> Result<_, RowFault> {

@@ -77,7 +77,6 @@ fn write_head(path: &Path, header: &RunHeader, session: &Session) -> Result<Conn
     connection.pragma_update(None, "user_version", schema::FORMAT_VERSION)?;
     let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
     transaction.execute_batch(schema::TABLES)?;
-    transaction.execute_batch(schema::LATER_TABLES)?;
     rows::header(&transaction, header)?;
     rows::session(&transaction, session)?;
     transaction.commit()?;
@@ -97,7 +96,6 @@ pub(crate) fn append_session(
         turn_to_wal(connection)?;
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         rows::session(&transaction, session)?;
-        transaction.execute_batch(schema::LATER_TABLES)?;
         rows::forget_together(&transaction)?;
         Ok(transaction.commit()?)
     };

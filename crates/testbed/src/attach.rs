@@ -256,9 +256,10 @@ pub(crate) fn failed(target: &str, error: &AdminError) -> TestbedError {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::plans;
     use kdyno_kafka::admin::{BrokerInfo, PartitionInfo};
     use kdyno_kafka::errors::ErrorCode;
-    use kdyno_model::plan::{Caps, PhasesPlan, TopicPlan};
+    use kdyno_model::plan::Caps;
     use proptest::prelude::*;
 
     pub(crate) fn plan(prefix: &str) -> AttachedPlan {
@@ -295,20 +296,8 @@ pub(crate) mod tests {
 
     fn case(replicas: u32) -> CasePlan {
         CasePlan {
-            label: String::new(),
-            params: BTreeMap::new(),
-            system: kdyno_model::plan::SystemPlan::Attached(plan("kdyno-")),
-            topics: BTreeMap::from([(
-                "perf".to_string(),
-                TopicPlan { partitions: 1, replicas, config: BTreeMap::new() },
-            )]),
-            load: BTreeMap::new(),
-            commands: BTreeMap::new(),
-            components: Vec::new(),
-            phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 0 },
-            generators: Default::default(),
-            workers: Vec::new(),
-            secrets: BTreeMap::new(),
+            topics: BTreeMap::from([("perf".to_string(), plans::topic(1, replicas))]),
+            ..plans::case(kdyno_model::plan::SystemPlan::Attached(plan("kdyno-")))
         }
     }
 

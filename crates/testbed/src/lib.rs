@@ -36,6 +36,9 @@ pub mod lock;
 pub mod metrics;
 pub mod network_speed;
 pub mod noise;
+#[cfg(test)]
+#[path = "../../model/tests/common/plans.rs"]
+mod plans;
 pub mod postgres;
 pub mod preflight;
 pub mod probe;

@@ -173,25 +173,7 @@ mod tests {
     }
 
     fn three_brokers() -> ClusterPlan {
-        ClusterPlan {
-            cpu_limit: None,
-            kafka: kdyno_model::plan::KafkaSource::Release("4.1.1".to_string()),
-            mode: Mode::KraftCombined,
-            brokers: 3,
-            heap_bytes: 1_000_000_000,
-            jvm_options: vec![],
-            config: BTreeMap::new(),
-            pinned_to: vec![],
-            racks: vec![],
-            storage: Storage::Disk,
-            metrics: Default::default(),
-            mbeans: Vec::new(),
-            listeners: Default::default(),
-            zones: None,
-            ignored: BTreeMap::new(),
-            quotas: None,
-            is_second: false,
-        }
+        ClusterPlan { brokers: 3, heap_bytes: 1_000_000_000, ..crate::plans::cluster() }
     }
 
     #[test]

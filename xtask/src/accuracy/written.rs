@@ -5,7 +5,6 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use super::table::markdown;
 use crate::bench::process::measured;
 use crate::bench::setup::{Setup, load_average};
 
@@ -87,6 +86,17 @@ fn document(written: &AccuracyDocument) -> String {
          Tests, when and where they ran last:\n\n{runs}\n{}",
         markdown(&HEADING, &written.rows)
     )
+}
+
+/// Each row has as many cells as the heading.
+fn markdown(heading: &[&str], rows: &[Vec<String>]) -> String {
+    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(heading.to_vec());
+    text.push_str(&line(vec!["---"; heading.len()]).replace(' ', ""));
+    for row in rows {
+        text.push_str(&line(row.iter().map(String::as_str).collect()));
+    }
+    text
 }
 
 #[cfg(test)]

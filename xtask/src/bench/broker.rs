@@ -5,7 +5,6 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -30,8 +29,6 @@ pub struct StandingCluster {
     /// What Kafka's scripts give every JVM, of brokers and tools.
     jvm_options: Vec<String>,
     log_folder: PathBuf,
-    /// Start of the command to its end: the cluster answers.
-    pub ready_s: f64,
 }
 
 impl StandingCluster {
@@ -42,19 +39,12 @@ impl StandingCluster {
 
     /// Starts a cluster of so many brokers; what is read from its logs is of the first one.
     pub fn start_many(bench: &Setup, purpose: &str, brokers: u32) -> anyhow::Result<StandingCluster> {
-        StandingCluster::start_with(bench, purpose, &["--brokers", &brokers.to_string(), "--heap", "1GiB"])
-    }
-
-    /// Starts a cluster with these arguments of `kdyno cluster up`.
-    pub fn start_with(bench: &Setup, purpose: &str, arguments: &[&str]) -> anyhow::Result<StandingCluster> {
         remove_left_overs(bench)?;
         let name = format!("bench-{purpose}-{}", std::process::id());
         let mut up = Command::new(&bench.kdyno);
-        up.args(["cluster", "up", &name]).args(arguments);
+        up.args(["cluster", "up", &name, "--brokers", &brokers.to_string(), "--heap", "1GiB"]);
         println!("  cluster: {}", words(&up));
-        let begin = Instant::now();
         measured(&mut up)?;
-        let ready_s = begin.elapsed().as_secs_f64();
         // From here on the value's Drop ends the cluster, also when something below fails.
         let mut broker = StandingCluster {
             kdyno: bench.kdyno.clone(),
@@ -64,7 +54,6 @@ impl StandingCluster {
             classpath: String::new(),
             jvm_options: Vec::new(),
             log_folder: PathBuf::new(),
-            ready_s,
         };
         broker.look_up()?;
         Ok(broker)
@@ -113,11 +102,6 @@ impl StandingCluster {
     /// The first broker's process.
     pub fn pid(&self) -> u32 {
         self.pids[0]
-    }
-
-    /// What `kdyno cluster` calls it.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// Writes a target file for this cluster, with what `change` makes of what `kdyno cluster target` says.

@@ -9,8 +9,6 @@ mod codecs;
 pub mod constant;
 mod drop_in;
 mod end_to_end;
-mod evidence;
-mod flame;
 mod floor;
 pub mod interrupted;
 mod java_driver;
@@ -26,7 +24,6 @@ pub mod seal;
 pub mod sender;
 pub mod setup;
 pub mod sleeper;
-mod startup;
 pub mod stats;
 mod tls;
 
@@ -43,7 +40,6 @@ type BenchFn = fn(&Setup) -> anyhow::Result<()>;
 const BENCHES: &[(&str, &str, BenchFn)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
-    ("flame", "where that CPU goes: a flame graph of the send path, by perf", flame::run),
     ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", |bench| {
         ask(bench, "compare", &["keys", "idempotence"])
     }),
@@ -64,12 +60,9 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
     ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
     ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", end_to_end::run),
     ("inside", "what the JMX agent costs a local broker", |bench| ask(bench, "compare", &["inside"])),
-    ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, ten minutes", |bench| {
         ask(bench, "run", &["memory"])
     }),
-    ("evidence", "how soon a stored hour with 60 streams is shown", evidence::run),
-    ("startup", "kdyno --help, and how soon brokers are ready", startup::run),
 ];
 
 /// Runs the named benchmarks, all when none is named. Fails if one of them could not run.

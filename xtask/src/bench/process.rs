@@ -121,28 +121,6 @@ impl Background {
     }
 }
 
-/// Runs `work` while another process runs; returns what that one printed. Its CPU is not counted to
-/// what `work` measures, because it is waited for afterwards.
-pub fn alongside<T>(
-    command: &mut Command,
-    work: impl FnOnce() -> anyhow::Result<T>,
-) -> anyhow::Result<(T, String)> {
-    let name = words(command);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-    let mut child = child.with_context(|| format!("cannot start {name}"))?;
-    let result = work();
-    if result.is_err() {
-        // It may have ended already; either way the wait below returns.
-        let _ = child.kill();
-    }
-    let output = child.wait_with_output()?;
-    let value = result?;
-    if !output.status.success() {
-        bail!("{name}: {}", output.status);
-    }
-    Ok((value, String::from_utf8_lossy(&output.stdout).into_owned()))
-}
-
 /// User plus system of a running process so far, in seconds (the kernel counts in ticks of 10 ms).
 pub fn cpu_so_far_s(pid: u32) -> anyhow::Result<f64> {
     let stat = running(pid).and_then(|process| process.stat().ok());
@@ -190,21 +168,6 @@ mod tests {
         let idle = measured(Command::new("sleep").arg("0.2")).expect("sleep runs");
         assert!(idle.wall_s >= 0.2);
         assert!(busy.cpu_s > idle.cpu_s, "{} > {}", busy.cpu_s, idle.cpu_s);
-    }
-
-    #[test]
-    fn output_of_other_processes_is_heard_and_not_counted() {
-        let _alone = alone();
-        let mut busy = Command::new("sh");
-        busy.args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done"]);
-        let (idle, said) =
-            alongside(&mut busy, || measured(Command::new("sleep").arg("0.5"))).expect("both run");
-        assert_eq!(said.trim(), "done");
-        let counted = measured(&mut busy).expect("sh runs");
-        assert!(idle.cpu_s < counted.cpu_s, "{} < {}", idle.cpu_s, counted.cpu_s);
-        assert!(
-            alongside(Command::new("sleep").arg("60"), || -> anyhow::Result<()> { bail!("no") }).is_err()
-        );
     }
 
     #[test]

@@ -13,9 +13,6 @@ use syn::{Attribute, Expr, Ident, Item, Macro, Token, UseTree, Visibility};
 
 use super::problem::{Problem, SourceFile};
 
-/// Folders whose files may still lie on a circle. One without a circle must leave this list.
-const NOT_YET: &[&str] = &[];
-
 /// Re-exports of re-exports end somewhere; a name that leads in a ring is no name of ours.
 const DEPTH_MAX: usize = 16;
 
@@ -30,10 +27,6 @@ type Arrows<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;
 
 /// Checks every crate by itself.
 pub fn check(files: &[SourceFile]) -> Vec<Problem> {
-    check_but(files, NOT_YET)
-}
-
-fn check_but(files: &[SourceFile], not_yet: &[&str]) -> Vec<Problem> {
     let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
         if let Some((root, _)) = file.path.split_once("/src/") {
@@ -41,23 +34,13 @@ fn check_but(files: &[SourceFile], not_yet: &[&str]) -> Vec<Problem> {
         }
     }
     let mut problems = Vec::new();
-    let mut left = not_yet.to_vec();
     for (root, files) in crates {
         let (sources, unread) = CrateSources::read(root, &files);
         problems.extend(unread);
         let arrows = sources.arrows();
-        for circle in circles(&arrows) {
-            let is_within = |folder: &&str| circle.iter().all(|file| file.starts_with(folder));
-            if !not_yet.iter().any(is_within) {
-                problems.push(problem(circle[0], reported(&circle, &arrows)));
-            }
-            left.retain(|folder| !is_within(folder));
-        }
+        let found = circles(&arrows);
+        problems.extend(found.iter().map(|circle| problem(circle[0], reported(circle, &arrows))));
     }
-    let left = left
-        .into_iter()
-        .map(|folder| problem(folder, "listed as holding a circle, and holds none".to_owned()));
-    problems.extend(left);
     problems
 }
 
@@ -359,21 +342,6 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("crates/x/src/a.rs takes B from crates/x/src/b.rs"), "{found:?}");
         assert!(found[0].contains("crates/x/src/b.rs takes f from crates/x/src/a.rs"), "{found:?}");
-    }
-
-    #[test]
-    fn a_folder_may_be_excused_for_as_long_as_it_holds_a_circle() {
-        let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
-        let mut files = vec![
-            file("crates/x/src/lib.rs", "mod a; mod b;"),
-            file("crates/x/src/a.rs", "use crate::b::B; pub struct A;"),
-            file("crates/x/src/b.rs", "use crate::a::A; pub struct B;"),
-        ];
-        assert_eq!(check_but(&files, &[]).len(), 1);
-        assert_eq!(check_but(&files, &["crates/x/src/"]), []);
-        assert_eq!(check_but(&files, &["crates/y/src/"]).len(), 2);
-        files.pop();
-        assert!(check_but(&files, &["crates/x/src/"])[0].what.contains("holds none"));
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use super::found::{FoundCaveat, events};
 use crate::commands;
-use crate::evidence::{NS_PER_S, cut_short, ended_processes};
+use crate::evidence::{NS_PER_S, cut_short, ended_processes, lost_and_gone_on};
 use crate::inside::Inside;
 use crate::rows::TrialRows;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{Event, EventKind};
+use kdyno_model::generator::LostWorkers;
 use kdyno_model::plan::PHASE_NS_MAX;
 use std::collections::BTreeMap;
 
@@ -118,11 +119,12 @@ pub(super) fn generator_lost(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     if has_lost_generator(trial) { ended_early(trial) } else { Vec::new() }
 }
 
-/// Whether the worker of another host ended without its totals.
+/// Whether the worker of another host ended without its totals, and the trial was to end with it.
 fn has_lost_generator(trial: &TrialRows<'_>) -> bool {
     let case = &trial.evidence.start.trial.effective;
     let has_ended = |worker: u16| trial.evidence.totals.iter().any(|totals| totals.id.worker == worker);
-    !case.generators.is_empty() && !case.workers.iter().all(|planned| has_ended(planned.worker))
+    let is_meant = !case.generators.is_empty() && case.generators.lost_workers == LostWorkers::End;
+    is_meant && !case.workers.iter().all(|planned| has_ended(planned.worker))
 }
 
 fn ended_early(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
@@ -134,7 +136,8 @@ fn ended_early(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
         PHASE_NS_MAX => 0,
         ns => u32::try_from(ns / NS_PER_S).unwrap_or(u32::MAX),
     };
-    vec![Caveat::CutShort { reason, measured_s, planned_s }.into()]
+    let went_on = lost_and_gone_on(trial.evidence).is_some();
+    vec![Caveat::CutShort { reason, measured_s, planned_s, went_on }.into()]
 }
 
 /// One for each command with failed requests: a refusal mostly comes sooner than an answer.

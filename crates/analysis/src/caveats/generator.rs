@@ -3,7 +3,7 @@
 use super::found::FoundCaveat;
 use crate::commands;
 use crate::cpu;
-use crate::end_to_end;
+use crate::end_to_end::clock_error_ns;
 use crate::evidence::{Window, is_open_loop};
 use crate::histogram::LatencyDistribution;
 use crate::rows::{ItemRows, TrialRows};
@@ -254,14 +254,26 @@ pub(super) fn waited(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
 
 /// Items whose records are sent and read by clocks that are not one: from one to the other no time is known.
 pub(super) fn clocks_differ(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
-    if !end_to_end::has_many_clocks(trial.evidence) {
-        return Vec::new();
-    }
-    let bounds = trial.probes().iter().filter(|reading| reading.series == series::CLOCK_BOUND_S);
-    let bound_ns = (1e9 * bounds.map(|reading| reading.value).fold(0.0, f64::max)) as u64;
-    let case = &trial.evidence.start.trial.effective;
-    let found = trial.items.iter().filter(|item| case.has_end_to_end(item.plan)).map(|item| {
-        FoundCaveat::of(item, Caveat::ClocksDiffer(ClocksDiffer { item: item.name.to_owned(), bound_ns }))
+    let start = &trial.evidence.start;
+    let of = |name: &'static str| trial.probes().iter().filter(move |reading| reading.series == name);
+    let before = of(series::CLOCK_BOUND_S).filter(|reading| reading.at_ns == 0);
+    let bound_ns = (1e9 * before.map(|reading| reading.value).fold(0.0, f64::max)) as u64;
+    let workers = &start.trial.effective.workers;
+    let (others, own): (Vec<_>, Vec<_>) =
+        workers.iter().partition(|planned| start.has_own_clock(planned.worker));
+    let drifts: Vec<f64> = of(series::CLOCK_DRIFT_PPM).map(|reading| reading.value).collect();
+    // An unknown clock may drift by any amount. The lab's own has no drift.
+    let is_known = drifts.len() == others.len();
+    let all = || drifts.iter().copied().chain((!own.is_empty()).then_some(0.0));
+    let apart = all().fold(f64::NEG_INFINITY, f64::max) - all().fold(f64::INFINITY, f64::min);
+    let drift_ns_per_s = is_known.then_some((apart * 1e3).round() as u64);
+    let is_meant = |item: &&ItemRows<'_>| {
+        start.trial.effective.has_end_to_end(item.plan) && start.is_between_clocks(item.name)
+    };
+    let found = trial.items.iter().filter(is_meant).map(|item| {
+        let error_ns = clock_error_ns(trial.evidence, item.name);
+        let differ = ClocksDiffer { item: item.name.to_owned(), bound_ns, drift_ns_per_s, error_ns };
+        FoundCaveat::of(item, Caveat::ClocksDiffer(differ))
     });
     found.collect()
 }

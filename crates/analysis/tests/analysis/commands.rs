@@ -1,27 +1,19 @@
 //! What is stated of load items that are commands.
 
-use crate::fixture::{TrialFixture, event};
+use crate::fixture::{TrialFixture, event, plans};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::command::series;
-use kdyno_model::plan::http_load::{HttpLoad, HttpTarget, UsersPlan};
-use kdyno_model::plan::{CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
+use kdyno_model::plan::http_load::HttpLoad;
+use kdyno_model::plan::{CommandPlan, CsvColumns, OutputFormat, ParsePlan};
 use kdyno_model::sample::ProbeReading;
 use std::collections::BTreeMap;
 
 /// A command with these readings.
 fn command(trial: &mut TrialFixture, readings: &[(i64, &str, f64)]) {
-    let plan = CommandPlan {
-        run: vec!["./import".to_owned()],
-        http: None,
-        begins: CommandBegins::At(0),
-        timeout_ns: 1,
-        ends_measure: false,
-        environment: BTreeMap::new(),
-        parse: None,
-    };
+    let plan = CommandPlan { run: vec!["./import".to_owned()], timeout_ns: 1, ..plans::command() };
     trial.start.trial.effective.commands.insert("import".to_owned(), plan);
     trial.probes.extend(readings.iter().map(|(at_ns, series, value)| ProbeReading {
         at_ns: *at_ns,
@@ -141,25 +133,7 @@ fn users_with_a_sender_at_its_limit_are_reported() {
     let with = |cpu_s: f64, is_http: bool| {
         let mut trial = TrialFixture::clean();
         command(&mut trial, &[(9, series::ENDED_AFTER_S, 10.0), (9, series::CPU_S, cpu_s)]);
-        let target = HttpTarget {
-            address: "http://h".to_owned(),
-            is_component: false,
-            timeout_ns: 1,
-            headers: BTreeMap::new(),
-            trust: None,
-        };
-        let users = UsersPlan {
-            target,
-            users: 1,
-            per_s: None,
-            think_ns: (0, 0),
-            ramp_ns: 0,
-            warmup_ns: 0,
-            chain: "turn".to_owned(),
-            steps: Vec::new(),
-            data: None,
-            seed: 0,
-        };
+        let users = plans::users("http://h", false);
         let plan = trial.start.trial.effective.commands.get_mut("import").expect("it was put there");
         plan.http = is_http.then(|| HttpLoad::Users(Box::new(users)));
         trial

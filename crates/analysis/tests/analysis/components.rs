@@ -1,26 +1,13 @@
 //! What is stated of components, and what their death means.
 
+use crate::fixture::plans::component;
 use crate::fixture::{TrialFixture, event};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::Value;
 use kdyno_model::plan::component::series as database;
-use kdyno_model::plan::{
-    ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, PostgresPlan, ProxyPlan, ReadyWhen, StopSignal,
-};
+use kdyno_model::plan::{ComponentKind, KROXYLICIOUS, PROXY, PostgresPlan, ProxyPlan};
 use kdyno_model::sample::series;
 use std::collections::BTreeMap;
-
-fn component(name: &str, kind: ComponentKind) -> ComponentPlan {
-    ComponentPlan {
-        name: name.to_owned(),
-        kind,
-        environment: BTreeMap::new(),
-        ready: ReadyWhen::Port,
-        ready_within_ns: 1,
-        stop_signal: StopSignal::Term,
-        stop_within_ns: 1,
-    }
-}
 
 fn both() -> TrialFixture {
     let mut trial = TrialFixture::clean();

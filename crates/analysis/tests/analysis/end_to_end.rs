@@ -3,9 +3,13 @@
 use crate::fixture::{MS, PER_SECOND, READERS, S, TrialFixture, histogram};
 use kdyno_analysis::series;
 use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::event::Subject;
 use kdyno_model::finding::{Mark, Value};
-use kdyno_model::plan::{IsolationLevel, LoadSpan, Payload, ReadDepth, Role, RoleKind, StartOffset};
-use kdyno_model::sample::{Grain, Phase, Sample, Timing};
+use kdyno_model::plan::{
+    IsolationLevel, LoadSpan, Payload, ReadDepth, Role, RoleKind, StartOffset, WorkerPlan,
+};
+use kdyno_model::run::cluster_fact;
+use kdyno_model::sample::{Grain, Phase, ProbeReading, Sample, Timing, series as of_clock};
 
 fn reader_seconds(trial: &mut TrialFixture) -> impl Iterator<Item = &mut Sample> {
     trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second)
@@ -102,6 +106,56 @@ fn latencies_below_zero_keep_their_sign() {
     assert!((-2e6..=-1.99e6).contains(&p50_ns), "{p50_ns}");
     let Value::Is(mean_ns) = trial.value("readers.end_to_end.mean") else { panic!("a value") };
     assert!((mean_ns - 1.2e6).abs() < 1.0, "{mean_ns}");
+}
+
+/// On one host they have one clock, whatever it is; with the writers elsewhere they have two.
+#[test]
+fn a_way_from_one_clock_to_another_one_is_not_reported() {
+    let mut trial = trial(0);
+    let case = &mut trial.start.trial.effective;
+    case.generators.hosts = vec!["one".to_owned(), "two".to_owned()];
+    case.workers.push(WorkerPlan { worker: 1, shares: Vec::new() });
+    let fact = cluster_fact::generator("one", cluster_fact::OWN_CLOCK);
+    trial.start.cluster.insert(fact, cluster_fact::YES.to_owned());
+    let differ = |trial: &TrialFixture| {
+        let found = trial.caveats().into_iter().map(|(_, caveat)| caveat);
+        found.filter(|caveat| matches!(caveat, Caveat::ClocksDiffer(_))).collect::<Vec<_>>()
+    };
+    assert!(is_stated(&trial, "readers.end_to_end.p50") && differ(&trial).is_empty());
+    trial.start.streams.iter_mut().filter(|stream| stream.name == "writers").for_each(|stream| {
+        stream.id.worker = 1;
+    });
+    for metric in ["end_to_end", "end_to_end.p50", "hand_over.p99"] {
+        assert!(!is_stated(&trial, &format!("readers.{metric}")), "{metric}");
+    }
+    let mut read = |at_ns, series: &str, value| {
+        let (subject, series) = (Subject::Worker(0), series.to_owned());
+        trial.probes.push(ProbeReading { at_ns, subject, series, value });
+    };
+    read(0, of_clock::CLOCK_BOUND_S, 1.0 / 2048.0);
+    read(S as i64, of_clock::CLOCK_BOUND_S, 0.5);
+    let found = differ(&trial);
+    assert_eq!(found.len(), 1);
+    let Caveat::ClocksDiffer(found) = &found[0] else { panic!("one of clocks") };
+    assert_eq!((found.item.as_str(), found.bound_ns, found.drift_ns_per_s), ("readers", 488_281, None));
+    trial.probes.push(ProbeReading {
+        at_ns: 15 * S as i64,
+        subject: Subject::Worker(0),
+        series: of_clock::CLOCK_DRIFT_PPM.to_owned(),
+        value: -12.0,
+    });
+    let Caveat::ClocksDiffer(found) = &differ(&trial)[0] else { panic!("one of clocks") };
+    assert_eq!(found.drift_ns_per_s, Some(12_000), "the lab's own clock has none");
+    // Where the error is little the lab has kept them, and what it is.
+    trial.probes.push(ProbeReading {
+        at_ns: 0,
+        subject: Subject::Item("readers".to_owned()),
+        series: of_clock::CLOCK_ERROR_S.to_owned(),
+        value: 3.1e-4,
+    });
+    assert!(about(trial.value("readers.end_to_end.p50"), 6.0));
+    let Caveat::ClocksDiffer(found) = &differ(&trial)[0] else { panic!("one of clocks") };
+    assert_eq!(found.error_ns, Some(310_000));
 }
 
 #[test]

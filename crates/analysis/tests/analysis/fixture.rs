@@ -2,6 +2,8 @@
 
 #[path = "../../../model/tests/common/clients.rs"]
 mod clients;
+#[path = "../../../model/tests/common/plans.rs"]
+pub mod plans;
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
@@ -11,9 +13,8 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Fill, KafkaSource, LoadPlan, Mode, PhasesPlan, ProducePlan,
-    ProducerSettings, Rate, RatePiece, Role, RoleKind, StartOffset, Storage, SystemPlan, TopicPlan,
-    WorkerPlan, WorkerShare,
+    Arrivals, CasePlan, ClusterPlan, Fill, LoadPlan, PhasesPlan, ProducePlan, ProducerSettings, Rate,
+    RatePiece, Role, RoleKind, StartOffset, SystemPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::run::{Session, StreamInfo, TrialStart};
 use kdyno_model::sample::{
@@ -388,40 +389,14 @@ fn probes() -> Vec<ProbeReading> {
 }
 
 pub fn case() -> CasePlan {
-    let cluster = ClusterPlan {
-        cpu_limit: None,
-        kafka: KafkaSource::Release("4.1.1".into()),
-        mode: Mode::KraftCombined,
-        brokers: 2,
-        heap_bytes: 512 << 20,
-        jvm_options: Vec::new(),
-        config: BTreeMap::new(),
-        pinned_to: Vec::new(),
-        racks: Vec::new(),
-        storage: Storage::Disk,
-        metrics: Default::default(),
-        mbeans: Vec::new(),
-        listeners: Default::default(),
-        zones: None,
-        ignored: BTreeMap::new(),
-        quotas: None,
-        is_second: false,
-    };
+    let cluster = ClusterPlan { brokers: 2, ..plans::cluster() };
     CasePlan {
         label: "brokers=2".into(),
-        params: BTreeMap::new(),
-        system: SystemPlan::Local(cluster),
-        topics: BTreeMap::from([(
-            "perf".into(),
-            TopicPlan { partitions: 4, replicas: 2, config: BTreeMap::new() },
-        )]),
+        topics: BTreeMap::from([("perf".into(), plans::topic(4, 2))]),
         load: BTreeMap::from([("readers".into(), readers()), ("writers".into(), writers())]),
-        commands: BTreeMap::new(),
-        components: Vec::new(),
         phases: PhasesPlan { warmup_ns: 2 * S, warmup_auto: None, measure_ns: 10 * S, drain_ns: 3 * S },
-        generators: Default::default(),
         workers: vec![WorkerPlan { worker: 0, shares: vec![share("readers"), share("writers")] }],
-        secrets: BTreeMap::new(),
+        ..plans::case(SystemPlan::Local(cluster))
     }
 }
 
@@ -438,21 +413,9 @@ fn writers() -> LoadPlan {
     let piece = RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: S };
     let plan = clients::produce(Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson });
     let client = ProducerSettings { linger_ns: 5 * MS, ..plan.client };
-    of_two_clients(Role::Produce(ProducePlan { value_bytes: VALUE_BYTES, client, ..plan }))
+    plans::item(2, Role::Produce(ProducePlan { value_bytes: VALUE_BYTES, client, ..plan }))
 }
 
 fn readers() -> LoadPlan {
-    of_two_clients(Role::Consume(clients::consume(StartOffset::Latest)))
-}
-
-fn of_two_clients(role: Role) -> LoadPlan {
-    LoadPlan {
-        more_topics: Vec::new(),
-        topic: "perf".into(),
-        clients: 2,
-        zone: None,
-        span: Default::default(),
-        driver: Default::default(),
-        role,
-    }
+    plans::item(2, Role::Consume(clients::consume(StartOffset::Latest)))
 }

@@ -1,11 +1,11 @@
 //! What the trials of a run say together.
 
-use crate::fixture::case;
+use crate::fixture::{case, plans};
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::{Isolation, ListedTrial, ParamValue, Plan, Published, PublishedRow, Show, Strategy};
+use kdyno_model::plan::{Isolation, ListedTrial, ParamValue, Plan, Published, PublishedRow, Strategy};
 use kdyno_model::table::TableRow;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,24 +28,9 @@ impl RateRun {
             case
         });
         let plan = Plan {
-            scenario: "s".into(),
-            question: String::new(),
-            profile: "p".into(),
-            changed: BTreeMap::new(),
-            seed: 1,
-            cases: cases.collect(),
             strategy: Strategy::List(vec![ListedTrial { case: 0, repeat: 1 }]),
             isolation: Isolation::Cluster,
-            flame: None,
-            depth: kdyno_model::plan::Depth::Verdict,
-            conditioning: None,
-            claims: Vec::new(),
-            budget_ns: None,
-            contrasts: Vec::new(),
-            environment: Default::default(),
-            probe: Vec::new(),
-            show: Show::default(),
-            published: None,
+            ..plans::plan(cases.collect())
         };
         Self { plan, trials: Vec::new() }
     }

@@ -86,7 +86,7 @@ fn totals_of_one_worker_are_not_those_of_the_item() {
     assert_eq!(
         trial.caveats(),
         [
-            (Severity::Warning, Caveat::CutShort { reason, measured_s: 9, planned_s: 10 }),
+            (Severity::Warning, Caveat::CutShort { reason, measured_s: 9, planned_s: 10, went_on: false }),
             (Severity::Note, Caveat::LogNotChecked { topic: "perf".into(), detail })
         ]
     );

@@ -1,6 +1,6 @@
 //! What records take of resources whose use is known beforehand, and when these are at their limit.
 
-use crate::fixture::{RATE, RunFixture, address, comparing, plan, settings};
+use crate::fixture::{RATE, RunFixture, address, comparing, plan, plans, settings};
 use crate::settings::producing;
 use kdyno_model::conclusion::{
     AtLimit, Conclusion, Demand, Limit, LimitEvidence, LimitKind, ShareOf, of_kind,
@@ -255,16 +255,7 @@ fn next_to_an_unknown_limit_none_is_next() {
 fn written_at(per_s: f64) -> LoadPlan {
     let pieces = vec![RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: 1 }];
     let rate = Rate::Open { pieces, arrivals: Arrivals::Poisson };
-    let role = Role::Produce(ProducePlan { rate, ..producing() });
-    LoadPlan {
-        more_topics: Vec::new(),
-        topic: "perf".into(),
-        clients: 1,
-        zone: None,
-        span: Default::default(),
-        driver: Default::default(),
-        role,
-    }
+    plans::item(1, Role::Produce(ProducePlan { rate, ..producing() }))
 }
 
 /// A run of three cases at 20,000/s, 40,000/s and 65,000/s, where 80,000/s is the most.

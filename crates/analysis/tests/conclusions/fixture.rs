@@ -1,5 +1,8 @@
 //! Plans and trials that hold nothing but figures.
 
+#[path = "../../../model/tests/common/plans.rs"]
+pub mod plans;
+
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Verdict, of_kind};
@@ -7,8 +10,8 @@ use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Va
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{
-    Better, CasePlan, ClusterPlan, ComparePlan, Depth, EvidenceUnit, Isolation, Judge, KafkaSource, Mode,
-    PairDesign, PhasesPlan, Plan, Show, Storage, Strategy, SystemPlan,
+    Better, CasePlan, ClusterPlan, ComparePlan, EvidenceUnit, Judge, KafkaSource, PairDesign, Plan, Show,
+    Strategy, SystemPlan,
 };
 use kdyno_model::run::TrialStart;
 use kdyno_model::trial::{PairPlace, Trial, TrialId, TrialReason};
@@ -23,62 +26,14 @@ pub fn address(name: &str) -> Address {
 }
 
 pub fn case(kafka: &str) -> CasePlan {
-    let cluster = ClusterPlan {
-        cpu_limit: None,
-        kafka: KafkaSource::Release(kafka.into()),
-        mode: Mode::KraftCombined,
-        brokers: 1,
-        heap_bytes: 512 << 20,
-        jvm_options: Vec::new(),
-        config: BTreeMap::new(),
-        pinned_to: Vec::new(),
-        racks: Vec::new(),
-        storage: Storage::Disk,
-        metrics: Default::default(),
-        mbeans: Vec::new(),
-        listeners: Default::default(),
-        zones: None,
-        ignored: BTreeMap::new(),
-        quotas: None,
-        is_second: false,
-    };
-    CasePlan {
-        label: String::new(),
-        params: BTreeMap::new(),
-        system: SystemPlan::Local(cluster),
-        topics: BTreeMap::new(),
-        load: BTreeMap::new(),
-        commands: BTreeMap::new(),
-        components: Vec::new(),
-        phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 0 },
-        generators: Default::default(),
-        workers: Vec::new(),
-        secrets: BTreeMap::new(),
-    }
+    let kafka = KafkaSource::Release(kafka.into());
+    plans::case(SystemPlan::Local(ClusterPlan { kafka, ..plans::cluster() }))
 }
 
 /// A plan of so many cases whose table shows these columns.
 pub fn plan(cases: usize, columns: &[&str]) -> Plan {
-    Plan {
-        scenario: "s".into(),
-        question: String::new(),
-        profile: "p".into(),
-        changed: BTreeMap::new(),
-        seed: 7,
-        cases: vec![case("3.7.2"); cases],
-        strategy: Strategy::List(Vec::new()),
-        isolation: Isolation::Topic,
-        flame: None,
-        depth: Depth::Verdict,
-        conditioning: None,
-        claims: Vec::new(),
-        budget_ns: None,
-        contrasts: Vec::new(),
-        environment: Default::default(),
-        probe: Vec::new(),
-        show: Show { rows: Vec::new(), columns: columns.iter().map(|name| address(name)).collect() },
-        published: None,
-    }
+    let show = Show { rows: Vec::new(), columns: columns.iter().map(|name| address(name)).collect() };
+    Plan { seed: 7, show, ..plans::plan(vec![case("3.7.2"); cases]) }
 }
 
 /// A plan that compares, with these metrics to be judged, less being better, a margin of 10 %.
@@ -222,7 +177,8 @@ fn speak_against_latencies(outcome: &mut TrialOutcome, caveat: Caveat) {
 }
 
 pub fn cut_short(outcome: &mut TrialOutcome) {
-    let caveat = Caveat::CutShort { reason: "a broker died".into(), measured_s: 1, planned_s: 2 };
+    let caveat =
+        Caveat::CutShort { reason: "a broker died".into(), measured_s: 1, planned_s: 2, went_on: false };
     let scope = Scope::Trial(outcome.trial.id);
     let concerns = Concern::Everything;
     outcome.caveats.push(ScopedCaveat { scope, severity: Severity::Warning, concerns, caveat });

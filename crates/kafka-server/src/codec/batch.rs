@@ -71,42 +71,22 @@ pub(crate) fn has_valid_checksum(batch: &[u8]) -> bool {
     head[CHECKSUM_AT..] == crc32c::crc32c(covered).to_be_bytes()
 }
 
-/// An uncompressed batch of `records` equal records without key, each value `value_bytes` zeroes, with a
+/// An uncompressed batch of `records` (1 or more) equal records without key, each value `value_bytes` zeroes, with a
 /// correct checksum, at offset 0. [`put_at_offset`] gives copies another offset.
 pub(crate) fn prebuilt(records: u32, value_bytes: u32) -> Vec<u8> {
-    let mut batch = vec![0u8; HEAD_BYTES];
     let value = vec![0u8; value_bytes as usize];
-    let mut record = Vec::new();
+    let mut body = Vec::new();
     for delta in 0..records as i32 {
-        record.clear();
-        record.put_i8(0); // attributes
-        record.put_varint(0); // timestamp delta
-        record.put_varint(delta);
-        record.put_varint(-1); // null key
-        record.put_varint(value_bytes as i32);
-        record.put(&value);
-        record.put_varint(0); // headers
-        batch.put_varint(record.len() as i32);
-        batch.put(&record);
+        encode_record(&mut body, delta, 0, None, &value);
     }
-    let mut head = Vec::with_capacity(HEAD_BYTES);
-    head.put_i64(0);
-    head.put_i32((batch.len() - UNCOUNTED_BYTES) as i32);
-    head.put_i32(0); // leader epoch
-    head.put_i8(2);
-    head.put_u32(0); // checksum, below
-    head.put_i16(0);
-    head.put_i32(records.saturating_sub(1) as i32);
-    head.put_i64(0); // first timestamp
-    head.put_i64(0); // last timestamp
-    head.put_i64(-1); // producer id
-    head.put_i16(-1);
-    head.put_i32(-1);
-    head.put_i32(records as i32);
-    batch[..HEAD_BYTES].copy_from_slice(&head);
-    let checksum = crc32c::crc32c(&batch[CHECKSUM_AT + 4..]);
-    batch[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&checksum.to_be_bytes());
-    batch
+    let header = BatchHeader::plain(Compression::None, records as i32, 0, 0);
+    assembled(&BatchHeader { leader_epoch: 0, ..header }, &body)
+}
+
+fn assembled(header: &BatchHeader, body: &[u8]) -> Vec<u8> {
+    let mut head = [0; HEADER_BYTES];
+    write_batch_header(&mut head, header, &BodySum::of(body));
+    [head.as_slice(), body].concat()
 }
 
 /// A marker, at an offset, that ends a producer's transaction.
@@ -122,9 +102,7 @@ pub(crate) fn marker((producer_id, producer_epoch): (i64, i16), is_commit: bool,
         producer_epoch,
         ..BatchHeader::plain(Compression::None, 1, 0, 0)
     };
-    let mut batch = [0; HEADER_BYTES];
-    write_batch_header(&mut batch, &header, &BodySum::of(&body));
-    [batch.as_slice(), &body].concat()
+    assembled(&header, &body)
 }
 
 /// Whether a whole batch, which [`BatchHead::read`] has passed, is a marker.
@@ -152,9 +130,7 @@ pub(crate) fn compacted(batch: &[u8], keeps: impl Fn(i64) -> bool) -> Result<(u6
             header.record_count += 1;
         }
     }
-    let mut head = [0; HEADER_BYTES];
-    write_batch_header(&mut head, &header, &BodySum::of(&body));
-    Ok((header.record_count as u64, [head.as_slice(), &body].concat()))
+    Ok((header.record_count as u64, assembled(&header, &body)))
 }
 
 /// Appends `batch` as one that starts at `offset`: the offset is not covered by the checksum.

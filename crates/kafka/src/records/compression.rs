@@ -58,11 +58,6 @@ impl Compression {
             Self::Zstd => "zstd",
         }
     }
-
-    /// From its name in Kafka's settings.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|codec| codec.name() == name)
-    }
 }
 
 impl fmt::Display for Compression {

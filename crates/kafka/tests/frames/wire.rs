@@ -17,8 +17,8 @@ proptest! {
         out.put_i16(medium);
         out.put_i64(large);
         out.put_uvarint(unsigned);
-        out.put_varint(zigzag);
-        out.put_bool(flag);
+        out.put_uvarint(((zigzag << 1) ^ (zigzag >> 31)) as u32);
+        out.put_i8(flag.into());
         out.put_nullable_string(text.as_deref(), compact);
         out.put_array_length(count, compact);
         out.put(&vec![7; count]);

@@ -1,11 +1,15 @@
 //! The load of a run on two other hosts, which are two agents of this one.
 
-use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, ran, signal};
+use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran};
 use crate::{CLUSTER_ID, NullBroker, files, run};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 const NAMES: [&str; 2] = ["one", "two"];
@@ -13,6 +17,7 @@ const NAMES: [&str; 2] = ["one", "two"];
 /// Two agents that listen, and the file that names them.
 struct Agents<'a> {
     running: Vec<Running<'a>>,
+    addresses: Vec<String>,
     file: String,
 }
 
@@ -22,15 +27,34 @@ impl<'a> Agents<'a> {
             .iter()
             .map(|name| place.start(place.command(&["agent", "--listen", "127.0.0.1:0", "--identity", name])))
             .collect();
-        let host = |(agent, name): (&mut Running<'_>, &&str)| {
-            let address = agent.wait_for_line();
+        let addresses: Vec<String> = running.iter_mut().map(Running::wait_for_line).collect();
+        let host = |(address, name): (&String, &&str)| {
             format!(
                 "- {{name: {name}, connect: '{address}', certificate: {name}/certificate.pem, token: {{file: {name}/token}}}}\n"
             )
         };
-        let hosts: String = running.iter_mut().zip(&NAMES).map(host).collect();
+        let hosts: String = addresses.iter().zip(&NAMES).map(host).collect();
         let file = place.file("generators.yaml", &format!("hosts:\n{hosts}"));
-        Self { running, file: file.to_str().expect("plain path").to_owned() }
+        Self { running, addresses, file: file.to_str().expect("plain path").to_owned() }
+    }
+
+    /// Has the lab reach the second agent by what passes its bytes on.
+    fn by_forwarder(&self, place: &TestFolder) -> Forwarder {
+        let forwarder = Forwarder::to(&self.addresses[1]);
+        let text = std::fs::read_to_string(&self.file).expect("the file");
+        place.file("generators.yaml", &text.replace(&self.addresses[1], &forwarder.address.to_string()));
+        forwarder
+    }
+
+    /// Kills the second one and starts another one where it was.
+    fn start_second_again(&mut self, place: &'a TestFolder) {
+        let lost = self.running.remove(1);
+        lost.signal(Signal::KILL);
+        assert_eq!(lost.wait(RUN_DEADLINE).code, None);
+        let args = ["agent", "--listen", self.addresses[1].as_str(), "--identity", NAMES[1]];
+        let mut again = place.start(place.command(&args));
+        assert_eq!(again.wait_for_line(), self.addresses[1]);
+        self.running.push(again);
     }
 
     /// Ends them as their users would.
@@ -39,6 +63,79 @@ impl<'a> Agents<'a> {
             agent.signal(Signal::TERM);
             assert_eq!(agent.wait(RUN_DEADLINE).code, Some(0));
         }
+    }
+}
+
+/// Passes bytes on between a lab and an agent.
+struct Forwarder {
+    address: SocketAddr,
+    mode: Arc<AtomicU8>,
+}
+
+impl Forwarder {
+    const PASSES: u8 = 0;
+    /// Connections end, those that are made too.
+    const CUT: u8 = 1;
+    /// Connections are there, and nothing passes.
+    const STUCK: u8 = 2;
+    /// The test is over.
+    const OVER: u8 = 3;
+
+    fn to(agent: &str) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let address = listener.local_addr().expect("bound");
+        listener.set_nonblocking(true).expect("a mode");
+        let mode = Arc::new(AtomicU8::new(Self::PASSES));
+        let (agent, of_all) = (agent.to_owned(), Arc::clone(&mode));
+        std::thread::spawn(move || {
+            while of_all.load(Ordering::Relaxed) != Self::OVER {
+                let Ok((lab, _)) = listener.accept() else {
+                    std::thread::sleep(Duration::from_millis(10));
+                    continue;
+                };
+                let Ok(agent) = TcpStream::connect(&agent) else { continue };
+                for (from, to) in [(&lab, &agent), (&agent, &lab)] {
+                    let (from, to) = (from.try_clone().expect("shared"), to.try_clone().expect("shared"));
+                    let mode = Arc::clone(&of_all);
+                    std::thread::spawn(move || pass(from, to, &mode));
+                }
+            }
+        });
+        Self { address, mode }
+    }
+
+    fn turn(&self, mode: u8) {
+        self.mode.store(mode, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Forwarder {
+    fn drop(&mut self) {
+        self.turn(Self::OVER);
+    }
+}
+
+/// One direction of a connection.
+fn pass(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8) {
+    from.set_read_timeout(Some(Duration::from_millis(20))).expect("a deadline");
+    let mut piece = [0; 16 << 10];
+    loop {
+        match mode.load(Ordering::Relaxed) {
+            Forwarder::PASSES => {}
+            Forwarder::STUCK => {
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            }
+            _ => break,
+        }
+        match from.read(&mut piece) {
+            Ok(count) if count > 0 && to.write_all(&piece[..count]).is_ok() => {}
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock) => {}
+            _ => break,
+        }
+    }
+    for stream in [from, to] {
+        let _ = stream.shutdown(std::net::Shutdown::Both);
     }
 }
 
@@ -101,29 +198,116 @@ fn two_agents_share_a_load_and_its_counts_add_up() {
     place.expect_no_processes();
 }
 
+/// How the only trial was cut short, if it was.
+fn cut_short(place: &TestFolder) -> Option<Severity> {
+    let judgement = RunFile::open(&place.run_file()).and_then(|file| file.judgement()).expect("findings");
+    let mut caveats = judgement.caveats.iter();
+    caveats.find(|found| matches!(found.caveat, Caveat::CutShort { .. })).map(|found| found.severity)
+}
+
 #[test]
-fn a_lost_agent_ends_the_trial_which_is_not_valid() {
+fn an_agent_that_is_started_again_has_lost_its_worker() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
-    let agents = Agents::start(&place);
+    let mut agents = Agents::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=60s"]);
     running.wait_for("· measure");
-    signal(agents.running[1].pid(), Signal::KILL);
+    agents.start_second_again(&place);
     let said = running.wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.stderr.contains("worker 1 ended (generator two: "), "{said:?}");
+    let why = "worker 1 ended (generator two: its agent has no such session";
+    assert!(one_line(&said.stderr).contains(why), "{said:?}");
     // Workers of both: the agent that is gone has no child left, the other one has ended its own.
     expect_no_workers(&place);
-    let judgement = RunFile::open(&place.run_file()).and_then(|file| file.judgement()).expect("findings");
-    let mut caveats = judgement.caveats.iter();
-    let lost = caveats.find(|found| matches!(found.caveat, Caveat::CutShort { .. })).expect("a caveat");
-    assert_eq!(lost.severity, Severity::Invalid);
-    let mut agents = agents.running.into_iter();
-    let left = agents.next().expect("the first");
-    left.signal(Signal::TERM);
-    assert_eq!(left.wait(RUN_DEADLINE).code, Some(0));
-    drop(agents);
+    assert_eq!(cut_short(&place), Some(Severity::Invalid));
+    agents.stop();
+    broker.stop();
+    place.expect_no_processes();
+}
+
+#[test]
+fn a_load_without_a_lost_worker_is_measured_until_then() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let mut agents = Agents::start(&place);
+    let text = std::fs::read_to_string(&agents.file).expect("the file");
+    place.file("generators.yaml", &format!("{text}lost_workers: report\n"));
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=10s"]);
+    running.wait_for("· measure");
+    std::thread::sleep(Duration::from_secs(3));
+    agents.start_second_again(&place);
+    let said = running.wait(RUN_DEADLINE);
+    ran(&said);
+    let said = one_line(&said.stderr);
+    assert!(said.contains("worker 1 ended (generator two: its agent has no such session"), "{said}");
+    assert!(said.contains("the load goes on without it"), "{said}");
+    assert_eq!(cut_short(&place), Some(Severity::Warning));
+    let evidence = evidence(&place);
+    let ended: Vec<_> = evidence.totals.iter().map(|totals| totals.id.worker).collect();
+    assert_eq!(ended, [0]);
+    let last = |worker: u16| {
+        let rows = evidence.samples.iter().filter(|row| row.id.worker == worker && row.counts.offered > 0);
+        rows.map(|row| row.t0_second).max().expect("rows of each worker")
+    };
+    assert!(last(0) >= 10 && last(1) < 10, "{} and {}", last(0), last(1));
+    agents.stop();
+    broker.stop();
+    place.expect_no_processes();
+}
+
+#[test]
+fn a_stream_that_is_cut_for_some_seconds_changes_nothing() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let agents = Agents::start(&place);
+    let forwarder = agents.by_forwarder(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=8s"]);
+    running.wait_for("· measure");
+    forwarder.turn(Forwarder::CUT);
+    std::thread::sleep(Duration::from_secs(4));
+    forwarder.turn(Forwarder::PASSES);
+    ran(&running.wait(RUN_DEADLINE));
+    let evidence = evidence(&place);
+    assert_eq!(evidence.totals.len(), 2);
+    let mut taken = 0;
+    for totals in &evidence.totals {
+        let counts = &totals.counts;
+        assert!(counts.offered > 800 && counts.acknowledged == counts.offered, "{counts:?}");
+        let rows = evidence.samples.iter().filter(|sample| sample.id == totals.id);
+        let of_rows: u64 = rows.map(|sample| sample.counts.acknowledged).sum();
+        assert_eq!(of_rows, counts.acknowledged, "each second's row came once");
+        taken += counts.acknowledged;
+    }
+    assert_eq!(cut_short(&place), None);
+    agents.stop();
+    let seen = broker.stop();
+    assert!(seen.stderr.contains(&format!(" {taken} records in ")), "{taken}: {seen:?}");
+    place.expect_no_processes();
+}
+
+/// Neither side sees an end of the stream: each learns by the other's silence.
+#[test]
+fn a_stream_that_falls_silent_ends_the_trial_and_the_worker() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let agents = Agents::start(&place);
+    let forwarder = agents.by_forwarder(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=120s"]);
+    running.wait_for("· measure");
+    forwarder.turn(Forwarder::STUCK);
+    let said = running.wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = one_line(&said.stderr);
+    assert!(said.contains("worker 1 ended (generator two: its session broke"), "{said}");
+    assert!(said.contains("could not be reached again within 30 s"), "{said}");
+    expect_no_workers(&place);
+    assert_eq!(cut_short(&place), Some(Severity::Invalid));
+    drop(forwarder);
+    agents.stop();
     broker.stop();
     place.expect_no_processes();
 }
@@ -155,28 +339,39 @@ fn a_lab_without_the_token_is_refused_before_any_start() {
     place.expect_no_processes();
 }
 
-/// `ssh` on the path is a script that runs what it is given: the stream is the same.
+/// `ssh` on the path is a script that runs what it is given, and has not the token of the other host: the stream is the same.
 #[test]
 fn an_agent_is_started_by_ssh_and_ends_with_its_stream() {
+    const TOKEN: &str = "GEN_TOKEN";
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
+    let agents = Agents::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let exe = env!("CARGO_BIN_EXE_kdyno");
     let ssh = place.file(
         "ssh",
-        &format!("#!/bin/sh\n[ \"$5\" = load@gen-1 ] || exit 9\nshift 6\nexec '{exe}' \"$@\"\n"),
+        &format!(
+            "#!/bin/sh\n[ \"$5\" = load@gen-1 ] || exit 9\n[ -z \"${TOKEN}\" ] || exit 8\nshift 6\nexec '{exe}' \"$@\"\n"
+        ),
     );
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(&ssh, executable).expect("executable");
-    let generators = place.file("generators.yaml", "hosts: [{ssh: load@gen-1}]\n");
+    let listening = std::fs::read_to_string(&agents.file).expect("the file");
+    let listening = listening.lines().find(|line| line.contains("name: one")).expect("the first agent");
+    let listening = listening.replace("{file: one/token}", &format!("{{env: {TOKEN}}}"));
+    let generators = place.file("generators.yaml", &format!("hosts:\n- {{ssh: load@gen-1}}\n{listening}\n"));
     let args: Vec<&str> = files.iter().map(String::as_str).collect();
     let more = ["--share", "--generators", generators.to_str().expect("plain path")];
     let mut command = place.command(&[&["run"], &args[..], &more].concat());
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", place.path().display()));
+    let token = std::fs::read_to_string(place.path().join("one/token")).expect("the token");
+    command.env(TOKEN, token.trim());
     ran(&place.start(command).wait(RUN_DEADLINE));
     let totals = evidence(&place).totals;
+    assert_eq!(totals.len(), 2);
     assert!(totals.iter().all(|totals| totals.counts.acknowledged == totals.counts.offered), "{totals:?}");
+    agents.stop();
     broker.stop();
     place.expect_no_processes();
 }

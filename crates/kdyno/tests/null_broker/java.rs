@@ -227,7 +227,7 @@ fn each_trial_has_a_java_process_of_its_own() {
 }
 
 #[test]
-fn a_java_client_ends_transactions_by_their_records_and_with_the_load() {
+fn a_java_client_ends_transactions_by_records_and_with_the_load() {
     let place = TestFolder::new();
     let load = item(
         "writers",

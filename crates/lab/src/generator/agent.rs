@@ -1,16 +1,18 @@
 //! The agent's side of a session: workers as children of this process, their bytes, their ends, and what is read of them.
 //!
-//! It starts nothing but `worker` of its own program. A lab that ends the session, or is silent for too long, takes all of
-//! its workers with it.
+//! It starts nothing but `worker` of its own program. A lab that ends the session, or is gone for too long, takes all of
+//! its workers with it. A connection that breaks does not: the lab may make another one ([`Resumption`]).
 
 use super::WorkerProcess;
 use super::child::{ChildPlace, ChildProcess};
+use super::delivery::Taken;
+use super::outgoing::Outgoing;
 use super::session::{
-    self, AgentHost, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SessionWriter, ToAgent, Watched,
+    self, AgentHost, Arrived, EndedThere, Frame, FromAgent, PIECE_BYTES, ToAgent, Watched, Wish,
 };
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
-use crate::inbox::{Heard, Inbox};
+use crate::inbox::{self, Inbox};
 use crate::logs;
 use crate::observer::{MayGoOn, Observer};
 use kdyno_model::event::Subject;
@@ -28,6 +30,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -43,7 +46,7 @@ const EXIT_DEADLINE: Duration = Duration::from_secs(10);
 /// How long it is waited for a worker that does not read.
 const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How soon the thread that passes readings on sees the end.
+/// How soon the end is seen by who passes readings on, or waits for another connection.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// What an agent is started with.
@@ -63,71 +66,144 @@ pub struct AgentOptions {
 /// The stream breaks, or is not spoken to as a lab does.
 pub fn serve_stdio(
     input: impl Read + AsFd,
-    output: impl Write + Send + 'static,
+    mut output: impl Write + Send + 'static,
     options: &AgentOptions,
 ) -> Result<(), LabError> {
     let mut reader = Watched::new(input, Some(Instant::now() + GREETING_DEADLINE));
-    let writer = Arc::new(SessionWriter::new(output));
-    let served =
-        greet(&mut reader, &writer, None, || Ok(())).and_then(|()| serve(&mut reader, &writer, options));
+    let served = greet(&mut reader, &mut output, None).and_then(|wish| match wish {
+        Wish::Resume(..) => refuse(&mut output, NO_SESSION),
+        Wish::Begin(_) => {
+            let outgoing = Outgoing::start()?;
+            let served =
+                welcome(&outgoing, output, None).and_then(|()| serve(reader, &outgoing, None, options));
+            outgoing.end("it has ended");
+            served
+        }
+    });
     served.map_err(|error| LabError::Agent { why: error.to_string() })
 }
 
-/// Hears who the peer is; answers nothing to one that has not the token. `admit` says why a lab that has it is refused.
-pub(super) fn greet<R: Read + AsFd, T>(
+/// Why a lab cannot go on with a session.
+pub(super) const NO_SESSION: &str = "has no such session: it has ended, or the agent was started again";
+
+/// Hears who the peer is and what it wants; answers nothing to one that has not the token.
+pub(super) fn greet<R: Read + AsFd>(
     reader: &mut Watched<R>,
-    writer: &SessionWriter,
+    writer: &mut impl Write,
     token: Option<&Secret>,
-    admit: impl FnOnce() -> Result<T, String>,
-) -> io::Result<T> {
-    let denied = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
-    let (version, given) = session::read_greeting(reader)?;
+) -> io::Result<Wish> {
+    let greeting = session::read_greeting(reader)?;
     if let Some(token) = token {
-        aws_lc_rs::constant_time::verify_slices_are_equal(given.expose(), token.expose())
+        aws_lc_rs::constant_time::verify_slices_are_equal(greeting.token.expose(), token.expose())
             .map_err(|_| denied("its token is not that of this agent".to_owned()))?;
     }
-    let admitted = match version == session::VERSION {
-        true => admit(),
-        false => Err(format!("speaks version {} of sessions, not {version}", session::VERSION)),
-    };
-    match admitted {
-        Ok(admitted) => {
-            reader.is_known();
-            writer.message(&FromAgent::Welcome(AgentHost::here()))?;
-            Ok(admitted)
-        }
-        Err(why) => {
-            writer.message(&FromAgent::Refused { why: why.clone() })?;
-            Err(denied(format!("a lab was refused: this agent {why}")))
-        }
+    let version = greeting.version;
+    if version != session::VERSION {
+        let why = format!("speaks version {} of sessions, not {version}", session::VERSION);
+        return refuse(writer, &why);
     }
+    reader.is_known();
+    Ok(greeting.wish)
 }
 
-/// Serves a lab that was greeted until it ends the session, is silent for too long, or this program is to end.
+/// Answers a lab that has the token why it is not served.
+pub(super) fn refuse<T>(writer: &mut impl Write, why: &str) -> io::Result<T> {
+    writer.write_all(session::note(&FromAgent::Refused { why: why.to_owned() })?.expose())?;
+    writer.flush()?;
+    Err(denied(format!("a lab was refused: this agent {why}")))
+}
+
+fn denied(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, why)
+}
+
+/// The first connection of a session; `socket` is closed to end it.
+pub(super) fn welcome(
+    outgoing: &Outgoing,
+    writer: impl Write + Send + 'static,
+    socket: Option<UnixStream>,
+) -> io::Result<()> {
+    let welcome = session::note(&FromAgent::Welcome(AgentHost::here()))?;
+    outgoing.connect(writer, socket, 0, welcome.expose()).map(drop)
+}
+
+/// Another connection of a session, from a lab that has greeted.
+pub(super) struct Resumption {
+    pub(super) stream: UnixStream,
+    /// The lab has got all frames up to this number.
+    pub(super) received: u64,
+}
+
+/// Serves a lab that was welcomed until it ends the session, is gone for too long, or this program is to end. Where the
+/// connection breaks the lab may make others, which come from `again`.
 pub(super) fn serve<R: Read + AsFd>(
-    reader: &mut Watched<R>,
-    writer: &Arc<SessionWriter>,
+    reader: Watched<R>,
+    outgoing: &Arc<Outgoing>,
+    again: Option<&Receiver<Resumption>>,
+    options: &AgentOptions,
+) -> io::Result<()> {
+    let served = serve_connections(reader, outgoing, again, options);
+    let why = match &served {
+        Err(error) => Some(format!("has ended the session: {error}")),
+        Ok(()) if options.stop.load(Ordering::Relaxed) => Some("was stopped".to_owned()),
+        Ok(()) => None,
+    };
+    // A lab that is gone does not hear it.
+    why.into_iter().for_each(|why| outgoing.last_note(&FromAgent::Refused { why }));
+    served
+}
+
+fn serve_connections<R: Read + AsFd>(
+    mut reader: Watched<R>,
+    outgoing: &Arc<Outgoing>,
+    again: Option<&Receiver<Resumption>>,
     options: &AgentOptions,
 ) -> io::Result<()> {
     // What it carries holds the secrets of runs.
     kdyno_credentials::close_memory();
-    let mut session = AgentSession::begin(Arc::clone(writer), options)?;
-    while !options.stop.load(Ordering::Relaxed) {
-        let frame = session::read::<ToAgent>(reader)?;
-        let read_ns = monotonic_ns();
-        match frame {
-            None => return Ok(()),
-            Some(Frame::Bytes(worker, bytes)) => session.pass_on(worker, &bytes),
-            Some(Frame::Message(message)) => session.obey(message, read_ns)?,
+    let silence = reader.silence();
+    let mut session = AgentSession::begin(Arc::clone(outgoing), options)?;
+    let mut ended = session.hear_all(&mut reader);
+    drop(reader);
+    loop {
+        let (why, last) = match (ended?, again) {
+            (ConnectionEnd::Over, _) | (ConnectionEnd::Broke(None, _), None) => return Ok(()),
+            (ConnectionEnd::Broke(Some(why), _), None) => return Err(why),
+            (ConnectionEnd::Broke(why, last), Some(_)) => (why, last),
+        };
+        outgoing.break_any();
+        let next = again.and_then(|again| session.wait_for(again, last + silence));
+        let Some(Resumption { stream, received }) = next else {
+            if options.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let gone = || io::Error::new(io::ErrorKind::TimedOut, "its lab is gone");
+            return Err(outgoing.over().map(io::Error::other).or(why).unwrap_or_else(gone));
+        };
+        ended = session
+            .resume(&stream, received)
+            .and_then(|()| session.hear_all(&mut Watched::new(stream, None).with_silence(silence)));
+        if let Err(error) = &ended
+            && error.kind() != io::ErrorKind::InvalidData
+        {
+            // It broke again before anything was heard.
+            ended = Ok(ConnectionEnd::Broke(None, last));
         }
     }
-    Ok(())
+}
+
+/// What became of a connection.
+enum ConnectionEnd {
+    /// The lab has ended the session, or this program is to end.
+    Over,
+    /// It broke, unless it just ended for a reason, and was heard last then.
+    Broke(Option<io::Error>, Instant),
 }
 
 /// A session; all that it started ends when it is dropped.
 struct AgentSession<'o> {
     options: &'o AgentOptions,
-    writer: Arc<SessionWriter>,
+    outgoing: Arc<Outgoing>,
     folder: PathBuf,
     workers: BTreeMap<u16, ServedWorker>,
     readings: Option<Readings>,
@@ -150,34 +226,82 @@ struct Readings {
 }
 
 impl<'o> AgentSession<'o> {
-    fn begin(writer: Arc<SessionWriter>, options: &'o AgentOptions) -> io::Result<Self> {
+    fn begin(outgoing: Arc<Outgoing>, options: &'o AgentOptions) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = options.temp_dir.join(format!("kdyno-agent-{}-{number}", std::process::id()));
         folder::create_private(&folder).map_err(io::Error::other)?;
         leftovers::claim(&folder);
         let is_over = Arc::new(AtomicBool::new(false));
-        let (beating, ended) = (Arc::clone(&writer), Arc::clone(&is_over));
-        // Not the thread that serves: that may wait for a worker.
-        let beat = move || {
-            while !ended.load(Ordering::Relaxed) && beating.message(&FromAgent::Beat).is_ok() {
-                std::thread::sleep(BEAT);
+        Ok(Self { options, outgoing, folder, workers: BTreeMap::new(), readings: None, is_over })
+    }
+
+    /// Does what comes over a connection.
+    ///
+    /// # Errors
+    /// What came is not what a lab says, or the session is over.
+    fn hear_all<R: Read + AsFd>(&mut self, reader: &mut Watched<R>) -> io::Result<ConnectionEnd> {
+        let mut last = Instant::now();
+        loop {
+            let arrived = match session::read::<ToAgent>(reader) {
+                Ok(Some(arrived)) => arrived,
+                Ok(None) => return Ok(ConnectionEnd::Broke(None, last)),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(error),
+                Err(error) => return Ok(ConnectionEnd::Broke(Some(error), last)),
+            };
+            let read_ns = monotonic_ns();
+            last = Instant::now();
+            match arrived {
+                Arrived::Received(number) => self.outgoing.acknowledged(number)?,
+                Arrived::Note(ToAgent::End) => return Ok(ConnectionEnd::Over),
+                Arrived::Note(message) => self.obey(message, read_ns)?,
+                Arrived::Numbered(number, frame) => match (self.outgoing.take(number), frame) {
+                    (Taken::New, Frame::Bytes(worker, bytes)) => self.pass_on(worker, &bytes),
+                    (Taken::New, Frame::Message(message)) => self.obey(message, read_ns)?,
+                    (Taken::Again, _) => {}
+                    (Taken::Gap, _) => return Ok(ConnectionEnd::Broke(None, last)),
+                },
             }
-        };
-        std::thread::Builder::new().name("beat".to_owned()).spawn(beat)?;
-        Ok(Self { options, writer, folder, workers: BTreeMap::new(), readings: None, is_over })
+            if let Some(why) = self.outgoing.over() {
+                return Err(io::Error::other(why));
+            }
+            if self.options.stop.load(Ordering::Relaxed) {
+                return Ok(ConnectionEnd::Over);
+            }
+        }
+    }
+
+    /// Waits for another connection, the newest one; `None`: there is none in time, or the session is over.
+    fn wait_for(&self, again: &Receiver<Resumption>, until: Instant) -> Option<Resumption> {
+        while Instant::now() < until
+            && !self.options.stop.load(Ordering::Relaxed)
+            && self.outgoing.over().is_none()
+        {
+            if let Ok(first) = again.recv_timeout(LOOK) {
+                return Some(again.try_iter().last().unwrap_or(first));
+            }
+        }
+        None
+    }
+
+    /// Goes on over another connection.
+    fn resume(&self, stream: &UnixStream, received: u64) -> io::Result<()> {
+        let resumed = session::note(&FromAgent::Resumed { received: self.outgoing.received() })?;
+        let (writer, socket) = (stream.try_clone()?, stream.try_clone()?);
+        self.outgoing.connect(writer, Some(socket), received, resumed.expose()).map(drop)
     }
 
     fn obey(&mut self, message: ToAgent, read_ns: u64) -> io::Result<()> {
         match message {
-            ToAgent::Beat => {}
+            // It has been seen already.
+            ToAgent::End => {}
             ToAgent::Clock { asked_ns } => {
                 let answered_ns = monotonic_ns();
-                self.writer.message(&FromAgent::Clock { asked_ns, read_ns, answered_ns })?;
+                self.outgoing.note(&FromAgent::Clock { asked_ns, read_ns, answered_ns })?;
             }
             ToAgent::Start { worker } => {
                 if let Err(why) = self.start(worker) {
-                    self.writer.message(&FromAgent::Ended(EndedThere {
+                    self.outgoing.message(&FromAgent::Ended(EndedThere {
                         worker,
                         status: format!("not started: {why}"),
                         success: false,
@@ -213,10 +337,10 @@ impl<'o> AgentSession<'o> {
         let process = Pid::from_raw(pid.cast_signed()).ok_or("it has no number")?;
         let process = pidfd_open(process, PidfdFlags::empty()).map_err(|error| error.to_string())?;
         socket.set_write_timeout(Some(WRITE_DEADLINE)).map_err(said)?;
-        let (outgoing, writer) = (socket.try_clone().map_err(said)?, Arc::clone(&self.writer));
+        let (from_worker, outgoing) = (socket.try_clone().map_err(said)?, Arc::clone(&self.outgoing));
         let thread = std::thread::Builder::new()
             .name(format!("worker-{number}"))
-            .spawn(move || carry(number, outgoing, child, &writer))
+            .spawn(move || carry(number, from_worker, child, &outgoing))
             .map_err(said)?;
         self.workers.insert(number, ServedWorker { socket, pid, process, thread });
         Ok(())
@@ -243,10 +367,10 @@ impl<'o> AgentSession<'o> {
         let observer = Observer::start(processes, NamedProcesses::default(), may_go_on, inbox.sender());
         let observer = observer.map_err(io::Error::other)?;
         observer.load_starts(t0_ns);
-        let (writer, is_over) = (Arc::clone(&self.writer), Arc::clone(&self.is_over));
+        let (outgoing, is_over) = (Arc::clone(&self.outgoing), Arc::clone(&self.is_over));
         let thread = std::thread::Builder::new()
             .name("readings".to_owned())
-            .spawn(move || pass_readings_on(&inbox, &writer, &is_over))?;
+            .spawn(move || pass_readings_on(&inbox, &outgoing, &is_over))?;
         self.readings = Some(Readings { observer, thread });
         Ok(())
     }
@@ -262,6 +386,8 @@ impl ServedWorker {
 impl Drop for AgentSession<'_> {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
+        // Who waits to say something does not.
+        self.outgoing.end("it has ended");
         self.workers.values().for_each(ServedWorker::kill);
         for worker in std::mem::take(&mut self.workers).into_values() {
             // Its reader ends also where the worker has left its end to others.
@@ -278,12 +404,12 @@ impl Drop for AgentSession<'_> {
 }
 
 /// Carries what a worker says, then how it ended.
-fn carry(number: u16, mut from_worker: UnixStream, mut child: ChildProcess, writer: &SessionWriter) {
+fn carry(number: u16, mut from_worker: UnixStream, mut child: ChildProcess, outgoing: &Outgoing) {
     let mut piece = vec![0; PIECE_BYTES];
     loop {
         match from_worker.read(&mut piece) {
             Ok(count) if count > 0 => {
-                if writer.bytes(number, &piece[..count]).is_err() {
+                if outgoing.bytes(number, &piece[..count]).is_err() {
                     break;
                 }
             }
@@ -296,17 +422,17 @@ fn carry(number: u16, mut from_worker: UnixStream, mut child: ChildProcess, writ
     let log = logs::tail(child.log_path()).unwrap_or_default();
     let (status, success, cpu_s) = (end.status, end.success, end.cpu_s);
     // A lab that is gone asks no more.
-    let _ = writer.message(&FromAgent::Ended(EndedThere { worker: number, status, success, cpu_s, log }));
+    let _ = outgoing.message(&FromAgent::Ended(EndedThere { worker: number, status, success, cpu_s, log }));
 }
 
 /// Passes on what was read of workers; of this host nothing else is the lab's to know.
-fn pass_readings_on(inbox: &Inbox, writer: &SessionWriter, is_over: &AtomicBool) {
+fn pass_readings_on(inbox: &Inbox, outgoing: &Outgoing, is_over: &AtomicBool) {
     let is_of_worker = |reading: &ProbeReading| matches!(reading.subject, Subject::Worker(_));
     loop {
         match inbox.hear(LOOK) {
-            Some(Heard::Probes(_, mut readings)) => {
+            Some(inbox::Heard::Probes(_, mut readings)) => {
                 readings.retain(is_of_worker);
-                if writer.message(&FromAgent::Readings(readings)).is_err() {
+                if outgoing.message(&FromAgent::Readings(readings)).is_err() {
                     return;
                 }
             }

@@ -40,11 +40,7 @@ impl Place for ChildPlace<'_> {
 impl ChildPlace<'_> {
     /// The lab's end of the socket pair, and the child, which has the other one.
     pub(super) fn spawn(&self, number: u16) -> Result<(UnixStream, ChildProcess), LabError> {
-        let failed = |what: &str, source: std::io::Error| LabError::WorkerStart {
-            number,
-            what: what.to_owned(),
-            source,
-        };
+        let failed = |what: &str, error: std::io::Error| LabError::worker_start(number, what, &error);
         let log = self.work_dir.join(format!("worker-{number}.log"));
         let log_file = File::create(&log).map_err(|e| failed("open its log", e))?;
         let (ours, theirs) = UnixStream::pair().map_err(|e| failed("make a socket pair", e))?;

@@ -66,7 +66,7 @@ fn make(folder: &Path) -> Result<(), LabError> {
     let token = resolve_again(&SecretRef::Made).map_err(|e| failed(&e))?;
     folder::create_private(folder)?;
     let path = folder.join(CERTIFICATE);
-    std::fs::write(&path, certificate.pem()).map_err(|source| LabError::Folder { path, source })?;
+    std::fs::write(&path, certificate.pem()).map_err(|error| LabError::not_made(&path, &error))?;
     secret_file::write(folder, KEY, &Secret::new(key.serialize_pem().into_bytes()))?;
     secret_file::write(folder, TOKEN, &token)?;
     Ok(())

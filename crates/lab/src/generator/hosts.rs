@@ -1,19 +1,21 @@
 //! The hosts that carry a run's load: how each is reached, a session with each for every trial, what is known of them.
 
+use super::agent_place::AgentPlace;
+use super::clock::Exchange;
+use super::courses::{ClockCourse, ClockCourses, of_clock};
 use super::credentials::read_certificate;
-use super::lab_session::{AgentPlace, LabSession};
-use super::session::AgentHost;
+use super::lab_session::LabSession;
+use super::session::{AgentHost, SILENCE};
 use super::tls;
 use crate::error::LabError;
 use crate::output::{OutputTail, last_lines, read_lines};
 use crate::secrets::{VariableLookup, resolved};
 use crate::task::T0_AHEAD_NS;
-use kdyno_model::event::Subject;
 use kdyno_model::generator::{GeneratorHost, Reach};
 use kdyno_model::plan::{CasePlan, Plan};
 use kdyno_model::run::cluster_fact;
-use kdyno_model::sample::{ProbeReading, Sample, Timing, series};
-use kdyno_model::secret::{Secret, SecretRef};
+use kdyno_model::sample::{ProbeReading, series};
+use kdyno_model::secret::Secret;
 use rustls::ClientConfig;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -41,8 +43,8 @@ pub(crate) struct Generators {
     hosts: Vec<ReachedHost>,
     /// What an agent on this host would say of it.
     own: AgentHost,
-    /// Environment variables with tokens.
-    variables: Vec<String>,
+    /// Environment variables that ssh does not inherit.
+    hidden: Vec<String>,
 }
 
 struct ReachedHost {
@@ -56,7 +58,8 @@ enum ReachedBy {
 }
 
 impl Generators {
-    /// Reads certificates and tokens of the hosts that the plan names.
+    /// Reads certificates and tokens of the hosts that the plan names. What is started to reach one does not inherit the
+    /// environment variables `hidden`.
     ///
     /// # Errors
     /// One cannot be read, or the plan names an unknown host.
@@ -64,6 +67,7 @@ impl Generators {
         plan: &Plan,
         known: &[GeneratorHost],
         variables: VariableLookup<'_>,
+        hidden: Vec<String>,
     ) -> Result<Self, LabError> {
         let named: BTreeSet<&String> = plan.every_case().flat_map(|case| &case.generators.hosts).collect();
         let is_known = |name: &String| known.iter().any(|host| host.name == *name);
@@ -78,23 +82,13 @@ impl Generators {
         for host in known.iter().filter(|host| named.contains(&host.name)) {
             hosts.push(ReachedHost::resolve(host, variables)?);
         }
-        let variable = |host: &GeneratorHost| match &host.reach {
-            Reach::Tls { token: SecretRef::Env(name), .. } => Some(name.clone()),
-            Reach::Tls { .. } | Reach::Ssh { .. } => None,
-        };
-        let variables = known.iter().filter_map(variable).collect();
         let own = if hosts.is_empty() { AgentHost::default() } else { AgentHost::here() };
-        Ok(Self { hosts, own, variables })
+        Ok(Self { hosts, own, hidden })
     }
 
     /// Whether no other host carries load.
     pub(crate) fn is_empty(&self) -> bool {
         self.hosts.is_empty()
-    }
-
-    /// Environment variables that hold a token.
-    pub(crate) fn variables(&self) -> &[String] {
-        &self.variables
     }
 
     /// Opens a session with each host of a case.
@@ -107,8 +101,9 @@ impl Generators {
             self.hosts.iter().find(|host| host.name == name).map(|host| (planned.worker, host))
         });
         let opened: Vec<_> = std::thread::scope(|scope| {
-            let opening: Vec<_> =
-                wanted.map(|(worker, host)| (worker, scope.spawn(move || host.open(&self.own)))).collect();
+            let opening: Vec<_> = wanted
+                .map(|(worker, host)| (worker, scope.spawn(move || host.open(&self.own, &self.hidden))))
+                .collect();
             let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 // A defect of ours: it is not hidden by going on.
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -157,9 +152,9 @@ impl ReachedHost {
         Ok(Self { name, by })
     }
 
-    fn open(&self, own: &AgentHost) -> Result<HostSession, LabError> {
+    fn open(&self, own: &AgentHost, hidden: &[String]) -> Result<HostSession, LabError> {
         let opened = match &self.by {
-            ReachedBy::Ssh { destination, program } => self.by_ssh(destination, program, own),
+            ReachedBy::Ssh { destination, program } => self.by_ssh(destination, program, own, hidden),
             ReachedBy::Tls { address, config, token } => self.by_tls(address, config, token, own),
         };
         let hint = match self.by {
@@ -171,11 +166,20 @@ impl ReachedHost {
         opened.map_err(|why| LabError::Generator { name: self.name.clone(), why, hint })
     }
 
-    fn by_ssh(&self, destination: &str, program: &str, own: &AgentHost) -> Result<HostSession, String> {
+    fn by_ssh(
+        &self,
+        destination: &str,
+        program: &str,
+        own: &AgentHost,
+        hidden: &[String],
+    ) -> Result<HostSession, String> {
         let failed = |error: std::io::Error| format!("ssh could not be started: {error}");
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let output = theirs.try_clone().map_err(failed)?;
         let mut command = Command::new("ssh");
+        for variable in hidden {
+            command.env_remove(variable);
+        }
         // It never asks for input: a terminal may be missing.
         command.args(["-T", "-o", "BatchMode=yes", "--", destination, program, "agent", "--stdio"]);
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::from(OwnedFd::from(output)));
@@ -183,7 +187,7 @@ impl ReachedHost {
         // It holds ends of the socket, which must close when ssh ends.
         drop(command);
         let mut ssh = Ssh::new(child);
-        match LabSession::open(&self.name, ours, &[], own) {
+        match LabSession::open(&self.name, ours, &[], own, None) {
             Ok(session) => Ok(HostSession { name: self.name.clone(), session, _ssh: Some(ssh) }),
             Err(why) => Err(format!("{why}{}", ssh.last_words())),
         }
@@ -198,7 +202,12 @@ impl ReachedHost {
     ) -> Result<HostSession, String> {
         let tcp = connected(address).map_err(|error| format!("it is not reached: {error}"))?;
         let (stream, carrier) = tls::connect(config, tcp).map_err(|error| error.to_string())?;
-        match LabSession::open(&self.name, stream, token.expose(), own) {
+        let (address, config) = (address.to_owned(), Arc::clone(config));
+        let again = move || {
+            let tcp = connected(&address).map_err(|error| format!("it is not reached: {error}"))?;
+            tls::connect(&config, tcp).map(|(stream, _)| stream).map_err(|error| error.to_string())
+        };
+        match LabSession::open(&self.name, stream, token.expose(), own, Some(Box::new(again))) {
             Ok(session) => Ok(HostSession { name: self.name.clone(), session, _ssh: None }),
             // What ended the stream says more than that it ended.
             Err(why) => Err(match carrier.join() {
@@ -271,16 +280,39 @@ struct HostSession {
     _ssh: Option<Ssh>,
 }
 
+impl HostSession {
+    /// What was asked of it, with its name where that failed.
+    fn answered<T>(&self, answer: Result<T, String>) -> Result<T, LabError> {
+        answer.map_err(|why| LabError::Generator { name: self.name.clone(), why, hint: "" })
+    }
+}
+
 /// Where the workers of a trial are: sessions with the hosts of those that are not children of the lab.
 pub(crate) struct TrialPlaces {
     sessions: BTreeMap<u16, HostSession>,
     own: AgentHost,
 }
 
+impl Drop for TrialPlaces {
+    fn drop(&mut self) {
+        // All of them are asked to end before the first is waited for.
+        self.sessions.values().for_each(|host| host.session.close());
+    }
+}
+
+#[cfg(test)]
+impl TrialPlaces {
+    /// Sessions that are open already, for workers from 0 on.
+    pub(super) fn carried_by(sessions: impl IntoIterator<Item = LabSession>) -> Self {
+        let host = |session| HostSession { name: "there".to_owned(), session, _ssh: None };
+        Self { sessions: (0..).zip(sessions.into_iter().map(host)).collect(), own: AgentHost::here() }
+    }
+}
+
 impl TrialPlaces {
     /// The place of a worker; `None`: this host.
     pub(crate) fn of<'s>(&'s self, worker: u16, work_dir: &'s Path) -> Option<AgentPlace<'s>> {
-        self.sessions.get(&worker).map(|host| host.session.place(work_dir))
+        self.sessions.get(&worker).map(|host| AgentPlace::of(&host.session, work_dir))
     }
 
     /// Refuses brokers that listen on this host's loopback address alone for a host that is another one.
@@ -322,44 +354,60 @@ impl TrialPlaces {
                 (series::CLOCK_OFFSET_S, clock.offset_ns as f64 / 1e9),
                 (series::CLOCK_BOUND_S, clock.bound_ns as f64 / 1e9),
             ];
-            let subject = Subject::Worker(*worker);
-            named.map(|(series, value)| ProbeReading {
-                at_ns: 0,
-                subject: subject.clone(),
-                series: series.to_owned(),
-                value,
-            })
+            named.map(|(series, value)| of_clock(*worker, 0, series, value))
         };
         self.sessions.iter().flat_map(of_worker).collect()
     }
 
-    /// Leaves out of a sample what two clocks would have to be one for.
-    pub(crate) fn keep_known(&self, sample: &mut Sample) {
-        if self.sessions.values().any(|host| host.session.clock.bound_ns > 0) {
-            let is_of_two = |timing: &Timing| {
-                Timing::OF_HANDED.iter().any(|one| one == timing || one.below_zero() == Some(*timing))
-            };
-            sample.histograms.retain(|timing, _| !is_of_two(timing));
-            sample.sums_ns.retain(|timing, _| !is_of_two(timing));
-        }
+    /// How their clocks have gone from T0 to `until_ns`, instants of ours. All are read once more before one is waited for.
+    pub(crate) fn clock_courses(&self, from_ns: u64, until_ns: u64) -> ClockCourses {
+        self.sessions.values().for_each(|host| host.session.ask_course());
+        let course = |(worker, host): (&u16, &HostSession)| {
+            let (used, spans) = (host.session.clock, host.session.clock_course(until_ns));
+            (*worker, ClockCourse { used, spans })
+        };
+        ClockCourses { from_ns, until_ns, clocks: self.sessions.iter().map(course).collect() }
     }
 
-    /// How far ahead T0 is announced, ns.
-    pub(crate) fn t0_ahead_ns(&self) -> u64 {
-        let slowest = self.sessions.values().map(|host| host.session.round_trip_ns).max();
-        slowest
-            .map_or(T0_AHEAD_NS, |slowest| REMOTE_T0_AHEAD_NS.max(slowest.saturating_mul(ROUND_TRIPS_AHEAD)))
+    /// Has all agents read their clocks. All are asked before the first is waited for, so that many hosts take no longer
+    /// than the slowest of them.
+    fn read_clocks(&self) -> Result<Vec<(&HostSession, Exchange)>, LabError> {
+        let hosts = || self.sessions.values();
+        let asked = hosts().map(|host| host.answered(host.session.ask_clock()));
+        let asked = asked.collect::<Result<Vec<_>, _>>()?;
+        let read = hosts().zip(asked);
+        read.map(|(host, asked_ns)| Ok((host, host.answered(host.session.clock_read(asked_ns))?))).collect()
     }
 
-    /// Whether every agent has heard of T0 before it.
+    /// How long what a worker says may be under way when all is over, ns: a session may just have to be resumed.
+    pub(crate) fn cut_ns_max(&self) -> u64 {
+        if self.sessions.is_empty() { 0 } else { u64::try_from(SILENCE.as_nanos()).unwrap_or(u64::MAX) }
+    }
+
+    /// How far ahead T0 is announced, ns, by round trips of this moment too.
+    ///
+    /// # Errors
+    /// An agent does not answer.
+    pub(crate) fn t0_ahead_ns(&self) -> Result<u64, LabError> {
+        let clocks = self.read_clocks()?;
+        let round_trip_ns = |(host, exchange): &(&HostSession, Exchange)| {
+            exchange.round_trip_ns().max(host.session.round_trip_ns)
+        };
+        let slowest = clocks.iter().map(round_trip_ns).max();
+        let ahead_ns = |slowest: u64| REMOTE_T0_AHEAD_NS.max(slowest.saturating_mul(ROUND_TRIPS_AHEAD));
+        Ok(slowest.map_or(T0_AHEAD_NS, ahead_ns))
+    }
+
+    /// Whether every agent has heard of T0 before it. What is announced to a worker goes another way there: it sees by
+    /// itself whether that comes in time.
     ///
     /// # Errors
     /// One has not.
     pub(crate) fn check_in_time(&self, t0_ns: u64) -> Result<(), LabError> {
-        self.sessions.values().try_for_each(|host| {
-            let checked = host.session.check_in_time(t0_ns);
-            checked.map_err(|why| LabError::Generator { name: host.name.clone(), why, hint: "" })
-        })
+        let in_time = |(host, exchange): (&HostSession, Exchange)| {
+            host.answered(host.session.was_in_time(&exchange, t0_ns))
+        };
+        self.read_clocks()?.into_iter().try_for_each(in_time)
     }
 
     /// Workers are read from T0 on.

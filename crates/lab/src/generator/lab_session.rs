@@ -1,37 +1,41 @@
 //! The lab's side of a session with the agent of one host: starts workers there, and is their end of the stream here.
 
-use super::clock::{ClockOffset, Exchange};
+use super::clock::{self, ClockOffset, ClockSpan, Exchange};
+use super::delivery::Taken;
+use super::outgoing::Outgoing;
+use super::resuming::{ConnectionEnd, Redial, Resuming, SUSPICION, greeted};
 use super::session::{
-    self, AgentHost, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SessionWriter, ToAgent, Watched, shown,
+    self, AgentHost, Arrived, BEAT, EndedThere, Frame, FromAgent, SILENCE, SessionId, ToAgent, Watched, Wish,
+    shown,
 };
-use super::{Place, StartedWorker, WorkerEnd, WorkerProcess};
 use crate::clock::monotonic_ns;
-use crate::error::LabError;
 use crate::inbox::{Heard, WorkerNews};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an agent may take to answer the greeting: ssh has to log in.
-const WELCOME_DEADLINE: Duration = Duration::from_secs(30);
-
 /// How long an agent may take to answer anything else.
-const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long an agent may take to end what it started.
+const END_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Why a session is over that nothing has ended.
+const CLOSED: &str = "its session was closed";
 
 /// Exchanges that find how far its clock is from ours.
-const EXCHANGES: usize = 64;
+pub(super) const EXCHANGES: usize = 64;
 
 /// A session.
 pub(super) struct LabSession {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     /// The host.
     pub(super) host: AgentHost,
     /// Its clock.
@@ -41,41 +45,51 @@ pub(super) struct LabSession {
 }
 
 /// What its threads share.
-struct Shared {
+pub(super) struct Shared {
     /// Name of the host.
-    name: String,
-    writer: SessionWriter,
-    /// Closed to end all of it.
-    socket: UnixStream,
+    pub(super) name: String,
+    pub(super) outgoing: Arc<Outgoing>,
     state: Mutex<SessionState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct SessionState {
-    workers: BTreeMap<u16, WorkerThere>,
+pub(super) struct SessionState {
+    pub(super) workers: BTreeMap<u16, WorkerThere>,
     /// The newest answer about its clock.
     exchange: Option<Exchange>,
+    /// How its clock goes, from T0 on.
+    watch: ClockWatch,
     /// Why it has ended.
-    lost: Option<String>,
+    pub(super) lost: Option<String>,
+    /// Nothing is read any more.
+    is_over: bool,
+}
+
+/// What its clock was asked each second.
+#[derive(Default)]
+struct ClockWatch {
+    /// When it was asked last and has not answered, by our clock; 0: never, or it has.
+    asked_ns: u64,
+    exchanges: Vec<Exchange>,
 }
 
 /// A worker on the host.
-struct WorkerThere {
+pub(super) struct WorkerThere {
     /// The session's end of the socket pair; the lab has the other one.
-    socket: UnixStream,
-    inbox: SyncSender<Heard>,
-    ended: Option<EndedThere>,
+    pub(super) socket: UnixStream,
+    pub(super) inbox: SyncSender<Heard>,
+    pub(super) ended: Option<EndedThere>,
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, SessionState> {
+    pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
         // What a thread that failed wrote is whole: nothing that can fail happens in between.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until something is there, the session has ended or the time is over.
-    fn wait<T>(
+    pub(super) fn wait<T>(
         &self,
         deadline: Duration,
         look: impl Fn(&mut SessionState) -> Option<T>,
@@ -90,48 +104,97 @@ impl Shared {
                 return Err(why.clone());
             }
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            // Without a connection it cannot; then the session goes on soon, or ends.
+            if left.is_zero() && self.outgoing.is_connected() {
                 return Err(format!("its agent did not answer within {} s", deadline.as_secs()));
             }
-            state =
-                self.changed.wait_timeout(state, left).map_or_else(|e| e.into_inner().0, |(state, _)| state);
+            let wait = if left.is_zero() { BEAT } else { left };
+            state = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
     /// Ends the session for all that wait for it; the first reason counts.
-    fn lose(&self, why: String) {
+    pub(super) fn lose(&self, why: String) {
         let mut state = self.state();
-        state.lost.get_or_insert(why);
+        let why = state.lost.get_or_insert(why).clone();
         for worker in state.workers.values() {
             let _ = worker.socket.shutdown(Shutdown::Both);
         }
-        let _ = self.socket.shutdown(Shutdown::Both);
+        drop(state);
+        self.outgoing.end(&why);
+        self.outgoing.break_any();
         self.changed.notify_all();
     }
 
-    fn tell(&self, message: &ToAgent) -> Result<(), String> {
-        let told = self.writer.message(message);
-        told.map_err(|error| {
-            self.state().lost.clone().unwrap_or_else(|| format!("its session broke: {error}"))
-        })
+    pub(super) fn tell(&self, message: &ToAgent) -> Result<(), String> {
+        self.outgoing.message(message).map_err(|error| self.broke(&error))
     }
 
-    /// Passes on what comes, until the session ends.
-    fn read_all(&self, stream: &mut Watched<UnixStream>) {
+    /// Why the session is over.
+    fn broke(&self, error: &io::Error) -> String {
+        self.state().lost.clone().unwrap_or_else(|| format!("its session broke: {error}"))
+    }
+
+    /// Passes on what comes, over one connection after the other, until the session ends.
+    fn serve(&self, mut reader: Watched<UnixStream>, mut connection: u64, again: Option<&Resuming>) {
+        let mut heard = Instant::now();
+        let why = loop {
+            let broke = match self.read_all(&mut reader, &mut heard) {
+                ConnectionEnd::Broke(why) => why,
+                ConnectionEnd::Over(why) => break why,
+            };
+            self.outgoing.break_off(connection);
+            self.changed.notify_all();
+            let Some(again) = again else { break broke };
+            let over = || self.state().lost.clone();
+            match again.resume(&self.outgoing, heard + SILENCE, &broke, over) {
+                Ok(resumed) => (reader, connection) = resumed,
+                Err(why) => break why,
+            }
+        };
+        self.lose(why);
+        self.state().is_over = true;
+        self.changed.notify_all();
+    }
+
+    /// Passes on what comes over a connection; `heard` is when anything did last.
+    fn read_all(&self, stream: &mut Watched<UnixStream>, heard: &mut Instant) -> ConnectionEnd {
         loop {
             let read = session::read::<FromAgent>(stream);
             let heard_ns = monotonic_ns();
-            match read {
-                Ok(Some(Frame::Bytes(worker, bytes))) => self.pass_on(worker, &bytes),
-                Ok(Some(Frame::Message(message))) => {
-                    if let Err(why) = self.hear(message, heard_ns) {
-                        return self.lose(why);
-                    }
+            let took = match read {
+                Ok(Some(Arrived::Note(FromAgent::Refused { why }))) => {
+                    return ConnectionEnd::Over(format!("its agent {}", shown(&why)));
                 }
-                Ok(None) => return self.lose("its agent ended the session".to_owned()),
-                Err(error) => return self.lose(format!("its session broke: {error}")),
+                Ok(Some(arrived)) => {
+                    *heard = Instant::now();
+                    self.take(arrived, heard_ns)
+                }
+                Ok(None) => return ConnectionEnd::Broke("its agent ended the session".to_owned()),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error.to_string()),
+                Err(error) => return ConnectionEnd::Broke(format!("its session broke: {error}")),
+            };
+            match took {
+                Ok(Taken::New | Taken::Again) => {}
+                Ok(Taken::Gap) => return ConnectionEnd::Broke("its connection lost frames".to_owned()),
+                Err(why) => return ConnectionEnd::Over(format!("its session broke: {why}")),
             }
         }
+    }
+
+    fn take(&self, arrived: Arrived<FromAgent>, heard_ns: u64) -> Result<Taken, String> {
+        match arrived {
+            Arrived::Received(number) => {
+                self.outgoing.acknowledged(number).map_err(|error| error.to_string())?;
+            }
+            Arrived::Note(message) => self.hear(message, heard_ns)?,
+            Arrived::Numbered(number, frame) => match (self.outgoing.take(number), frame) {
+                (Taken::New, Frame::Bytes(worker, bytes)) => self.pass_on(worker, &bytes),
+                (Taken::New, Frame::Message(message)) => self.hear(message, heard_ns)?,
+                (taken, _) => return Ok(taken),
+            },
+        }
+        Ok(Taken::New)
     }
 
     fn pass_on(&self, worker: u16, bytes: &Secret) {
@@ -142,9 +205,15 @@ impl Shared {
 
     fn hear(&self, message: FromAgent, heard_ns: u64) -> Result<(), String> {
         match message {
-            FromAgent::Beat => {}
             FromAgent::Clock { asked_ns, read_ns, answered_ns } => {
-                self.state().exchange = Some(Exchange { asked_ns, read_ns, answered_ns, heard_ns });
+                let exchange = Exchange { asked_ns, read_ns, answered_ns, heard_ns };
+                let mut state = self.state();
+                if asked_ns > 0 && state.watch.asked_ns == asked_ns {
+                    state.watch.asked_ns = 0;
+                    state.watch.exchanges.push(exchange);
+                } else {
+                    state.exchange = Some(exchange);
+                }
             }
             FromAgent::Ended(ended) => {
                 if let Some(worker) = self.state().workers.get_mut(&ended.worker) {
@@ -153,7 +222,7 @@ impl Shared {
                 }
             }
             FromAgent::Readings(readings) => self.keep(readings),
-            FromAgent::Refused { .. } | FromAgent::Welcome(_) => {
+            FromAgent::Refused { .. } | FromAgent::Welcome(_) | FromAgent::Resumed { .. } => {
                 return Err("its agent said something out of turn".to_owned());
             }
         }
@@ -178,19 +247,28 @@ impl Shared {
         }
     }
 
-    /// Says each second that the lab is there.
-    fn beat(&self) {
-        while self.wait(BEAT, |state| state.lost.clone()).is_err_and(|_| self.state().lost.is_none()) {
-            if let Err(why) = self.tell(&ToAgent::Beat) {
-                return self.lose(why);
+    /// Asks for its clock each second, as long as there is a connection, until the session has ended.
+    fn watch_clock(&self) {
+        loop {
+            self.ask_watched();
+            if self.wait(BEAT, |state| state.lost.clone()).is_ok() || self.state().lost.is_some() {
+                return;
             }
         }
+    }
+
+    /// Asks for its clock; the answer belongs to its course.
+    fn ask_watched(&self) {
+        let asked_ns = monotonic_ns();
+        self.state().watch.asked_ns = asked_ns;
+        // Without a connection there is no answer.
+        let _ = self.outgoing.note(&ToAgent::Clock { asked_ns });
     }
 }
 
 impl LabSession {
     /// Greets an agent by a stream and finds how far its clock is from ours; `own` is what an agent of this host would
-    /// say of it.
+    /// say of it. Where the stream breaks `again` makes another one; without it the session ends then.
     ///
     /// # Errors
     /// One lowercase clause.
@@ -199,39 +277,36 @@ impl LabSession {
         stream: UnixStream,
         token: &[u8],
         own: &AgentHost,
+        again: Option<Redial>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("its session could not be opened: {error}");
-        let writer = SessionWriter::new(stream.try_clone().map_err(failed)?);
-        let until = Instant::now() + WELCOME_DEADLINE;
-        let mut reader = Watched::new(stream.try_clone().map_err(failed)?, Some(until));
-        // Where it cannot be written what comes says more.
-        let greeted = writer.greeting(token);
+        let mut id = SessionId::default();
+        aws_lc_rs::rand::fill(&mut id).map_err(|_| "its session got no random number".to_owned())?;
+        let (mut reader, not_greeted) = greeted(&stream, session::greeting(Wish::Begin(id), token).expose())?;
         let host = match session::read::<FromAgent>(&mut reader) {
-            Ok(Some(Frame::Message(FromAgent::Welcome(host)))) => host,
-            Ok(Some(Frame::Message(FromAgent::Refused { why }))) => {
+            Ok(Some(Arrived::Note(FromAgent::Welcome(host)))) => host,
+            Ok(Some(Arrived::Note(FromAgent::Refused { why }))) => {
                 return Err(format!("its agent {}", shown(&why)));
             }
             Ok(None) => return Err("it ended the connection without an answer".to_owned()),
             Ok(Some(_)) => return Err("it did not answer as an agent does".to_owned()),
             Err(error) => {
-                return Err(format!(
-                    "it did not answer as an agent does: {}",
-                    greeted.err().unwrap_or(error)
-                ));
+                let error = not_greeted.unwrap_or(error);
+                return Err(format!("it did not answer as an agent does: {error}"));
             }
         };
         reader.is_known();
-        let shared = Arc::new(Shared {
-            name: name.to_owned(),
-            writer,
-            socket: stream,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-        });
-        let mut opened = Self { shared, host, clock: ClockOffset::default(), round_trip_ns: 0 };
-        let (reading, beating) = (Arc::clone(&opened.shared), Arc::clone(&opened.shared));
-        spawn("session", move || reading.read_all(&mut reader)).map_err(failed)?;
-        spawn("session-beat", move || beating.beat()).map_err(failed)?;
+        let outgoing = Outgoing::start().map_err(failed)?;
+        let writer = stream.try_clone().map_err(failed)?;
+        let connection = outgoing.connect(writer, Some(stream), 0, &[]).map_err(failed)?;
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        let shared = Arc::new(Shared { name: name.to_owned(), outgoing, state, changed });
+        let mut opened =
+            Self { shared: Arc::clone(&shared), host, clock: ClockOffset::default(), round_trip_ns: 0 };
+        let again = again.map(|dial| Resuming { id, token: Secret::new(token.to_vec()), dial });
+        // Without another connection there is nothing to be won by suspicion.
+        let reader = if again.is_some() { reader.with_silence(SUSPICION) } else { reader };
+        spawn("session", move || shared.serve(reader, connection, again.as_ref())).map_err(failed)?;
         opened.find_clock(own)?;
         Ok(opened)
     }
@@ -246,15 +321,26 @@ impl LabSession {
     }
 
     fn exchange(&self) -> Result<Exchange, String> {
+        let asked_ns = self.ask_clock()?;
+        self.clock_read(asked_ns)
+    }
+
+    /// Asks the agent to read its clock; when that was asked, by ours.
+    pub(super) fn ask_clock(&self) -> Result<u64, String> {
         let asked_ns = monotonic_ns();
-        self.shared.tell(&ToAgent::Clock { asked_ns })?;
+        let asked = self.shared.outgoing.note(&ToAgent::Clock { asked_ns });
+        asked.map(|()| asked_ns).map_err(|error| self.shared.broke(&error))
+    }
+
+    /// Waits for what it read.
+    pub(super) fn clock_read(&self, asked_ns: u64) -> Result<Exchange, String> {
         let is_answer = |exchange: &mut Exchange| exchange.asked_ns == asked_ns;
         self.shared.wait(ANSWER_DEADLINE, |state| state.exchange.take_if(is_answer))
     }
 
-    /// Whether all that was said until now had reached the agent before T0, an instant of our clock.
-    pub(super) fn check_in_time(&self, t0_ns: u64) -> Result<(), String> {
-        let read_ns = self.exchange()?.read_ns;
+    /// Whether the agent read its clock before T0, an instant of our clock: what it was sent before had come by then.
+    pub(super) fn was_in_time(&self, exchange: &Exchange, t0_ns: u64) -> Result<(), String> {
+        let read_ns = exchange.read_ns;
         let late_ns = read_ns.saturating_add(self.clock.bound_ns).saturating_sub(self.clock.theirs(t0_ns));
         if late_ns == 0 {
             Ok(())
@@ -263,9 +349,33 @@ impl LabSession {
         }
     }
 
-    /// Workers are read from T0 on, an instant of our clock. An agent that is gone reads nothing.
+    /// Workers are read from T0 on, an instant of our clock, and so is its clock unless it is ours. An agent that is gone
+    /// reads nothing.
     pub(super) fn load_starts(&self, t0_ns: u64) {
         let _ = self.shared.tell(&ToAgent::LoadStarts { t0_ns: self.clock.theirs(t0_ns) });
+        if self.clock.bound_ns > 0 {
+            let watching = Arc::clone(&self.shared);
+            // Without it nothing is known of its drift.
+            let _ = spawn("session-clock", move || watching.watch_clock());
+        }
+    }
+
+    /// Asks for its clock once more, if it is not ours; [`LabSession::clock_course`] waits for the answer.
+    pub(super) fn ask_course(&self) {
+        if self.clock.bound_ns > 0 {
+            self.shared.ask_watched();
+        }
+    }
+
+    /// How its clock has gone since the load began, up to `until_ns` of ours if it was asked since.
+    pub(super) fn clock_course(&self, until_ns: u64) -> Vec<ClockSpan> {
+        let reaches = |state: &mut SessionState| {
+            let last = state.watch.exchanges.last();
+            last.is_none_or(|last| last.asked_ns >= until_ns).then_some(())
+        };
+        // Where there is no answer the course ends before.
+        let _ = self.shared.wait(ANSWER_DEADLINE, reaches);
+        clock::course(&self.shared.state().watch.exchanges)
     }
 
     /// And at the ends of phases, ns from T0.
@@ -273,108 +383,35 @@ impl LabSession {
         let _ = self.shared.tell(&ToAgent::PhasesEnd { ends_ns: ends_ns.to_vec() });
     }
 
-    /// The host as a place of workers; the ends of their logs go to `work_dir`.
-    pub(super) fn place<'s>(&'s self, work_dir: &'s Path) -> AgentPlace<'s> {
-        AgentPlace { session: self, work_dir }
+    /// Has the agent end what it started, without waiting for it.
+    pub(super) fn close(&self) {
+        let mut state = self.shared.state();
+        if state.lost.is_some() {
+            return;
+        }
+        // It is not to be resumed.
+        state.lost = Some(CLOSED.to_owned());
+        drop(state);
+        // An agent that does not hear of it finds out by itself.
+        self.shared.outgoing.last_note(&ToAgent::End);
     }
 }
 
 impl Drop for LabSession {
+    /// The agent ends what it started; by the end of the connection it shows that it has.
     fn drop(&mut self) {
-        self.shared.lose("its session was closed".to_owned());
+        self.close();
+        let shared = &self.shared;
+        let (end, mut state) = (Instant::now() + END_DEADLINE, shared.state());
+        while !state.is_over && shared.outgoing.is_connected() && Instant::now() < end {
+            let left = end.saturating_duration_since(Instant::now());
+            state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(state);
+        shared.lose(CLOSED.to_owned());
     }
 }
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(super) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name(name.to_owned()).spawn(run).map(drop)
-}
-
-/// The host of an agent.
-pub(crate) struct AgentPlace<'s> {
-    session: &'s LabSession,
-    work_dir: &'s Path,
-}
-
-impl Place for AgentPlace<'_> {
-    fn start(&self, number: u16, inbox: &SyncSender<Heard>) -> Result<StartedWorker, LabError> {
-        let shared = &self.session.shared;
-        let failed = |source| LabError::WorkerStart { number, what: "make a socket pair".to_owned(), source };
-        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-        let from_lab = theirs.try_clone().map_err(failed)?;
-        let worker = WorkerThere { socket: theirs, inbox: inbox.clone(), ended: None };
-        shared.state().workers.insert(number, worker);
-        let started = shared.tell(&ToAgent::Start { worker: number });
-        started.map_err(|why| LabError::Generator { name: shared.name.clone(), why, hint: "" })?;
-        let bridge = Arc::clone(shared);
-        spawn("session-bridge", move || bridge.carry(number, from_lab)).map_err(failed)?;
-        let log = self.work_dir.join(format!("worker-{number}.log"));
-        let process = AgentProcess { number, shared: Arc::clone(shared), log };
-        Ok(StartedWorker { socket: ours, clock: self.session.clock, process: Box::new(process) })
-    }
-}
-
-impl Shared {
-    /// Carries what the lab says to a worker, then its end.
-    fn carry(&self, worker: u16, mut from_lab: UnixStream) {
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            let told = match from_lab.read(&mut piece) {
-                Ok(count) if count > 0 => self.writer.bytes(worker, &piece[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Ok(_) | Err(_) => {
-                    piece.fill(0);
-                    let _ = self.tell(&ToAgent::Close { worker });
-                    return;
-                }
-            };
-            if let Err(error) = told {
-                return self.lose(format!("its session broke: {error}"));
-            }
-        }
-    }
-}
-
-/// A worker's process on another host.
-struct AgentProcess {
-    number: u16,
-    shared: Arc<Shared>,
-    log: PathBuf,
-}
-
-impl std::fmt::Debug for AgentProcess {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "worker {} on {}", self.number, self.shared.name)
-    }
-}
-
-impl WorkerProcess for AgentProcess {
-    fn pid(&self) -> Option<u32> {
-        None
-    }
-
-    fn log_path(&self) -> &Path {
-        &self.log
-    }
-
-    fn end(&mut self, deadline: Duration) -> WorkerEnd {
-        let number = self.number;
-        let ended =
-            |state: &mut SessionState| state.workers.get_mut(&number).and_then(|one| one.ended.take());
-        let found = self.shared.wait(deadline, ended).or_else(|why| {
-            if self.shared.state().lost.is_some() {
-                return Err(why);
-            }
-            self.shared.tell(&ToAgent::Kill { worker: number })?;
-            self.shared.wait(ANSWER_DEADLINE, ended)
-        });
-        let on = &self.shared.name;
-        match found {
-            Ok(EndedThere { status, success, cpu_s, log, .. }) => {
-                // Without it the end is known all the same.
-                let _ = std::fs::write(&self.log, log);
-                WorkerEnd { status: format!("{} on generator {on}", shown(&status)), success, cpu_s }
-            }
-            Err(why) => WorkerEnd { status: format!("generator {on}: {why}"), success: false, cpu_s: None },
-        }
-    }
 }

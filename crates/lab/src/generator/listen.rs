@@ -1,18 +1,23 @@
 //! An agent that listens: TLS with its own certificate, a token from each lab, and bounds on those that have shown none.
 
-use super::agent::{AgentOptions, GREETING_DEADLINE, greet, serve};
+use super::agent::{AgentOptions, GREETING_DEADLINE, NO_SESSION, Resumption, greet, refuse, serve, welcome};
 use super::credentials::{CERTIFICATE, Identity, TOKEN};
-use super::session::{SILENCE, SessionWriter, Watched};
+use super::outgoing::Outgoing;
+use super::session::{SILENCE, SessionId, Watched, Wish};
 use super::tls::{self, HANDSHAKE_DEADLINE};
 use crate::error::LabError;
 use kdyno_model::secret::Secret;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::ServerConfig;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Most connections that have not shown a token yet.
@@ -64,6 +69,7 @@ pub fn listen(
         options,
         unknown: Slots::new(UNKNOWN_MAX),
         sessions: Slots::new(SESSIONS_MAX),
+        running: Mutex::default(),
         say,
     };
     // Sessions see a wish to stop by themselves, and are waited for.
@@ -93,7 +99,14 @@ struct ListeningAgent<'a> {
     options: &'a AgentOptions,
     unknown: Slots,
     sessions: Slots,
+    /// By which connections find the session that they go on with.
+    running: Mutex<BTreeMap<SessionId, RunningSession>>,
     say: &'a (dyn Fn(&str) + Sync),
+}
+
+struct RunningSession {
+    outgoing: Arc<Outgoing>,
+    again: Sender<Resumption>,
 }
 
 impl ListeningAgent<'_> {
@@ -102,17 +115,56 @@ impl ListeningAgent<'_> {
         let (stream, _) = tls::accept(&self.config, tcp)?;
         // A lab that no longer reads would hold the session's threads, and so its end.
         stream.set_write_timeout(Some(SILENCE))?;
-        let end = stream.try_clone()?;
         let until = Instant::now() + HANDSHAKE_DEADLINE.max(GREETING_DEADLINE);
         let mut reader = Watched::new(stream.try_clone()?, Some(until));
-        let writer = Arc::new(SessionWriter::new(stream));
-        let admit = || self.sessions.take().ok_or_else(|| format!("serves {SESSIONS_MAX} sessions already"));
-        let _session = greet(&mut reader, &writer, Some(&self.token), admit)?;
+        let wish = greet(&mut reader, &mut &stream, Some(&self.token))?;
         drop(unknown);
-        let served = serve(&mut reader, &writer, self.options);
+        match wish {
+            Wish::Begin(id) => self.begin(id, reader, stream),
+            Wish::Resume(id, received) => self.resume(id, Resumption { stream, received }),
+        }
+    }
+
+    /// A session from its first connection to its end.
+    fn begin(&self, id: SessionId, reader: Watched<UnixStream>, stream: UnixStream) -> io::Result<()> {
+        let Some(_session) = self.sessions.take() else {
+            return refuse(&mut &stream, &format!("serves {SESSIONS_MAX} sessions already"));
+        };
+        let outgoing = Outgoing::start()?;
+        let Some(again) = self.named(id, &outgoing) else {
+            outgoing.end("it has not begun");
+            return refuse(&mut &stream, "has a session of this id");
+        };
+        let served = welcome(&outgoing, stream.try_clone()?, Some(stream))
+            .and_then(|()| serve(reader, &outgoing, Some(&again), self.options));
+        self.running().remove(&id);
+        outgoing.end("it has ended");
         // Threads of the session may still hold it for a moment.
-        let _ = end.shutdown(Shutdown::Both);
+        outgoing.break_any();
         served
+    }
+
+    /// Makes a session known to connections that go on with it, which it gets; `None`: there is one of that id.
+    fn named(&self, id: SessionId, outgoing: &Arc<Outgoing>) -> Option<Receiver<Resumption>> {
+        let mut running = self.running();
+        let Entry::Vacant(entry) = running.entry(id) else { return None };
+        let (again, resumptions) = channel();
+        entry.insert(RunningSession { outgoing: Arc::clone(outgoing), again });
+        Some(resumptions)
+    }
+
+    /// Hands a connection to the session that it goes on with, whose last one is of no use to the lab any more.
+    fn resume(&self, id: SessionId, resumption: Resumption) -> io::Result<()> {
+        let found = self.running().get(&id).map(|one| (Arc::clone(&one.outgoing), one.again.clone()));
+        let Some((outgoing, again)) = found else { return refuse(&mut &resumption.stream, NO_SESSION) };
+        // First of all, for the session may have the new one a moment later.
+        outgoing.break_any();
+        again.send(resumption).or_else(|unsent| refuse(&mut &unsent.0.stream, NO_SESSION))
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeMap<SessionId, RunningSession>> {
+        // What a thread that failed wrote is whole: nothing that can fail happens in between.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

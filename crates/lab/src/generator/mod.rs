@@ -2,12 +2,17 @@
 //! answers in a file of its own.
 
 mod agent;
+mod agent_place;
 mod child;
 mod clock;
+mod courses;
 mod credentials;
+mod delivery;
 mod hosts;
 mod lab_session;
 mod listen;
+mod outgoing;
+mod resuming;
 mod session;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
-//! A session between the lab and an agent: frames over one stream, some with messages of the two, most with bytes of
-//! workers.
+//! The frames of a session between the lab and an agent: some with messages of the two, most with bytes of workers.
 //!
-//! A frame is four bytes of length, big-endian, a byte that says what it is, and its body. Nothing is allocated that has
-//! not come, and a frame has a bound; before the greeting it is a smaller one.
+//! A frame is four bytes of length, big-endian, a byte that says what it is, and its body. Messages and bytes of workers
+//! begin with a number, by which they are repeated where a connection broke; notes are lost with their connection. Nothing
+//! is allocated that has not come, and a frame has a bound; before the greeting it is a smaller one.
 
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
@@ -12,41 +12,55 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Version of these frames; an agent of another version refuses the lab.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// How often each side sends something.
 pub(super) const BEAT: Duration = Duration::from_secs(1);
 
-/// A side that is silent for so long is gone.
+/// A side that is silent for so long, over all connections of the session, is gone.
 pub(super) const SILENCE: Duration = Duration::from_secs(30);
 
 /// Bytes of a worker in one frame.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
 
 /// Largest frame: a second's readings of hundreds of threads are less.
-const FRAME_BYTES_MAX: u32 = 1 << 20;
+pub(super) const FRAME_BYTES_MAX: u32 = 1 << 20;
 
 /// Largest first frame, from a peer that is not known yet.
 const GREETING_BYTES_MAX: u32 = 4 << 10;
 
 const GREETING: u8 = 0;
-const MESSAGE: u8 = 1;
-const BYTES: u8 = 2;
+const RESUMPTION: u8 = 1;
+pub(super) const MESSAGE: u8 = 2;
+pub(super) const BYTES: u8 = 3;
+const NOTE: u8 = 4;
+const RECEIVED: u8 = 5;
+
+/// By which a lab finds its session again, random.
+pub(super) type SessionId = [u8; 16];
+
+/// What a lab that greets wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// A session of this id.
+    Begin(SessionId),
+    /// Another connection of the session of this id; all of its frames up to this number have come.
+    Resume(SessionId, u64),
+}
 
 /// From the lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum ToAgent {
-    /// Nothing but that the lab is there.
-    Beat,
-    /// Read the clock and answer [`FromAgent::Clock`].
+    /// A note: the session is over, and with it all that it started.
+    End,
+    /// A note: read the clock and answer [`FromAgent::Clock`].
     Clock {
         /// When that was asked, by the lab's clock; it comes back with the answer.
         asked_ns: u64,
@@ -67,13 +81,13 @@ pub(super) enum ToAgent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum FromAgent {
-    /// Nothing but that the agent is there.
-    Beat,
-    /// It cannot serve this lab.
+    /// A note: it cannot serve this lab.
     Refused { why: String },
-    /// The first answer.
+    /// A note, the answer to who begins a session.
     Welcome(AgentHost),
-    /// Its clock, CLOCK_MONOTONIC, ns.
+    /// A note, the answer to who resumes one: all frames up to this number have come.
+    Resumed { received: u64 },
+    /// A note: its clock, CLOCK_MONOTONIC, ns.
     Clock { asked_ns: u64, read_ns: u64, answered_ns: u64 },
     /// A worker has ended.
     Ended(EndedThere),
@@ -153,6 +167,16 @@ pub(super) struct EndedThere {
 }
 
 /// What was read.
+pub(super) enum Arrived<T> {
+    /// The frame of this number.
+    Numbered(u64, Frame<T>),
+    /// A message without one.
+    Note(T),
+    /// The peer has got all frames up to this number. It says so each second, by which it is known to be there.
+    Received(u64),
+}
+
+/// What a frame that has a number holds.
 pub(super) enum Frame<T> {
     /// A message.
     Message(T),
@@ -175,9 +199,14 @@ impl<R: Read + AsFd> Watched<R> {
         Self { stream, until, silence: SILENCE }
     }
 
-    #[cfg(test)]
+    /// Waited for so long.
     pub(super) fn with_silence(self, silence: Duration) -> Self {
         Self { silence, ..self }
+    }
+
+    /// How long it is waited for.
+    pub(super) fn silence(&self) -> Duration {
+        self.silence
     }
 
     /// From now on only silence ends it.
@@ -202,37 +231,90 @@ impl<R: Read + AsFd> Read for Watched<R> {
 /// Reads a frame of whom is known; `None` at the end of the stream.
 ///
 /// # Errors
-/// The stream fails or is silent, or what came is no frame of a session.
-pub(super) fn read<T: DeserializeOwned>(stream: &mut impl Read) -> io::Result<Option<Frame<T>>> {
+/// The stream fails or is silent, or what came is no frame of a session: [`io::ErrorKind::InvalidData`].
+pub(super) fn read<T: DeserializeOwned>(stream: &mut impl Read) -> io::Result<Option<Arrived<T>>> {
     let Some((kind, body)) = read_raw(stream, FRAME_BYTES_MAX)? else { return Ok(None) };
-    match (kind, body.expose().split_at_checked(2)) {
-        (MESSAGE, _) => {
-            let message = serde_json::from_slice(body.expose()).map_err(|e| wrong(&e.to_string()))?;
-            Ok(Some(Frame::Message(message)))
-        }
-        (BYTES, Some((worker, bytes))) => {
-            let worker = u16::from_be_bytes([worker[0], worker[1]]);
-            Ok(Some(Frame::Bytes(worker, Secret::new(bytes.to_vec()))))
-        }
-        _ => Err(wrong("it is neither a message nor bytes of a worker")),
+    let message = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| wrong(&e.to_string()));
+    let body = body.expose();
+    if kind == NOTE {
+        return Ok(Some(Arrived::Note(message(body)?)));
     }
+    let neither = || wrong("it is neither a message nor bytes of a worker");
+    let (number, rest) = body.split_first_chunk::<8>().ok_or_else(neither)?;
+    let number = u64::from_be_bytes(*number);
+    let frame = match (kind, rest.split_first_chunk::<2>()) {
+        (RECEIVED, None) if rest.is_empty() => return Ok(Some(Arrived::Received(number))),
+        (MESSAGE, _) => Frame::Message(message(rest)?),
+        (BYTES, Some((worker, bytes))) => {
+            Frame::Bytes(u16::from_be_bytes(*worker), Secret::new(bytes.to_vec()))
+        }
+        _ => return Err(neither()),
+    };
+    Ok(Some(Arrived::Numbered(number, frame)))
 }
 
-/// Reads the greeting of somebody who is not known: the version that it speaks and its token, which is empty where the
-/// stream itself is of somebody known.
+/// The first frame of a connection.
+pub(super) struct Greeting {
+    /// The version that the peer speaks; of another one than ours only the token is known.
+    pub(super) version: u32,
+    pub(super) wish: Wish,
+    /// Empty where the stream itself is of somebody known.
+    pub(super) token: Secret,
+}
+
+/// Reads the greeting of somebody who is not known.
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_greeting(stream: &mut impl Read) -> io::Result<(u32, Secret)> {
+pub(super) fn read_greeting(stream: &mut impl Read) -> io::Result<Greeting> {
     let greeting = read_raw(stream, GREETING_BYTES_MAX)?;
     let (kind, body) = greeting.ok_or_else(|| wrong("the stream ended before a greeting"))?;
-    match (kind, body.expose().split_at_checked(4)) {
-        (GREETING, Some((version, token))) => {
-            let version = version.try_into().map_or(0, u32::from_be_bytes);
-            Ok((version, Secret::new(token.to_vec())))
-        }
-        _ => Err(wrong("it is no greeting")),
+    let no_greeting = || wrong("it is no greeting");
+    let (version, rest) = body.expose().split_first_chunk::<4>().ok_or_else(no_greeting)?;
+    let version = u32::from_be_bytes(*version);
+    if version != VERSION && kind == GREETING {
+        // What it wants is not known, and it is only answered who has the token.
+        let token = Secret::new(rest.to_vec());
+        return Ok(Greeting { version, wish: Wish::Begin(SessionId::default()), token });
     }
+    let (id, rest) = rest.split_first_chunk::<16>().ok_or_else(no_greeting)?;
+    let (received, token) = rest.split_first_chunk::<8>().ok_or_else(no_greeting)?;
+    let wish = match kind {
+        GREETING => Wish::Begin(*id),
+        RESUMPTION => Wish::Resume(*id, u64::from_be_bytes(*received)),
+        _ => return Err(no_greeting()),
+    };
+    Ok(Greeting { version, wish, token: Secret::new(token.to_vec()) })
+}
+
+/// The greeting of a lab that has this token.
+pub(super) fn greeting(wish: Wish, token: &[u8]) -> Secret {
+    let (kind, id, received) = match wish {
+        Wish::Begin(id) => (GREETING, id, 0),
+        Wish::Resume(id, received) => (RESUMPTION, id, received),
+    };
+    encoded(kind, &[&VERSION.to_be_bytes(), &id, &received.to_be_bytes(), token])
+}
+
+/// A message that is lost with its connection.
+pub(super) fn note(message: &impl Serialize) -> io::Result<Secret> {
+    Ok(encoded(NOTE, &[&serde_json::to_vec(message)?]))
+}
+
+/// That all frames up to this number have come.
+pub(super) fn received(number: u64) -> Secret {
+    encoded(RECEIVED, &[&number.to_be_bytes()])
+}
+
+/// A frame whose body is these parts.
+pub(super) fn encoded(kind: u8, parts: &[&[u8]]) -> Secret {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let mut frame = Vec::with_capacity(5 + length);
+    // One that is too long is refused by its reader, whatever its length says.
+    frame.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+    frame.push(kind);
+    parts.iter().for_each(|part| frame.extend_from_slice(part));
+    Secret::new(frame)
 }
 
 fn read_raw(stream: &mut impl Read, most: u32) -> io::Result<Option<(u8, Secret)>> {
@@ -253,7 +335,7 @@ fn read_raw(stream: &mut impl Read, most: u32) -> io::Result<Option<(u8, Secret)
         return Err(wrong(&format!("it claims {length} bytes, {most} are allowed")));
     }
     // Read as it comes instead of allocating what is claimed.
-    let mut body = Vec::with_capacity((length as usize).min(PIECE_BYTES + 2));
+    let mut body = Vec::with_capacity((length as usize).min(PIECE_BYTES + 10));
     stream.take(u64::from(length)).read_to_end(&mut body)?;
     if body.len() < length as usize {
         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -265,71 +347,12 @@ fn wrong(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("a frame cannot be read: {why}"))
 }
 
-/// The writing end, which several threads share; each frame is written as a whole.
-pub(super) struct SessionWriter(Mutex<Box<dyn Write + Send>>);
-
-impl SessionWriter {
-    pub(super) fn new(stream: impl Write + Send + 'static) -> Self {
-        Self(Mutex::new(Box::new(stream)))
-    }
-
-    pub(super) fn greeting(&self, token: &[u8]) -> io::Result<()> {
-        self.write(GREETING, &VERSION.to_be_bytes(), token)
-    }
-
-    pub(super) fn message(&self, message: &impl Serialize) -> io::Result<()> {
-        self.write(MESSAGE, &[], &serde_json::to_vec(message)?)
-    }
-
-    /// At most [`PIECE_BYTES`].
-    pub(super) fn bytes(&self, worker: u16, bytes: &[u8]) -> io::Result<()> {
-        self.write(BYTES, &worker.to_be_bytes(), bytes)
-    }
-
-    fn write(&self, kind: u8, before: &[u8], body: &[u8]) -> io::Result<()> {
-        let length =
-            u32::try_from(before.len() + body.len()).ok().filter(|length| *length <= FRAME_BYTES_MAX);
-        let length = length.ok_or_else(|| wrong("it is too large to be sent"))?;
-        let mut frame = Vec::with_capacity(5 + before.len() + body.len());
-        frame.extend_from_slice(&length.to_be_bytes());
-        frame.push(kind);
-        frame.extend_from_slice(before);
-        frame.extend_from_slice(body);
-        let frame = Secret::new(frame);
-        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        stream.write_all(frame.expose())?;
-        stream.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::io::Write;
     use std::os::unix::net::UnixStream;
-    use std::sync::Arc;
-
-    /// What a writer has written.
-    #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Written {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("whole").extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn written(by: impl FnOnce(&SessionWriter) -> io::Result<()>) -> Vec<u8> {
-        let kept = Written::default();
-        by(&SessionWriter::new(kept.clone())).expect("written");
-        let bytes = kept.0.lock().expect("whole");
-        bytes.clone()
-    }
 
     fn refused(bytes: &[u8]) -> String {
         read::<ToAgent>(&mut &bytes[..]).err().expect("refused").to_string()
@@ -337,22 +360,32 @@ mod tests {
 
     #[test]
     fn frames_come_back_as_they_went() {
-        let mut bytes = written(|writer| writer.message(&ToAgent::Start { worker: 7 }));
-        bytes.extend(written(|writer| writer.bytes(513, b"hunter2")));
-        bytes.extend(written(|writer| writer.bytes(0, &[])));
+        let message = serde_json::to_vec(&ToAgent::Start { worker: 7 }).expect("text");
+        let frames = [
+            encoded(MESSAGE, &[&1u64.to_be_bytes(), &message]),
+            encoded(BYTES, &[&2u64.to_be_bytes(), &513u16.to_be_bytes(), b"hunter2"]),
+            encoded(BYTES, &[&3u64.to_be_bytes(), &[0, 0]]),
+            note(&ToAgent::End).expect("a note"),
+            received(9),
+        ];
+        let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.expose().to_vec()).collect();
         let mut stream = bytes.as_slice();
-        let Ok(Some(Frame::Message(ToAgent::Start { worker: 7 }))) = read(&mut stream) else {
+        let mut next = || read::<ToAgent>(&mut stream).expect("a frame");
+        let Some(Arrived::Numbered(1, Frame::Message(ToAgent::Start { worker: 7 }))) = next() else {
             panic!("start")
         };
-        let Ok(Some(Frame::<ToAgent>::Bytes(513, found))) = read(&mut stream) else { panic!("bytes") };
+        let Some(Arrived::Numbered(2, Frame::Bytes(513, found))) = next() else { panic!("bytes") };
         assert_eq!(found.expose(), b"hunter2");
         assert!(
-            matches!(read::<ToAgent>(&mut stream), Ok(Some(Frame::Bytes(0, none))) if none.expose().is_empty())
+            matches!(next(), Some(Arrived::Numbered(3, Frame::Bytes(0, none))) if none.expose().is_empty())
         );
-        assert!(matches!(read::<ToAgent>(&mut stream), Ok(None)));
-        let greeting = written(|writer| writer.greeting(b"token"));
-        let (version, token) = read_greeting(&mut greeting.as_slice()).expect("a greeting");
-        assert_eq!((version, token.expose()), (VERSION, &b"token"[..]));
+        assert!(matches!(next(), Some(Arrived::Note(ToAgent::End))));
+        assert!(matches!(next(), Some(Arrived::Received(9))));
+        assert!(next().is_none());
+        for wish in [Wish::Begin([7; 16]), Wish::Resume([8; 16], 9)] {
+            let found = read_greeting(&mut greeting(wish, b"token").expose()).expect("a greeting");
+            assert_eq!((found.version, found.wish, found.token.expose()), (VERSION, wish, &b"token"[..]));
+        }
     }
 
     #[test]
@@ -360,19 +393,24 @@ mod tests {
         let frame = |length: u32, kind: u8, body: &[u8]| [&length.to_be_bytes()[..], &[kind], body].concat();
         assert!(refused(&frame(FRAME_BYTES_MAX + 1, BYTES, &[])).contains("claims 1048577 bytes, 1048576"));
         assert!(refused(&frame(u32::MAX, MESSAGE, &[])).contains("claims 4294967295 bytes"));
-        assert!(refused(&frame(1, BYTES, &[0])).contains("neither"));
+        assert!(refused(&frame(9, BYTES, &[0; 9])).contains("neither"));
+        assert!(refused(&frame(9, RECEIVED, &[0; 9])).contains("neither"));
         assert!(refused(&frame(0, GREETING, &[])).contains("neither"), "a second greeting");
-        assert!(refused(&frame(0, 9, &[])).contains("neither"));
-        assert!(refused(&frame(5, MESSAGE, b"\"run\"")).contains("unknown variant `run`"));
+        assert!(refused(&frame(8, 9, &[0; 8])).contains("neither"));
+        assert!(refused(&frame(5, NOTE, b"\"run\"")).contains("unknown variant `run`"));
         assert!(refused(&frame(9, BYTES, &[0, 0, 1])).contains("end of file"));
         assert!(refused(&[0, 0]).contains("end of file"));
         // Before it is known a peer may claim less.
         let large = frame(GREETING_BYTES_MAX + 1, GREETING, &[]);
         let reported = read_greeting(&mut large.as_slice()).err().expect("refused").to_string();
         assert!(reported.contains("claims 4097 bytes, 4096 are allowed"), "{reported}");
-        for hostile in
-            [frame(3, GREETING, &[0, 0, 1]), frame(4, MESSAGE, b"null"), b"GET / HTTP/1.1".to_vec()]
-        {
+        let short = [&VERSION.to_be_bytes()[..], &[0; 20]].concat();
+        for hostile in [
+            frame(3, GREETING, &[0, 0, 1]),
+            frame(24, RESUMPTION, &short),
+            frame(4, MESSAGE, b"null"),
+            b"GET / HTTP/1.1".to_vec(),
+        ] {
             assert!(read_greeting(&mut hostile.as_slice()).is_err());
         }
     }

@@ -1,17 +1,26 @@
 //! Both sides of a session in one process, over a socket pair.
 
-use super::agent::{AgentOptions, greet, serve};
-use super::lab_session::LabSession;
-use super::session::{self, AgentHost, Frame, FromAgent, SessionWriter, Watched};
+use super::agent::{AgentOptions, NO_SESSION, Resumption, greet, refuse, serve, welcome};
+use super::agent_place::AgentPlace;
+use super::hosts::TrialPlaces;
+use super::lab_session::{EXCHANGES, LabSession};
+use super::outgoing::Outgoing;
+use super::resuming::Redial;
+use super::session::{self, AgentHost, Arrived, FromAgent, ToAgent, Watched, Wish};
+use super::{Place, WorkerProcess};
+use crate::clock::monotonic_ns;
 use crate::inbox::Inbox;
 use crate::worker::Worker;
 use kdyno_model::secret::Secret;
 use std::io::{self, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An agent whose workers are another program, which takes this token; the lab's end of its stream.
 fn agent(
@@ -20,15 +29,28 @@ fn agent(
     token: Option<&str>,
     silence: Duration,
 ) -> (UnixStream, JoinHandle<io::Result<()>>) {
+    agent_until(Arc::default(), exe, folder, token, silence)
+}
+
+/// One that is stopped by a flag.
+fn agent_until(
+    stop: Arc<AtomicBool>,
+    exe: &str,
+    folder: &Path,
+    token: Option<&str>,
+    silence: Duration,
+) -> (UnixStream, JoinHandle<io::Result<()>>) {
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     let token = token.map(|text| Secret::new(text.as_bytes().to_vec()));
-    let options = AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop: Arc::default() };
+    let options = AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop };
     let thread = std::thread::spawn(move || {
         let mut reader = Watched::new(theirs.try_clone()?, None).with_silence(silence);
-        let writer = Arc::new(SessionWriter::new(theirs.try_clone()?));
-        let served = greet(&mut reader, &writer, token.as_ref(), || Ok(()))
-            .and_then(|()| serve(&mut reader, &writer, &options));
-        let _ = theirs.shutdown(std::net::Shutdown::Both);
+        let served = greet(&mut reader, &mut &theirs, token.as_ref()).and_then(|_| {
+            let outgoing = Outgoing::start()?;
+            welcome(&outgoing, theirs.try_clone()?, None)?;
+            serve(reader, &outgoing, None, &options)
+        });
+        let _ = theirs.shutdown(Shutdown::Both);
         served
     });
     (ours, thread)
@@ -49,14 +71,15 @@ fn the_end_of_a_worker_there_is_reported_as_that_of_one_here() {
         std::fs::create_dir(folder).expect("a folder");
     }
     let (stream, thread) = agent("/bin/false", &sessions, Some("token"), GENEROUS);
-    let session = LabSession::open("there", stream, b"token", &AgentHost::here()).expect("a session");
+    let session = LabSession::open("there", stream, b"token", &AgentHost::here(), None).expect("a session");
     assert_eq!((session.clock.offset_ns, session.clock.bound_ns), (0, 0), "the same clock");
     assert!(session.host.is_host_of(&AgentHost::here()) && session.host.processors > 0);
     let inbox = Inbox::default();
-    let error = Worker::spawn(&session.place(&logs), 3, inbox.sender()).expect_err("no hello");
+    let error = Worker::spawn(&AgentPlace::of(&session, &logs), 3, inbox.sender()).expect_err("no hello");
     assert!(error.to_string().contains("worker 3 ended (exit status: 1 on generator there)"), "{error}");
     let inbox = Inbox::default();
-    let again = Worker::spawn(&session.place(&logs), 3, inbox.sender()).expect_err("a number twice");
+    let again =
+        Worker::spawn(&AgentPlace::of(&session, &logs), 3, inbox.sender()).expect_err("a number twice");
     assert!(again.to_string().contains("not started: a session has at most 16 workers"), "{again}");
     drop(session);
     thread.join().expect("no panic").expect("an orderly end");
@@ -68,40 +91,167 @@ fn an_agent_of_another_clock_is_bound_by_what_was_exchanged() {
     let dir = tempfile::tempdir().expect("temp dir");
     let (stream, _) = agent("/bin/false", dir.path(), None, GENEROUS);
     let other = AgentHost { boot_id: "another boot".to_owned(), ..AgentHost::here() };
-    let session = LabSession::open("there", stream, &[], &other).expect("a session");
+    let session = LabSession::open("there", stream, &[], &other, None).expect("a session");
     // It is this clock, which the session does not know: the truth is 0.
     let clock = session.clock;
     assert!(clock.bound_ns > 0 && clock.offset_ns.unsigned_abs() <= clock.bound_ns, "{clock:?}");
-    let t0_ns = crate::clock::monotonic_ns();
-    session.check_in_time(t0_ns + 60_000_000_000).expect("long before");
-    assert!(session.check_in_time(t0_ns).expect_err("too late").contains("too late"));
+    let t0_ns = monotonic_ns();
+    let read = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect("an answer");
+    session.was_in_time(&read, t0_ns + 60_000_000_000).expect("long before");
+    assert!(session.was_in_time(&read, t0_ns).expect_err("too late").contains("too late"));
+}
+
+/// An agent that reads its clock at once until a session is open, and then takes so long.
+fn slow_agent(delay: Duration) -> UnixStream {
+    let (ours, theirs) = UnixStream::pair().expect("a pair");
+    std::thread::spawn(move || -> io::Result<()> {
+        let say = |message: &FromAgent| (&theirs).write_all(session::note(message)?.expose());
+        session::read_greeting(&mut &theirs)?;
+        say(&FromAgent::Welcome(AgentHost::here()))?;
+        let mut asked = 0;
+        while let Some(arrived) = session::read(&mut &theirs)? {
+            let asked_ns = match arrived {
+                Arrived::Note(ToAgent::Clock { asked_ns }) => asked_ns,
+                Arrived::Note(ToAgent::End) => break,
+                _ => continue,
+            };
+            asked += 1;
+            if asked > EXCHANGES {
+                std::thread::sleep(delay);
+            }
+            let now_ns = monotonic_ns();
+            say(&FromAgent::Clock { asked_ns, read_ns: now_ns, answered_ns: now_ns })?;
+        }
+        Ok(())
+    });
+    ours
+}
+
+#[test]
+fn t0_is_as_far_ahead_as_the_slowest_of_many_hosts_needs() {
+    const DELAY: Duration = Duration::from_millis(100);
+    const HOSTS: u32 = 12;
+    let open =
+        |_| LabSession::open("there", slow_agent(DELAY), &[], &AgentHost::here(), None).expect("a session");
+    let places = TrialPlaces::carried_by((0..HOSTS).map(open));
+    let begin = Instant::now();
+    let ahead_ns = places.t0_ahead_ns().expect("answers");
+    assert!(ahead_ns >= 1_000_000_000, "ten round trips: {ahead_ns}");
+    places.check_in_time(monotonic_ns() + ahead_ns).expect("all learned of it");
+    assert!(begin.elapsed() < DELAY * HOSTS, "one after another: {:?}", begin.elapsed());
 }
 
 #[test]
 fn a_wrong_token_is_not_answered_and_a_wrong_version_is_named() {
     let dir = tempfile::tempdir().expect("temp dir");
     let (stream, thread) = agent("/bin/false", dir.path(), Some("token"), GENEROUS);
-    let error = LabSession::open("there", stream, b"hunter2", &AgentHost::here()).err().expect("refused");
+    let error =
+        LabSession::open("there", stream, b"hunter2", &AgentHost::here(), None).err().expect("refused");
     assert_eq!(error, "it ended the connection without an answer");
     let error = thread.join().expect("no panic").expect_err("refused").to_string();
     assert!(error.contains("token is not that of this agent") && !error.contains("hunter2"), "{error}");
     let (mut stream, thread) = agent("/bin/false", dir.path(), Some("token"), GENEROUS);
     stream.write_all(&[0, 0, 0, 9, 0, 0, 0, 0, 99]).expect("sent");
     stream.write_all(b"token").expect("sent");
-    let Ok(Some(Frame::Message(FromAgent::Refused { why }))) = session::read::<FromAgent>(&mut stream) else {
+    let Ok(Some(Arrived::Note(FromAgent::Refused { why }))) = session::read::<FromAgent>(&mut stream) else {
         panic!("a refusal")
     };
-    assert_eq!(why, "speaks version 1 of sessions, not 99");
+    assert_eq!(why, "speaks version 2 of sessions, not 99");
     assert!(thread.join().expect("no panic").is_err());
     assert_eq!(left_in(dir.path()), 0, "no session began");
 }
 
 #[test]
+fn an_agent_that_is_stopped_says_so() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let stop = Arc::new(AtomicBool::new(false));
+    let (stream, thread) = agent_until(Arc::clone(&stop), "/bin/false", dir.path(), None, GENEROUS);
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), None).expect("a session");
+    stop.store(true, Ordering::Relaxed);
+    thread.join().expect("no panic").expect("an orderly end");
+    let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
+    assert_eq!(error, "its agent was stopped");
+}
+
+#[test]
 fn a_lab_that_is_silent_takes_its_workers_with_it() {
     let dir = tempfile::tempdir().expect("temp dir");
-    let (stream, thread) = agent("/bin/false", dir.path(), None, Duration::from_millis(50));
-    SessionWriter::new(stream.try_clone().expect("shared")).greeting(&[]).expect("sent");
+    let (mut stream, thread) = agent("/bin/false", dir.path(), None, Duration::from_millis(50));
+    stream.write_all(session::greeting(Wish::Begin([7; 16]), &[]).expose()).expect("sent");
     let error = thread.join().expect("no panic").expect_err("it was silent");
     assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
     assert_eq!(left_in(dir.path()), 0);
+}
+
+/// Connections to an agent that goes on with its session where `knows_it` says so: the first one, and how others are made.
+fn resumable_agent(folder: &Path, knows_it: bool) -> (UnixStream, Redial, JoinHandle<io::Result<()>>) {
+    let (again, resumptions) = channel();
+    let outgoing = Outgoing::start().expect("a thread");
+    let options =
+        AgentOptions { self_exe: "/bin/false".into(), temp_dir: folder.to_owned(), stop: Arc::default() };
+    let (ours, theirs) = UnixStream::pair().expect("a pair");
+    let serving = Arc::clone(&outgoing);
+    let thread = std::thread::spawn(move || {
+        let mut reader = Watched::new(theirs.try_clone()?, None).with_silence(GENEROUS);
+        greet(&mut reader, &mut &theirs, None)?;
+        welcome(&serving, theirs.try_clone()?, Some(theirs))?;
+        let served = serve(reader, &serving, Some(&resumptions), &options);
+        serving.break_any();
+        served
+    });
+    let dial = move || {
+        let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+        let (outgoing, again): (_, Sender<Resumption>) = (Arc::clone(&outgoing), again.clone());
+        std::thread::spawn(move || -> io::Result<()> {
+            let wish = greet(&mut Watched::new(theirs.try_clone()?, None), &mut &theirs, None)?;
+            let Wish::Resume(_, received) = wish else { panic!("a session has begun") };
+            if !knows_it {
+                return refuse(&mut &theirs, NO_SESSION);
+            }
+            outgoing.break_any();
+            again
+                .send(Resumption { stream: theirs, received })
+                .map_err(|_| io::ErrorKind::NotConnected.into())
+        });
+        Ok(ours)
+    };
+    (ours, Box::new(dial), thread)
+}
+
+#[test]
+fn a_session_goes_on_over_another_connection() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let (sessions, logs) = (dir.path().join("agent"), dir.path().join("lab"));
+    for folder in [&sessions, &logs] {
+        std::fs::create_dir(folder).expect("a folder");
+    }
+    let (stream, again, thread) = resumable_agent(&sessions, true);
+    let cut = stream.try_clone().expect("shared");
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(again)).expect("a session");
+    let inbox = Inbox::default();
+    cut.shutdown(Shutdown::Both).expect("cut");
+    // It is started over the next connection, which also brings its end.
+    let mut started = AgentPlace::of(&session, &logs).start(3, &inbox.sender()).expect("as if nothing was");
+    let end = started.process.end(GENEROUS);
+    assert_eq!(end.status, "exit status: 1 on generator there");
+    let mut again = AgentPlace::of(&session, &logs).start(4, &inbox.sender()).expect("it goes on");
+    assert_eq!(again.process.end(GENEROUS).status, "exit status: 1 on generator there");
+    drop(session);
+    thread.join().expect("no panic").expect("an orderly end");
+    assert_eq!(left_in(&sessions), 0);
+}
+
+#[test]
+fn an_agent_that_has_no_such_session_ends_that_of_the_lab() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let (stream, again, _) = resumable_agent(dir.path(), false);
+    let cut = stream.try_clone().expect("shared");
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(again)).expect("a session");
+    let inbox = Inbox::default();
+    let mut started = AgentPlace::of(&session, dir.path()).start(3, &inbox.sender()).expect("started");
+    cut.shutdown(Shutdown::Both).expect("cut");
+    // Its end may have come before.
+    let status = started.process.end(GENEROUS).status;
+    let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
+    assert!(error.contains("has no such session"), "{error}; {status}");
 }

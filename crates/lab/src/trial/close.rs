@@ -22,7 +22,7 @@ impl Execution<'_> {
     ) -> Result<Option<LabError>, LabError> {
         // Not a reason to end the trial early any more, for it has ended.
         self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
-        let (context, t0_ns) = (self.context, self.t0_ns);
+        let (context, t0_ns, ended_ns) = (self.context, self.t0_ns, monotonic_ns());
         // They end in their own time; what they have seen lies in the inbox.
         drop(self.cluster_watch.take());
         if let Some(observer) = self.observer.take() {
@@ -52,6 +52,11 @@ impl Execution<'_> {
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }
+        let courses = self.places.clock_courses(t0_ns, ended_ns);
+        context.store.probe(context.trial.id, courses.readings())?;
+        let ways = std::mem::take(&mut self.held_back).known(|from, to| courses.way_error_ns(from, to));
+        ways.rows.into_iter().try_for_each(|row| context.store.sample(context.trial.id, row))?;
+        context.store.probe(context.trial.id, ways.errors)?;
         self.keep_stacks()?;
         self.end_workers()?;
         self.stop_components(progress)?;
@@ -68,15 +73,19 @@ impl Execution<'_> {
     fn end_workers(&mut self) -> Result<(), LabError> {
         let (context, t0_ns) = (self.context, self.t0_ns);
         for worker in std::mem::take(&mut self.workers) {
-            let (subject, log) = (Subject::Worker(worker.number()), worker.log_path().to_owned());
+            let (number, log) = (worker.number(), worker.log_path().to_owned());
+            let subject = Subject::Worker(number);
             // Only a worker that has said its last word is given time to end by itself.
-            let is_done = self.cut_short.is_none() || self.done.contains(&worker.number());
+            let is_done = self.cut_short.is_none() || self.done.contains(&number);
             let end = worker.finish(!is_done);
             let at_ns = relative_ns(monotonic_ns(), t0_ns);
             context.store.probe(context.trial.id, cost(at_ns, &subject, &end))?;
             if !end.success {
-                let detail = format!("{subject} ended with {}", end.status);
-                store_event(context, Some(at_ns), EventKind::WorkerEnded, &subject, &detail)?;
+                // The end of a lost one is known already.
+                if !self.lost.contains(&number) {
+                    let detail = format!("{subject} ended with {}", end.status);
+                    store_event(context, Some(at_ns), EventKind::WorkerEnded, &subject, &detail)?;
+                }
                 crate::logs::keep(context.store, context.private, &subject, &log)?;
             }
         }

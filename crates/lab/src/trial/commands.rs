@@ -356,8 +356,7 @@ fn of_kdynos_own(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::plan::CommandBegins;
-    use kdyno_model::plan::http_load::{HttpTarget, UsersPlan};
+    use crate::plans;
 
     const S: u64 = 1_000_000_000;
 
@@ -365,45 +364,15 @@ mod tests {
         CommandExit { at_ns: 0, code, signal, made, is_killed: false, cpu_s: 0.0, left: 0 }
     }
 
-    fn plan() -> CommandPlan {
-        CommandPlan {
-            run: vec!["true".to_owned()],
-            http: None,
-            begins: CommandBegins::At(0),
-            timeout_ns: 60 * S,
-            ends_measure: false,
-            environment: BTreeMap::new(),
-            parse: None,
-        }
-    }
-
     #[test]
     fn seeds_of_users_differ_by_item_and_repeat_but_not_by_side() {
         let commands: BTreeMap<String, CommandPlan> =
-            ["patrons", "staff"].map(|name| (name.to_owned(), plan())).into();
+            ["patrons", "staff"].map(|name| (name.to_owned(), plans::command())).into();
         let seed = |trial_seed, item| seed_of(trial_seed, &commands, item);
         assert_eq!(seed(7, "patrons"), seed(7, "patrons"));
         let all = [seed(7, "patrons"), seed(7, "staff"), seed(8, "patrons"), seed(8, "staff"), mix(7, 0)];
         assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len(), "{all:?}");
-        let target = HttpTarget {
-            address: "http://h".to_owned(),
-            is_component: false,
-            timeout_ns: 1,
-            headers: BTreeMap::new(),
-            trust: None,
-        };
-        let users = UsersPlan {
-            target,
-            users: 1,
-            per_s: None,
-            think_ns: (0, 0),
-            ramp_ns: 0,
-            warmup_ns: 0,
-            chain: "turn".to_owned(),
-            steps: Vec::new(),
-            data: None,
-            seed: 0,
-        };
+        let users = plans::users("http://h", false);
         let HttpLoad::Users(seeded) = HttpLoad::Users(Box::new(users)).seeded(all[0]) else {
             panic!("users")
         };
@@ -412,7 +381,7 @@ mod tests {
 
     #[test]
     fn each_way_to_end_has_its_words() {
-        let plan = plan();
+        let plan = plans::command();
         let reported = |of: Option<&CommandExit>, cut| failure(&plan, of, 2 * S, cut).unwrap_or_default();
         assert_eq!(reported(Some(&ended(Some(0), None, None)), false), "");
         assert_eq!(

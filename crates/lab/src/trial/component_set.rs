@@ -108,27 +108,24 @@ impl Drop for Components {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::plan::{ComponentKind, PostgresPlan, ReadyWhen, StopSignal};
-
-    fn plan(name: &str, kind: ComponentKind) -> ComponentPlan {
-        ComponentPlan {
-            name: name.to_owned(),
-            kind,
-            environment: BTreeMap::new(),
-            ready: ReadyWhen::Port,
-            ready_within_ns: 1,
-            stop_signal: StopSignal::Term,
-            stop_within_ns: 1,
-        }
-    }
+    use crate::plans::component;
+    use kdyno_model::plan::{ComponentKind, PostgresPlan};
 
     #[test]
     fn components_get_each_others_address_and_no_output_a_password() {
         let database =
             PostgresPlan { version: None, database: "library".to_owned(), settings: BTreeMap::new() };
         let addresses = vec![
-            ComponentAddress::new(&plan("my-db", ComponentKind::Postgres(database)), 5, "hunter2".to_owned()),
-            ComponentAddress::new(&plan("web", ComponentKind::Command(Vec::new())), 6, "unused".to_owned()),
+            ComponentAddress::new(
+                &component("my-db", ComponentKind::Postgres(database)),
+                5,
+                "hunter2".to_owned(),
+            ),
+            ComponentAddress::new(
+                &component("web", ComponentKind::Command(Vec::new())),
+                6,
+                "unused".to_owned(),
+            ),
         ];
         let mut components = Components::default();
         components.addresses = addresses;

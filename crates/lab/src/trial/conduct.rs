@@ -155,8 +155,11 @@ fn start(executions: &mut [Execution<'_>], progress: &mut dyn FnMut(RunProgress)
         execution.announce_fixed(progress)?;
         log_ends.push(log_ends::read(execution.context.system, execution.context.topics));
     }
-    let ahead_ns = executions.iter().map(|execution| execution.places.t0_ahead_ns()).max();
-    let t0_ns = monotonic_ns() + ahead_ns.unwrap_or(T0_AHEAD_NS);
+    let mut ahead_ns = T0_AHEAD_NS;
+    for execution in &*executions {
+        ahead_ns = ahead_ns.max(execution.places.t0_ahead_ns()?);
+    }
+    let t0_ns = monotonic_ns() + ahead_ns;
     for execution in &mut *executions {
         execution.t0_ns = t0_ns;
         execution.tell_workers(&ToWorker::Start { t0_monotonic_ns: t0_ns })?;

@@ -31,7 +31,12 @@ impl Execution<'_> {
             if has_foreign(&context.trial.effective.load, planned) {
                 let bytes = connection.expose().len();
                 if bytes > SECRET_BYTES_MAX {
-                    return Err(LabError::JavaConnection { bytes });
+                    let message = format!(
+                        "the certificates and the login of a Java client are {bytes} bytes, more than the \
+                         {SECRET_BYTES_MAX} that are taken"
+                    );
+                    let hint = "name the certificates by file (`ssl.truststore.location`)";
+                    return Err(LabError::hinted(message, hint));
                 }
                 given.insert(JAVA_CONNECTION, &connection);
             }

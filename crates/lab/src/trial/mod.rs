@@ -15,6 +15,7 @@ mod conduct;
 mod deaths;
 mod draining;
 mod events;
+mod held_back;
 mod java;
 mod live;
 mod meeting;
@@ -50,8 +51,10 @@ use crate::token::Renewal;
 use crate::worker::Worker;
 use command_set::Commands;
 use component_set::Components;
+use held_back::HeldBack;
 use kdyno_analysis::live::LiveTally;
 use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::generator::LostWorkers;
 use kdyno_model::run::TrialStart;
 use kdyno_model::sample::Phase;
 use kdyno_model::trial::Trial;
@@ -129,6 +132,8 @@ struct Execution<'a> {
     metrics: MetricsWatch,
     /// Where the workers are that are no children of the lab.
     places: TrialPlaces,
+    /// What two clocks have measured, until the end.
+    held_back: HeldBack,
     /// Whose metrics could not be read at some time.
     unread: BTreeSet<Subject>,
     /// T0 on CLOCK_MONOTONIC, ns; 0 before it is chosen.
@@ -141,6 +146,8 @@ struct Execution<'a> {
     clients_in_force: SettingsBySubject,
     /// Workers that have said their last word, or never will.
     done: BTreeSet<u16>,
+    /// Lost workers without which the load goes on.
+    lost: BTreeSet<u16>,
     /// Workers whose producing streams have not all ended.
     producing: BTreeSet<u16>,
     /// When consumers are let end, once producers have, CLOCK_MONOTONIC, ns.
@@ -158,8 +165,7 @@ struct Execution<'a> {
 
 /// Starts the workers that the plan names, each at its place.
 fn workers(context: &TrialContext<'_>, places: &TrialPlaces, inbox: &Inbox) -> Result<Vec<Worker>, LabError> {
-    let mut hidden = context.secrets.variables();
-    hidden.extend_from_slice(context.generators.variables());
+    let hidden = context.secrets.variables();
     let (self_exe, work_dir) = (context.self_exe, context.work_dir.as_path());
     let here = ChildPlace { self_exe, work_dir, hidden: &hidden };
     let started = context.trial.effective.workers.iter().map(|planned| {
@@ -187,6 +193,7 @@ impl<'a> Execution<'a> {
             cluster_watch: None,
             metrics: MetricsWatch::default(),
             places,
+            held_back: HeldBack::default(),
             unread: BTreeSet::new(),
             t0_ns: 0,
             phases: phase_spans(&context.trial.effective.phases, None),
@@ -194,6 +201,7 @@ impl<'a> Execution<'a> {
             live: LiveTally::default(),
             clients_in_force: SettingsBySubject::new(),
             done: BTreeSet::new(),
+            lost: BTreeSet::new(),
             producing: task::producing(context.trial),
             drain_ns: None,
             died: context.system.ended().into_keys().collect(),
@@ -235,7 +243,7 @@ impl<'a> Execution<'a> {
     fn started(&mut self, log_ends: kdyno_kafka::admin::Result<LogEnds>) -> Result<(), LabError> {
         let context = self.context;
         let lengths = &context.trial.effective.phases;
-        context.store.trial_started(&TrialStart {
+        let start = TrialStart {
             trial: context.trial.clone(),
             session: context.session,
             t0_unix_ns: unix_ns() + self.t0_ns.saturating_sub(monotonic_ns()),
@@ -244,7 +252,9 @@ impl<'a> Execution<'a> {
             cluster: self.facts(),
             command_lines: context.system.command_lines(),
             settings: self.settings(),
-        })?;
+        };
+        self.held_back = HeldBack::of(&start);
+        context.store.trial_started(&start)?;
         if let Some(observer) = &self.observer {
             observer.load_starts(self.t0_ns);
         }
@@ -287,7 +297,12 @@ impl<'a> Execution<'a> {
     /// When workers whose phases lie so are ended, CLOCK_MONOTONIC, ns.
     fn overdue_after(&self, spans: &[PhaseSpan]) -> u64 {
         let end_ns = spans.last().map_or(0, |span| span.end_ns);
-        self.t0_ns.saturating_add(end_ns).saturating_add(OVERDUE_NS)
+        self.t0_ns.saturating_add(end_ns).saturating_add(self.overdue_ns())
+    }
+
+    /// How long after the end of the drain workers may take to hand in their last rows.
+    fn overdue_ns(&self) -> u64 {
+        OVERDUE_NS + self.places.cut_ns_max()
     }
 
     /// The warm-up ends: informs the workers, and keeps why it ended unless it had settled.
@@ -330,8 +345,9 @@ impl<'a> Execution<'a> {
                 let late = self.workers.iter().map(Worker::number).find(|number| !self.done.contains(number));
                 // Commands that are late are ended with the trial.
                 let Some(number) = late else { return Ok(()) };
-                let overdue = LabError::WorkerOverdue { number, seconds: OVERDUE_NS / SECOND_NS };
-                self.cut_short.get_or_insert(overdue);
+                let seconds = self.overdue_ns() / SECOND_NS;
+                let detail = format!("was still busy {seconds} s after the end of its trial and was ended");
+                self.cut_short.get_or_insert(LabError::of_worker(number, &detail));
                 return Ok(());
             };
             match heard {
@@ -339,7 +355,7 @@ impl<'a> Execution<'a> {
                     if let WorkerNews::Message(FromWorker::ClientMetrics { text, .. }) = &news {
                         progress(RunProgress::ClientMetrics(text.clone()));
                     }
-                    self.hear_worker(worker, news)?;
+                    self.hear_worker(worker, news, progress)?;
                 }
                 Heard::Probes(read_ns, readings) => {
                     self.context.store.probe(self.context.trial.id, readings)?;
@@ -366,19 +382,23 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    fn hear_worker(&mut self, worker: u16, news: WorkerNews) -> Result<(), LabError> {
+    fn hear_worker(
+        &mut self,
+        worker: u16,
+        news: WorkerNews,
+        progress: &mut dyn FnMut(RunProgress),
+    ) -> Result<(), LabError> {
         let (store, trial, case) = (self.context.store, self.context.trial.id, &self.context.trial.effective);
         match news {
             WorkerNews::Message(ref message)
                 if !task::has_own_rows((&case.workers, &case.load), worker, message) =>
             {
-                let detail = "sent rows of a stream that is not its own".to_owned();
                 self.done.insert(worker);
-                self.stop(LabError::WorkerGone { number: worker, detail });
+                self.stop(LabError::of_worker(worker, "sent rows of a stream that is not its own"));
             }
             WorkerNews::Probes(readings) => store.probe(trial, readings)?,
             WorkerNews::Message(FromWorker::Sample(mut sample)) => {
-                self.places.keep_known(&mut sample);
+                self.held_back.take(&mut sample);
                 store.sample(trial, *sample)?;
             }
             WorkerNews::Message(FromWorker::Event(event)) => {
@@ -398,6 +418,15 @@ impl<'a> Execution<'a> {
             }
             // Its last word has been heard: that it ends now is as it should be.
             WorkerNews::Closed if self.done.contains(&worker) => {}
+            WorkerNews::Closed if self.goes_on_without(worker) => {
+                let why = self.gone(worker, WorkerNews::Closed).to_string();
+                let at_ns = relative_ns(monotonic_ns(), self.t0_ns);
+                self.event(Some(at_ns), EventKind::WorkerEnded, &Subject::Worker(worker), &why)?;
+                progress(RunProgress::Warning(format!("{why}; the load goes on without it")));
+                self.lost.insert(worker);
+                self.done.insert(worker);
+                self.load_ended(worker);
+            }
             other => {
                 let reason = self.gone(worker, other);
                 self.done.insert(worker);
@@ -405,6 +434,13 @@ impl<'a> Execution<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the load is to go on without the worker of another host, and there is any left.
+    fn goes_on_without(&self, worker: u16) -> bool {
+        let generators = &self.context.trial.effective.generators;
+        let is_meant = generators.lost_workers == LostWorkers::Report && generators.host_of(worker).is_some();
+        is_meant && self.cut_short.is_none() && self.done.len() + 1 < self.workers.len()
     }
 
     /// Asks the workers to stop, once; the first reason counts.
@@ -426,7 +462,7 @@ impl<'a> Execution<'a> {
     fn gone(&mut self, number: u16, news: WorkerNews) -> LabError {
         match self.workers.iter_mut().find(|worker| worker.number() == number) {
             Some(worker) => worker.gone(news),
-            None => LabError::WorkerGone { number, detail: "is none of this trial".to_owned() },
+            None => LabError::of_worker(number, "is none of this trial"),
         }
     }
 

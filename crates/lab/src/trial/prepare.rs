@@ -23,6 +23,26 @@ fn is_trouble(kind: EventKind) -> bool {
     matches!(kind, CoordinatorLost | Disconnected | MetadataError | Refused | Unreachable)
 }
 
+/// What brokers answer that cannot make `__consumer_offsets`.
+const NO_COORDINATOR: &str = "COORDINATOR_NOT_AVAILABLE";
+
+/// A worker's clients were not connected in time; `last` is the newest trouble of a client that it reported.
+fn not_prepared(number: u16, last: Option<String>) -> LabError {
+    let last = last.map_or_else(String::new, |last| format!(": {last}"));
+    let hint = match last.contains(NO_COORDINATOR) {
+        true => {
+            "brokers cannot make the topic of the group's offsets: `offsets.topic.replication.factor` must not exceed the \
+             number of brokers"
+        }
+        false => "do the brokers answer? `kdyno show latest --json` has the events",
+    };
+    let seconds = PREPARE_DEADLINE.as_secs();
+    LabError::hinted(
+        format!("worker {number} had not connected all of its clients after {seconds} s{last}"),
+        hint,
+    )
+}
+
 impl Execution<'_> {
     /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
     /// trial's time line.
@@ -34,7 +54,7 @@ impl Execution<'_> {
             secrets.insert(&token.name, fresh);
             let login = self.context.system.access().security.login;
             let renewal = Renewal::start(token.clone(), fresh, login, self.inbox.sender());
-            self.renewal = Some(renewal.map_err(|source| LabError::ObserverStart { source })?);
+            self.renewal = Some(renewal.map_err(LabError::observer)?);
         }
         self.give_secrets(&secrets)?;
         for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
@@ -88,12 +108,34 @@ impl Execution<'_> {
                     | Heard::Database(..),
                 ) => {}
                 None if Instant::now() < end => {}
-                None => {
-                    let seconds = PREPARE_DEADLINE.as_secs();
-                    return Err(LabError::WorkerNotPrepared { number, seconds, last });
-                }
+                None => return Err(not_prepared(number, last)),
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_coordinator_the_brokers_error_and_setting_are_named() {
+        let trouble = |last: Option<&str>| not_prepared(2, last.map(str::to_owned));
+        let error = trouble(Some("client 1 finds no coordinator of its group: COORDINATOR_NOT_AVAILABLE"));
+        assert_eq!(
+            error.to_string(),
+            "worker 2 had not connected all of its clients after 60 s: client 1 finds no coordinator of its group: \
+             COORDINATOR_NOT_AVAILABLE"
+        );
+        let hint = error.hint().expect("a hint");
+        assert!(
+            hint.contains("`offsets.topic.replication.factor` must not exceed the number of brokers"),
+            "{hint}"
+        );
+        for other in [None, Some("client 1: connection refused")] {
+            let hint = trouble(other).hint().expect("a hint");
+            assert!(hint.starts_with("do the brokers answer?"), "{hint}");
+        }
     }
 }

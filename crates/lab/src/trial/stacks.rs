@@ -64,7 +64,7 @@ impl Execution<'_> {
         let thread = std::thread::Builder::new()
             .name("stacks".to_owned())
             .spawn(move || run(&samplings, (start_ns, end_ns), &orders))
-            .map_err(|source| LabError::ObserverStart { source })?;
+            .map_err(LabError::observer)?;
         self.sampler.running = Some(RunningSampler { end, thread });
         Ok(())
     }

@@ -46,7 +46,7 @@ impl TrialContext<'_> {
 
     /// What the reader of logs and groups has to know.
     pub(super) fn watched_logs(&self) -> WatchedLogs {
-        // Of an item with several topics each has a group of its own: they are not watched.
+        // Each topic of an item with several has a group of its own: they are not watched.
         let load = self.trial.effective.load.values().filter(|item| item.topic_count() == 1);
         let groups = load.filter_map(|item| match &item.role {
             Role::Consume(ConsumePlan { group: Some(group), .. }) if group.id.is_none() => Some(&group.name),

@@ -16,7 +16,7 @@ pub(super) struct AdmissionLimits {
 }
 
 impl AdmissionLimits {
-    /// Those of a plan.
+    /// The limits of a plan.
     pub(super) fn new(plan: &ProducePlan) -> Self {
         let records = plan.transactions.and_then(|transactions| transactions.records);
         Self {

@@ -360,7 +360,7 @@ fn connections_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -
 }
 
 fn consumer_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> ConsumerConfig {
-    // Those among whom the partitions of this topic are shared out.
+    // Clients among whom the partitions of this topic are shared out.
     let clients = context.task.topic_clients.unwrap_or(context.task.clients_total).max(1);
     ConsumerConfig {
         topic: context.task.topic.clone(),

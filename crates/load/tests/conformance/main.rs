@@ -254,4 +254,8 @@ fn what_is_out_of_turn(program: &Program, bootstrap: &[String]) {
     let t0_ns = lab.start();
     lab.say(&ToWorker::Start { t0_monotonic_ns: t0_ns });
     lab.expect_refusal("a second start");
+    // Its clients were to begin with those of other workers.
+    let mut lab = Lab::prepare(program, &task);
+    lab.say(&ToWorker::Start { t0_monotonic_ns: 1 });
+    lab.expect_refusal("a start that was long ago");
 }

@@ -4,6 +4,9 @@
 //!
 //! A quota is one of the broker's and is provoked on a real one (`crates/kdyno/tests/real_cluster`).
 
+#[path = "../../../model/tests/common/plans.rs"]
+mod plans;
+
 use crate::common::{Load, MS, Machine, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka_server::fake_broker::{
     FakeCluster, FakeConfig, RequestTrace, Service, ServicePer, ServiceTime,
@@ -12,8 +15,8 @@ use kdyno_model::conclusion::{Limit, LimitKind, of_kind};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{
-    Arrivals, AttachedPlan, CasePlan, ClusterPlan, Fill, JitterLaw, KafkaSource, LinkPlan, LoadPlan, Mode,
-    PhasesPlan, Role, RoleKind, Storage, SystemPlan, TopicPlan, ZonesPlan,
+    Arrivals, AttachedPlan, CasePlan, ClusterPlan, Fill, JitterLaw, LinkPlan, LoadPlan, PhasesPlan, Role,
+    RoleKind, SystemPlan, ZonesPlan,
 };
 use kdyno_model::run::{Session, StreamInfo, TrialStart, cluster_fact};
 use kdyno_model::sample::{Phase, ProbeReading, Sample, StreamId, series};
@@ -152,34 +155,22 @@ impl LimitFixture {
 
     fn start(&self) -> TrialStart {
         let [measure_ns, drain_ns, end_ns] = self.spans_ns();
-        let topic = TopicPlan { partitions: 1, replicas: self.replicas, config: BTreeMap::new() };
         let role = Role::Produce(self.load.plan.clone());
         let item = LoadPlan {
-            more_topics: Vec::new(),
             topic: TOPIC.to_owned(),
-            clients: self.load.clients,
             zone: Some("c".to_owned()),
-            span: Default::default(),
-            driver: Default::default(),
-            role,
+            ..plans::item(self.load.clients, role)
         };
         let effective = CasePlan {
-            label: String::new(),
-            params: BTreeMap::new(),
-            system: self.system(),
-            topics: BTreeMap::from([(TOPIC.to_owned(), topic)]),
+            topics: BTreeMap::from([(TOPIC.to_owned(), plans::topic(1, self.replicas))]),
             load: BTreeMap::from([("writers".to_owned(), item)]),
-            commands: BTreeMap::new(),
-            components: Vec::new(),
             phases: PhasesPlan {
                 warmup_ns: measure_ns,
                 warmup_auto: None,
                 measure_ns: drain_ns - measure_ns,
                 drain_ns: end_ns - drain_ns,
             },
-            generators: Default::default(),
-            workers: Vec::new(),
-            secrets: BTreeMap::new(),
+            ..plans::case(self.system())
         };
         let mut cluster = BTreeMap::from([("brokers".to_owned(), "1".to_owned())]);
         let fact = |per_s: f64| (cluster_fact::generator_max_per_s("writers"), per_s.to_string());
@@ -217,19 +208,7 @@ impl LimitFixture {
     fn system(&self) -> SystemPlan {
         let Some((fact, text)) = self.declared else {
             return SystemPlan::Local(ClusterPlan {
-                cpu_limit: None,
-                kafka: KafkaSource::Release("4.1.1".to_owned()),
-                mode: Mode::KraftCombined,
-                brokers: 1,
-                heap_bytes: 512 << 20,
-                jvm_options: Vec::new(),
-                config: BTreeMap::new(),
                 pinned_to: vec![vec![0]],
-                racks: Vec::new(),
-                storage: Storage::Disk,
-                metrics: Default::default(),
-                mbeans: Vec::new(),
-                listeners: Default::default(),
                 zones: self.link_bytes_per_s.map(|per_s| ZonesPlan {
                     brokers: vec!["a".to_owned()],
                     clients: vec!["c".to_owned()],
@@ -241,9 +220,7 @@ impl LimitFixture {
                     },
                     between_brokers: false,
                 }),
-                ignored: BTreeMap::new(),
-                quotas: None,
-                is_second: false,
+                ..plans::cluster()
             });
         };
         SystemPlan::Attached(AttachedPlan {

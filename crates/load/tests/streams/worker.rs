@@ -382,6 +382,18 @@ fn a_worker_that_is_not_prepared_is_stopped_but_not_started() {
     assert_eq!((samples.len(), totals[0].counts.offered, totals[0].clients.len()), (0, 0, 1));
 }
 
+/// Where its lab is on another host the announcement may be under way for longer than T0 is ahead.
+#[test]
+fn a_start_that_comes_behind_t0_is_refused_with_how_late_it_is() {
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let mut lab = Lab::prepare(task(server.bootstrap(), vec![stream(0, 1, produce(64))]));
+    lab.expect_prepared();
+    lab.say(&ToWorker::Start { t0_monotonic_ns: monotonic_ns() - 3 * SECOND });
+    let message = lab.expect_failed();
+    assert!(message.starts_with("it learned of T0 3") && message.contains(" ms after it"), "{message}");
+    assert!(lab.worker.join().expect("no panic").is_err());
+}
+
 #[test]
 fn a_task_that_cannot_be_done_is_refused_with_the_reason() {
     let server = tcp::spawn(cluster()).expect("a fake cluster");

@@ -133,8 +133,7 @@ pub enum Caveat {
         item: String,
         /// Batches.
         batches: u64,
-        /// Whether its producers are idempotent. Not kept in run files from before it was looked at.
-        #[serde(default)]
+        /// Whether its producers are idempotent.
         is_idempotent: bool,
     },
     /// A quantile with fewer than 100 records beyond it.
@@ -213,7 +212,6 @@ pub enum Caveat {
         /// The compression in force.
         compression: String,
         /// They are random within an Avro schema; otherwise they are random capital letters.
-        #[serde(default)]
         by_schema: bool,
     },
     /// Values do not compress as the scenario says.
@@ -277,10 +275,8 @@ pub enum Caveat {
         /// Why the first of them was, one lowercase sentence.
         first: String,
         /// How many more were for the same reason.
-        #[serde(default)]
         likewise: u32,
         /// So many were lost that no more are run in their place, before the last look: how many pairs ran until then.
-        #[serde(default)]
         ended_after: Option<u32>,
     },
     /// See [`PairOrder`].
@@ -424,6 +420,9 @@ pub enum Caveat {
         measured_s: u32,
         /// Seconds that were planned; 0: its end was to come by something else than time.
         planned_s: u32,
+        /// The trial did not end: a part of its load was lost, and it went on without it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        went_on: bool,
     },
     /// A relay passed bytes on later than its link is declared to, by more than matters.
     RelayLate {

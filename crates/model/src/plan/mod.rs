@@ -82,19 +82,15 @@ pub struct Plan {
     /// Published figures to compare ours with.
     pub published: Option<Published>,
     /// How deep the answer goes.
-    #[serde(default)]
     pub depth: Depth,
     /// The load that a cluster which was just started gets before its first trial; `None`: none.
-    #[serde(default)]
     pub conditioning: Option<Conditioning>,
     /// Time that the run may take, ns: no trial begins that might end after it. `None`: as long as it takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_ns: Option<u64>,
     /// Expectations to be judged.
-    #[serde(default)]
     pub claims: Vec<Claim>,
     /// Named ratios between two cases.
-    #[serde(default)]
     pub contrasts: Vec<Contrast>,
     /// What the stacks of the system's Java processes, and of clients in Java, are sampled for; `None`: they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

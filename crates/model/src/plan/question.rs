@@ -44,8 +44,7 @@ pub struct ComparePlan {
     pub pairs_per_start: u32,
     /// What counts as one unit.
     pub unit: EvidenceUnit,
-    /// How the two of a pair run. Plans from before it was kept: one after the other.
-    #[serde(default)]
+    /// How the two of a pair run.
     pub design: PairDesign,
     /// Settings that may differ in addition to those that are compared.
     pub may_differ: Vec<String>,

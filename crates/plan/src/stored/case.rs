@@ -52,7 +52,8 @@ fn one(at: &KeyPath<'_>, case: &CasePlan) -> Passed {
 
 /// Names alone: how they are reached is in a file of the user's own.
 fn on_hosts(at: &KeyPath<'_>, of: &GeneratorsPlan) -> Passed {
-    let GeneratorsPlan { hosts, shares } = of;
+    // A word.
+    let GeneratorsPlan { hosts, shares, lost_workers: _ } = of;
     at.within(hosts.len(), 0..=HOSTS_MAX)?;
     at.within(shares.len(), 0..=HOSTS_MAX)?;
     let mut names = hosts.iter().chain(shares.values().flatten());

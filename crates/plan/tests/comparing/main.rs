@@ -96,7 +96,8 @@ impl<'a> Lab<'a> {
             interval: Interval::NotResolvable(NotResolvable::OneTrial),
             marks: BTreeSet::new(),
         };
-        let caveat = Caveat::CutShort { reason: "a broker died".into(), measured_s: 1, planned_s: 2 };
+        let caveat =
+            Caveat::CutShort { reason: "a broker died".into(), measured_s: 1, planned_s: 2, went_on: false };
         let scope = Scope::Trial(trial.id);
         let concerns = Concern::Everything;
         let caveat = ScopedCaveat { scope, severity: Severity::Warning, concerns, caveat };

@@ -424,7 +424,8 @@ fn conditions_include_their_limit_and_are_measured_by_logarithm() {
 #[test]
 fn a_pass_of_a_cut_or_figureless_trial_proves_nothing() {
     let plan = searched(find(Depth::Quick));
-    let cut = |measured_s| Caveat::CutShort { reason: "stopped".into(), measured_s, planned_s: 20 };
+    let cut =
+        |measured_s| Caveat::CutShort { reason: "stopped".into(), measured_s, planned_s: 20, went_on: false };
     let judged = |p99_ns: f64, measured_s| {
         let Next::Trial(trial) = next(&plan, &[], SESSION) else { panic!() };
         let mut outcome = outcome(*trial, Value::Is(p99_ns));

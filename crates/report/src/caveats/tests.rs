@@ -236,7 +236,7 @@ fn others() -> Vec<Caveat> {
         Caveat::ProcessDied { subject: Subject::Broker(1) },
         Caveat::CommandFailed { item: item(), first: text() },
         Caveat::RequestsFailed { item: item(), errors: 40, share: 0.02 },
-        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60 },
+        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60, went_on: false },
         Caveat::ClusterChanged { event: "leader-moved".to_owned(), events: 4, first: text() },
         Caveat::Unsteady { item: item(), detail: text() },
         Caveat::WarmupNotSettled { detail: text() },
@@ -281,6 +281,15 @@ fn stood_still(without_ns: Option<u64>) -> Caveat {
     })
 }
 
+fn clocks_differ(drift_ns_per_s: Option<u64>, error_ns: Option<u64>) -> Caveat {
+    Caveat::ClocksDiffer(ClocksDiffer {
+        item: "writers".to_owned(),
+        bound_ns: 40_000,
+        drift_ns_per_s,
+        error_ns,
+    })
+}
+
 fn few_seconds() -> Caveat {
     let (item, quantile) = ("writers".to_owned(), "p99".to_owned());
     Caveat::FewSeconds(FewSeconds { item, quantile, seconds: 2, of_s: 30, at_s: 20 })
@@ -300,7 +309,7 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::RunsUnpaired,
         Caveat::EvidenceOfRuns { detail: text() },
         Caveat::Stalled(Stalled { item: item(), seconds: 1.94, at_s: 20.1 }),
-        Caveat::ClocksDiffer(ClocksDiffer { item: item(), bound_ns: 40_000 }),
+        clocks_differ(Some(12_000), None),
         Caveat::LateEndToEnd {
             item: item(),
             quantile: "p99".to_owned(),
@@ -376,7 +385,8 @@ fn further_words() -> Vec<Caveat> {
     let failed = |reason: &str| Caveat::Failures { item: item(), reason: reason.to_owned(), records: 5 };
     let mut all = vec![
         Caveat::ProcessDied { subject: Subject::Component("library".to_owned()) },
-        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 0 },
+        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 0, went_on: false },
+        Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60, went_on: true },
         Caveat::UnknownSetting { setting: "num.io.thread".to_owned(), detail: text() },
         Caveat::StacksSampled { of: text(), share: None },
         Caveat::PairsLost { pairs: 1, first: text(), likewise: 3, ended_after: None },
@@ -388,6 +398,8 @@ fn further_words() -> Vec<Caveat> {
         Caveat::FetchErrors { item: item(), events: 2, first: text() },
         stood_still(None),
         full_gc(None),
+        clocks_differ(None, None),
+        clocks_differ(Some(12_000), Some(310_000)),
         Caveat::RelayLate { subject: Subject::Relay(0), late_s: 0.004, delay_s: 0.02 },
         Caveat::RelayBusy { subject: Subject::Relay(0), cpu_percent: 80.0 },
         Caveat::HostShared { detail: text() },

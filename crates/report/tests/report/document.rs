@@ -65,7 +65,7 @@ fn a_failed_trial_is_in_the_register() {
     run.caveats.push(caveat(
         1,
         Severity::Warning,
-        Caveat::CutShort { reason: "a broker died".to_owned(), measured_s: 7, planned_s: 60 },
+        Caveat::CutShort { reason: "a broker died".to_owned(), measured_s: 7, planned_s: 60, went_on: false },
     ));
     let runs = [DocumentRun { file: "a.kdyno".to_owned(), input: run.input() }];
     let text = markdown(&Document { front: &front(), runs: &runs, kdyno: "0.1.0" });

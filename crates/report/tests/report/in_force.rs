@@ -149,7 +149,7 @@ fn what_was_imported_is_called_so_in_every_form() {
 }
 
 #[test]
-fn mbeans_that_the_plan_names_have_a_table_and_one_that_no_broker_has_says_so() {
+fn mbeans_of_the_plan_have_a_table_also_without_a_reading() {
     const LEADERS: &str = "kafka.server:type=ReplicaManager,name=LeaderCount/Value";
     let mut run = run();
     let first = &mut run.trials[0].trial;
@@ -186,7 +186,7 @@ fn mbeans_that_the_plan_names_have_a_table_and_one_that_no_broker_has_says_so() 
 }
 
 #[test]
-fn settings_of_the_brokers_file_that_are_ignored_are_in_every_form() {
+fn ignored_settings_of_the_brokers_file_are_in_every_form() {
     let mut run = run();
     assert!(!terminal::run_table(&run.input(), &WIDE).contains("brokers' file"));
     let clusters = run.header.plan.cases.iter_mut().filter_map(|case| case.system.cluster_mut());

@@ -58,7 +58,8 @@ fn a_course_has_a_row_for_each_side_with_its_name_and_version() {
 #[test]
 fn a_course_marks_what_was_cut_short() {
     let mut run = both_sides();
-    let cut = Caveat::CutShort { reason: "a broker died".to_owned(), measured_s: 7, planned_s: 60 };
+    let cut =
+        Caveat::CutShort { reason: "a broker died".to_owned(), measured_s: 7, planned_s: 60, went_on: false };
     run.caveats.push(caveat(2, Severity::Warning, cut));
     let of = finding(Scope::Run, RATE, Value::None).of;
     let course = course::table(&of, &[CourseRun { file: "a.kdyno".to_owned(), input: run.input() }]);

@@ -104,7 +104,11 @@ fn an_interrupted_run_says_how_far_it_came() {
     let mut run = run();
     run.stop_after(2, RunStatus::Interrupted, "somebody asked it to stop");
     let reason = "somebody asked it to stop".to_owned();
-    run.caveats.push(caveat(2, Severity::Warning, Caveat::CutShort { reason, measured_s: 7, planned_s: 60 }));
+    run.caveats.push(caveat(
+        2,
+        Severity::Warning,
+        Caveat::CutShort { reason, measured_s: 7, planned_s: 60, went_on: false },
+    ));
     let text = run_table(&run.input(), &WIDE);
     assert!(text.contains("\ninterrupted; 1 of 4 trials complete\n"), "{text}");
     assert!(text.contains("\n*      2  brokers=6 #1") && text.contains("* cut short"), "{text}");
@@ -208,10 +212,11 @@ fn a_trial_that_has_just_ended() {
 #[test]
 fn who_prints_rates_by_himself_has_the_warnings_alone() {
     let mut run = run();
-    let cut = Caveat::CutShort { reason: "a broker died".to_owned(), measured_s: 7, planned_s: 60 };
+    let cut =
+        Caveat::CutShort { reason: "a broker died".to_owned(), measured_s: 7, planned_s: 60, went_on: false };
     run.caveats = vec![caveat(2, Severity::Warning, cut), caveat(2, Severity::Note, Caveat::MemoryStorage)];
     let text = trial_warnings(&run.trials[1].trial, &run.caveats, &WIDE);
-    assert!(text.starts_with("warning: ended early, after 7 s of the window\n"), "{text}");
+    assert!(text.starts_with("warning: only 7 s of the window were measured\n"), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
     assert_eq!(trial_warnings(&run.trials[0].trial, &run.caveats, &WIDE), "", "those of another trial");
 }

@@ -1,8 +1,9 @@
 //! The topology of trials as a table.
 
+use crate::fixture::plans::{self, component};
 use crate::fixture::{RunFixture, run};
 use kdyno_model::event::Subject;
-use kdyno_model::plan::http_load::{HttpLoad, HttpTarget, UsersPlan};
+use kdyno_model::plan::http_load::{HttpLoad, UsersPlan};
 use kdyno_model::plan::*;
 use kdyno_report::html::{SCRIPT, page};
 use std::collections::BTreeMap;
@@ -18,18 +19,6 @@ fn run_of(change: impl Fn(&mut CasePlan)) -> RunFixture {
 fn local(case: &mut CasePlan) -> &mut ClusterPlan {
     let SystemPlan::Local(cluster) = &mut case.system else { panic!("the fixture's cluster is local") };
     cluster
-}
-
-fn component(name: &str, kind: ComponentKind) -> ComponentPlan {
-    ComponentPlan {
-        name: name.to_owned(),
-        kind,
-        environment: BTreeMap::new(),
-        ready: ReadyWhen::Port,
-        ready_within_ns: 1,
-        stop_signal: StopSignal::Term,
-        stop_within_ns: 1,
-    }
 }
 
 /// The table of the first topology.
@@ -101,33 +90,15 @@ fn a_target_is_shown_without_its_addresses() {
 
 #[test]
 fn a_foreign_application_is_shown_without_its_address() {
-    let target = |is_component| HttpTarget {
-        address: if is_component { "inventory" } else { "http://library.secret.example" }.to_owned(),
-        is_component,
-        timeout_ns: 1,
-        headers: BTreeMap::new(),
-        trust: None,
-    };
     let users = |is_component| UsersPlan {
-        target: target(is_component),
         users: 8,
-        per_s: None,
-        think_ns: (0, 0),
-        ramp_ns: 0,
-        warmup_ns: 0,
-        chain: "turn".to_owned(),
-        steps: Vec::new(),
-        data: None,
-        seed: 0,
+        ..plans::users(if is_component { "inventory" } else { "http://library.secret.example" }, is_component)
     };
     let load = |is_component| CommandPlan {
         run: Vec::new(),
         http: Some(HttpLoad::Users(Box::new(users(is_component)))),
-        begins: CommandBegins::At(0),
         timeout_ns: 1,
-        ends_measure: false,
-        environment: BTreeMap::new(),
-        parse: None,
+        ..plans::command()
     };
     let table = table(&run_of(|case| {
         case.commands = [("guests", false), ("patrons", false), ("staff", true)]

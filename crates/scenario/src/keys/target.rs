@@ -199,6 +199,13 @@ pub static GENERATORS: Section = section(
             "how the clients of load items are shared: `even`, all items among all hosts; or the hosts of some items, as in \
              `{readers: [gen-2]}`, and all others among all hosts",
         ),
+        or(
+            "lost_workers",
+            ValueKind::Choice(&["end", "report"]),
+            "end",
+            "what becomes of a trial that loses the worker of a host: `end`, it ends and is invalid; `report`, it goes on with the load that \
+             is left, and its figures cover the time before: for loads of hours",
+        ),
     ],
 );
 

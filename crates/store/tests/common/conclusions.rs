@@ -45,7 +45,6 @@ pub fn conclusions() -> Vec<Conclusion> {
             equivalence_interval: Some(interval),
             a: Value::Is(1.5),
             b: Value::AtLeast(2.5),
-            // Files of this format from before marks were kept here have none.
             marks: Default::default(),
             n: 8,
             unit_of_evidence: EvidenceUnit::Start,

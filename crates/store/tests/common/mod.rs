@@ -353,7 +353,7 @@ pub fn caveats() -> Vec<ScopedCaveat> {
         Caveat::RecordsSkipped { item: item(), events: 1, first: text("they were gone") },
         Caveat::MemoryStorage,
         Caveat::ClosedLoop { item: item() },
-        Caveat::CutShort { reason: text("a broker died"), measured_s: 7, planned_s: 60 },
+        Caveat::CutShort { reason: text("a broker died"), measured_s: 7, planned_s: 60, went_on: false },
         Caveat::ProcessDied { subject: Subject::Broker(0) },
         Caveat::UnknownSetting { setting: text("log.dir"), detail: text("it is ignored") },
         Caveat::PooledCompression { item: item() },

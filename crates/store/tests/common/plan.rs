@@ -2,13 +2,15 @@
 
 #[path = "../../../model/tests/common/clients.rs"]
 mod clients;
+#[path = "../../../model/tests/common/plans.rs"]
+mod plans;
 
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, Isolation, KafkaSource, ListedTrial,
-    LoadPlan, Mode, ParamValue, Partitioner, Payload, PhasesPlan, Plan, ProducePlan, ProducerSettings,
-    Published, PublishedRow, Rate, RatePiece, ReadDepth, Role, Show, StartOffset, Storage, Strategy,
-    SystemPlan, TopicPlan, WorkerPlan, WorkerShare,
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, KafkaSource, ListedTrial, LoadPlan,
+    Mode, ParamValue, Partitioner, Payload, PhasesPlan, Plan, ProducePlan, ProducerSettings, Published,
+    PublishedRow, Rate, RatePiece, ReadDepth, Role, Show, StartOffset, Storage, Strategy, SystemPlan,
+    WorkerPlan, WorkerShare,
 };
 use kdyno_model::run::RunHeader;
 use std::collections::BTreeMap;
@@ -24,17 +26,7 @@ pub fn header() -> RunHeader {
             profile: "laptop".into(),
             changed: BTreeMap::from([("size".into(), "128B".into())]),
             seed: 7,
-            cases: vec![case(), other_case()],
             strategy: Strategy::List((0..2).map(|case| ListedTrial { case, repeat: 1 }).collect()),
-            isolation: Isolation::Topic,
-            flame: None,
-            depth: kdyno_model::plan::Depth::Verdict,
-            conditioning: None,
-            claims: Vec::new(),
-            budget_ns: None,
-            contrasts: Vec::new(),
-            environment: Default::default(),
-            probe: Vec::new(),
             show: Show {
                 rows: vec!["brokers".into()],
                 columns: vec![Address { subject: "writers".into(), metric: "acked_per_s".into() }],
@@ -49,6 +41,7 @@ pub fn header() -> RunHeader {
                     values: BTreeMap::from([("writers.acked_per_s".into(), Some(1.5))]),
                 }],
             }),
+            ..plans::plan(vec![case(), other_case()])
         },
     }
 }
@@ -79,52 +72,27 @@ pub fn other_case() -> CasePlan {
 }
 
 pub fn case() -> CasePlan {
-    let cluster = ClusterPlan {
-        cpu_limit: None,
-        kafka: KafkaSource::Release("4.1.1".into()),
-        mode: Mode::KraftCombined,
-        brokers: 1,
-        heap_bytes: 512 << 20,
-        jvm_options: Vec::new(),
-        config: BTreeMap::from([("num.io.threads".into(), "8".into())]),
-        pinned_to: Vec::new(),
-        racks: Vec::new(),
-        storage: Storage::Disk,
-        metrics: Default::default(),
-        mbeans: Vec::new(),
-        listeners: Default::default(),
-        zones: None,
-        ignored: BTreeMap::new(),
-        quotas: None,
-        is_second: false,
-    };
+    let config = BTreeMap::from([("num.io.threads".into(), "8".into())]);
+    let cluster = ClusterPlan { config, ..plans::cluster() };
     let share = |client_first| WorkerShare { item: "writers".into(), client_first, client_count: 1 };
     CasePlan {
-        label: String::new(),
         params: BTreeMap::from([
             ("brokers".into(), ParamValue::Int(1)),
             ("share".into(), ParamValue::Float(0.5)),
             ("size".into(), ParamValue::Text("128B".into())),
         ]),
-        system: SystemPlan::Local(cluster),
-        topics: BTreeMap::from([(
-            "perf".into(),
-            TopicPlan { partitions: 2, replicas: 1, config: BTreeMap::new() },
-        )]),
+        topics: BTreeMap::from([("perf".into(), plans::topic(2, 1))]),
         load: BTreeMap::from([("readers".into(), readers()), ("writers".into(), writers())]),
-        commands: BTreeMap::new(),
-        components: Vec::new(),
         phases: PhasesPlan {
             warmup_ns: 1_000_000_000,
             warmup_auto: None,
             measure_ns: 3_000_000_000,
             drain_ns: 1_000_000_000,
         },
-        generators: Default::default(),
         workers: (0..2u16)
             .map(|worker| WorkerPlan { worker, shares: vec![share(u32::from(worker))] })
             .collect(),
-        secrets: BTreeMap::new(),
+        ..plans::case(SystemPlan::Local(cluster))
     }
 }
 
@@ -133,28 +101,13 @@ fn writers() -> LoadPlan {
     let plan = clients::produce(Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson });
     let client = ProducerSettings { linger_ns: 5_000_000, ..plan.client };
     let payload = Payload::Pooled { pool_bytes: 8 << 20 };
-    let role = Role::Produce(ProducePlan { value_bytes: 128, payload, client, ..plan });
-    LoadPlan {
-        more_topics: Vec::new(),
-        topic: "perf".into(),
-        clients: 2,
-        zone: None,
-        span: Default::default(),
-        driver: Default::default(),
-        role,
-    }
+    plans::item(2, Role::Produce(ProducePlan { value_bytes: 128, payload, client, ..plan }))
 }
 
 fn readers() -> LoadPlan {
-    // Read as far as when the file of format 3 was written.
-    let role = Role::Consume(ConsumePlan { read: ReadDepth::Crc, ..clients::consume(StartOffset::Latest) });
-    LoadPlan {
-        more_topics: Vec::new(),
-        topic: "perf".into(),
-        clients: 1,
-        zone: None,
-        span: Default::default(),
-        driver: Default::default(),
-        role,
-    }
+    // Less far than by default.
+    plans::item(
+        1,
+        Role::Consume(ConsumePlan { read: ReadDepth::Crc, ..clients::consume(StartOffset::Latest) }),
+    )
 }

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_that_a_plan_names_have_rules_of_their_own_and_are_not_left_out() {
+    fn attributes_that_a_plan_names_have_rules_of_their_own() {
         let mbeans = [
             "kafka.server:name=MessagesInPerSec,type=BrokerTopicMetrics/OneMinuteRate",
             "java.lang:type=MemoryPool,name=G1 Old Gen/Usage.used",

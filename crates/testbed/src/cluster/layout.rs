@@ -189,28 +189,9 @@ pub(crate) fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use kdyno_model::plan::KafkaSource;
 
     pub(crate) fn plan(mode: Mode, brokers: u32) -> ClusterPlan {
-        ClusterPlan {
-            cpu_limit: None,
-            kafka: KafkaSource::Release("4.1.1".to_string()),
-            mode,
-            brokers,
-            heap_bytes: 512 << 20,
-            jvm_options: vec![],
-            config: Default::default(),
-            pinned_to: vec![],
-            racks: vec![],
-            storage: Storage::Disk,
-            metrics: Default::default(),
-            mbeans: Vec::new(),
-            listeners: Default::default(),
-            zones: None,
-            ignored: Default::default(),
-            quotas: None,
-            is_second: false,
-        }
+        ClusterPlan { mode, brokers, ..crate::plans::cluster() }
     }
 
     pub(crate) fn layout(plan: &ClusterPlan) -> ClusterLayout {

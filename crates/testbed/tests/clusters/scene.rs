@@ -1,6 +1,9 @@
 //! What the tests share: an environment with the user's cache and a throw-away rest, plans, waiting.
 
-use kdyno_model::plan::{BrokerMetrics, ClusterPlan, KafkaSource, Mode, Storage};
+#[path = "../../../model/tests/common/plans.rs"]
+mod plans;
+
+use kdyno_model::plan::{BrokerMetrics, ClusterPlan, KafkaSource, Mode};
 use kdyno_model::version::NEWEST;
 use kdyno_testbed::{Environment, LocalCluster, StartOptions, TestbedError};
 use libtest_mimic::{Failed, Trial};
@@ -67,24 +70,14 @@ fn quick_jvm() -> Vec<String> {
 
 pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
     ClusterPlan {
-        cpu_limit: None,
         kafka: KafkaSource::Release(version.to_string()),
         mode,
         brokers,
         heap_bytes: 256 << 20,
         jvm_options: quick_jvm(),
-        config: Default::default(),
-        pinned_to: vec![],
-        racks: vec![],
-        storage: Storage::Disk,
         // It takes longer to start with the agent, which few tests read.
         metrics: BrokerMetrics::None,
-        mbeans: Vec::new(),
-        listeners: Default::default(),
-        zones: None,
-        ignored: Default::default(),
-        quotas: None,
-        is_second: false,
+        ..plans::cluster()
     }
 }
 

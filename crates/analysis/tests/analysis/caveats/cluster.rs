@@ -68,7 +68,7 @@ fn each_event_that_makes_a_trial_doubtful_is_reported() {
         (
             |trial| trial.events = vec![event(EventKind::CutShort, Subject::Kdyno, "interrupted")],
             Severity::Warning,
-            Caveat::CutShort { reason: "interrupted".into(), measured_s: 9, planned_s: 10 },
+            Caveat::CutShort { reason: "interrupted".into(), measured_s: 9, planned_s: 10, went_on: false },
         ),
         (
             |trial| {
@@ -77,7 +77,7 @@ fn each_event_that_makes_a_trial_doubtful_is_reported() {
                 trial.events = vec![event(EventKind::CutShort, Subject::Kdyno, "interrupted")];
             },
             Severity::Warning,
-            Caveat::CutShort { reason: "interrupted".into(), measured_s: 9, planned_s: 0 },
+            Caveat::CutShort { reason: "interrupted".into(), measured_s: 9, planned_s: 0, went_on: false },
         ),
     ]);
 }

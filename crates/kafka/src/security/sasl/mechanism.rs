@@ -16,9 +16,6 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Plain, Self::ScramSha256, Self::ScramSha512, Self::OauthBearer];
-
     /// Its registered name, as it is in Kafka's settings.
     pub fn name(self) -> &'static str {
         match self {
@@ -27,11 +24,6 @@ impl Mechanism {
             Self::ScramSha512 => "SCRAM-SHA-512",
             Self::OauthBearer => "OAUTHBEARER",
         }
-    }
-
-    /// From its registered name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mechanism| mechanism.name() == name)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether the load generator, or a relay, is what was measured.
 
 use crate::caveat::row::{CaveatGroup, CaveatRow, capacity, latency, note, reported, warning};
-use crate::caveat::{Caveat, CaveatKind, FullGc, Severity, StoodStill};
+use crate::caveat::{Caveat, CaveatKind, ClocksDiffer, FullGc, Severity, StoodStill};
 
 const GENERATOR: CaveatRow = CaveatRow { group: CaveatGroup::Generator, ..CaveatRow::PLAIN };
 
@@ -94,14 +94,30 @@ pub(super) const ROWS: &[CaveatRow] = &[
     },
     CaveatRow {
         kind: CaveatKind::ClocksDiffer,
-        short: "{item}: no end-to-end latency, since clients are on hosts with different clocks",
-        usual: note("a worker runs on a host whose monotonic clock is not the lab's"),
-        words: &[reported(
-            "{item}",
-            "{item}: end-to-end latencies are not reported, since records are sent by one clock and consumed by another (found within \
-             {bound_ns:ns} of each other before the load began, without their drift)",
-            "measure them with producers and consumers on the lab's host, in a run of its own",
-        )],
+        short: "{item}: its records are sent by one clock and consumed by another",
+        usual: note("records may be sent and consumed by workers of two hosts whose monotonic clocks are not one"),
+        words: &[
+            reported(
+                "{item}",
+                "{item}: end-to-end latencies may be wrong by up to {error_ns:ns}, since records are sent by one clock and consumed by \
+                 another",
+                ON_ONE_HOST,
+            )
+            .only(|of| matches!(of, Caveat::ClocksDiffer(ClocksDiffer { error_ns: Some(_), .. }))),
+            reported(
+                "{item}",
+                "{item}: end-to-end latencies are not reported, since records are sent by one clock and consumed by another (found within \
+                 {bound_ns:ns} of each other before the load began; they drifted apart by {drift_ns_per_s:ns} per second)",
+                ON_ONE_HOST,
+            )
+            .only(|of| matches!(of, Caveat::ClocksDiffer(ClocksDiffer { drift_ns_per_s: Some(_), .. }))),
+            reported(
+                "{item}",
+                "{item}: end-to-end latencies are not reported, since records are sent by one clock and consumed by another (found within \
+                 {bound_ns:ns} of each other before the load began, without their drift)",
+                ON_ONE_HOST,
+            ),
+        ],
         ..OF_ITEM
     },
     CaveatRow {
@@ -210,6 +226,8 @@ const LESS_WORK: &str =
     "use fewer clients or larger batches, pooled payloads, or a machine of its own for the load";
 
 const LESS_LATE: &str = "lower the rate, use fewer clients, or give the load a machine of its own";
+
+const ON_ONE_HOST: &str = "measure them with producers and consumers on one host: `share` of the generators, or a run of its own on the lab's host";
 
 const MORE_HEAP: &str = "give it more heap: `jvm: [-Xmx…]` of its `client`";
 

@@ -43,13 +43,20 @@ pub(super) const ROWS: &[CaveatRow] = &[
     },
     CaveatRow {
         kind: CaveatKind::CutShort,
-        short: "ended early, after {measured_s:count} s of the window",
+        short: "only {measured_s:count} s of the window were measured",
         usual: warning(
             "the trial ended before its plan did, a part of the load ended without its totals, or the end of a command that was \
              started was not seen",
         ),
         grave: Some(invalid("a worker on another host ended without its totals: what the others sent is not the load that was planned")),
         words: &[
+            reported(
+                "{reason}",
+                "a part of the load was lost, and the trial went on without it: {reason}; its figures cover the {measured_s:count} s before \
+                 that",
+                CUT_SHORT_REMEDY,
+            )
+            .only(|of| matches!(of, Caveat::CutShort { went_on: true, .. })),
             reported(
                 "{reason}",
                 "the trial ended before its plan did: {reason}; its figures cover {measured_s:count} s",

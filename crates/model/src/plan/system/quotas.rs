@@ -36,7 +36,7 @@ impl QuotaEach {
 }
 
 impl QuotasPlan {
-    /// Those that are set, by Kafka's names and in Kafka's units.
+    /// Quotas that are set, by Kafka's names and in Kafka's units.
     pub fn by_name(&self) -> Vec<(&'static str, f64)> {
         let bytes = |rate: Option<u64>| rate.map(|bytes| bytes as f64);
         [

@@ -1,0 +1,111 @@
+//! The lab's connections to an agent: the greeting on the first one, and others where one broke.
+
+use super::outgoing::Outgoing;
+use super::session::{self, Arrived, FromAgent, SILENCE, SessionId, Watched, Wish, shown};
+use kdyno_model::secret::Secret;
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// How long an agent may take to answer the greeting: ssh has to log in.
+const WELCOME_DEADLINE: Duration = Duration::from_secs(30);
+
+/// How long an agent may take to go on with a session.
+const RESUMED_DEADLINE: Duration = Duration::from_secs(5);
+
+/// From one attempt to make another connection to the next.
+const RESUME_PAUSE: Duration = Duration::from_millis(250);
+
+/// How long an agent that is there may be silent before another connection is made.
+pub(super) const SUSPICION: Duration = Duration::from_secs(5);
+
+/// Greets an agent: where it can be heard, and why it could not be greeted, if what is heard does not say more.
+pub(super) fn greeted(
+    stream: &UnixStream,
+    greeting: &[u8],
+) -> Result<(Watched<UnixStream>, Option<io::Error>), String> {
+    let heard = stream.try_clone().map_err(|error| format!("its session could not be opened: {error}"))?;
+    let until = Instant::now() + WELCOME_DEADLINE;
+    let mut writer = stream;
+    Ok((Watched::new(heard, Some(until)), writer.write_all(greeting).err()))
+}
+
+/// What became of a connection: why it ended.
+pub(super) enum ConnectionEnd {
+    /// Another one may go on.
+    Broke(String),
+    /// The agent has ended the session, or what came is not what an agent says.
+    Over(String),
+}
+
+/// Makes another connection to the same agent; why there is none, one lowercase clause.
+pub(super) type Redial = Box<dyn Fn() -> Result<UnixStream, String> + Send>;
+
+/// What another connection of a session takes.
+pub(super) struct Resuming {
+    pub(super) id: SessionId,
+    pub(super) token: Secret,
+    pub(super) dial: Redial,
+}
+
+/// Why a session does not go on; one lowercase clause.
+enum NotResumed {
+    /// Its agent says that it cannot.
+    Refused(String),
+    Failed(String),
+}
+
+impl Resuming {
+    /// Makes another connection, unless the session is over: where it is read, and its number. Tries until then, where the
+    /// last one `broke` for this reason.
+    ///
+    /// # Errors
+    /// The session is lost; why, one lowercase clause.
+    pub(super) fn resume(
+        &self,
+        outgoing: &Outgoing,
+        until: Instant,
+        broke: &str,
+        over: impl Fn() -> Option<String>,
+    ) -> Result<(Watched<UnixStream>, u64), String> {
+        loop {
+            if let Some(why) = over().or_else(|| outgoing.over()) {
+                return Err(why);
+            }
+            match self.connect(outgoing) {
+                Ok(resumed) => return Ok(resumed),
+                Err(NotResumed::Refused(why)) => return Err(format!("its agent {}", shown(&why))),
+                Err(NotResumed::Failed(why)) if Instant::now() + RESUME_PAUSE >= until => {
+                    let seconds = SILENCE.as_secs();
+                    return Err(format!(
+                        "{broke}, and it could not be reached again within {seconds} s: {why}"
+                    ));
+                }
+                Err(NotResumed::Failed(_)) => std::thread::sleep(RESUME_PAUSE),
+            }
+        }
+    }
+
+    fn connect(&self, outgoing: &Outgoing) -> Result<(Watched<UnixStream>, u64), NotResumed> {
+        let failed = |error: io::Error| NotResumed::Failed(error.to_string());
+        let stream = (self.dial)().map_err(NotResumed::Failed)?;
+        let reader = stream.try_clone().map_err(failed)?;
+        let mut reader =
+            Watched::new(reader, Some(Instant::now() + RESUMED_DEADLINE)).with_silence(SUSPICION);
+        let greeting = session::greeting(Wish::Resume(self.id, outgoing.received()), self.token.expose());
+        (&stream).write_all(greeting.expose()).map_err(failed)?;
+        let received = match session::read::<FromAgent>(&mut reader).map_err(failed)? {
+            Some(Arrived::Note(FromAgent::Resumed { received })) => received,
+            Some(Arrived::Note(FromAgent::Refused { why })) => return Err(NotResumed::Refused(why)),
+            Some(_) => return Err(NotResumed::Refused("did not answer as an agent does".to_owned())),
+            None => return Err(NotResumed::Failed("it ended the connection without an answer".to_owned())),
+        };
+        reader.is_known();
+        let writer = stream.try_clone().map_err(failed)?;
+        let connected = outgoing.connect(writer, Some(stream), received, &[]);
+        connected.map(|number| (reader, number)).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => NotResumed::Refused(format!("is not the same: {error}")),
+            _ => failed(error),
+        })
+    }
+}
