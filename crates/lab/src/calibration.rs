@@ -165,10 +165,11 @@ pub(crate) fn facts(limits: &Limits, case: &CasePlan) -> BTreeMap<String, String
     case.load.iter().filter(|(_, item)| item.driver.is_native()).filter_map(fact).collect()
 }
 
-/// What a limit is known by; `None` for an item that produces nothing, and for one whose trial measures just that limit.
+/// What a limit is known by; `None` for an item that produces nothing, for one whose trial measures just that limit, and for
+/// one with several topics: here all clients would share a thread, where each topic has its own.
 fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
     let Role::Produce(produce) = &item.role else { return None };
-    if !case.system.is_kafka() {
+    if !case.system.is_kafka() || item.topic_count() > 1 {
         return None;
     }
     let produce = ProducePlan {
@@ -347,6 +348,9 @@ mod tests {
         assert_ne!(max, key_of(&plan("max", 1, "101B")));
         let case = &plan("max", 1, "100B").cases[0];
         assert_eq!(key(case, &case.load["readers"]), None);
+        let several =
+            LoadPlan { more_topics: vec!["more".to_owned()], clients: 2, ..case.load["writers"].clone() };
+        assert_eq!(key(case, &several), None, "each topic has a thread");
         let facts = facts(&Limits::from([(max, BTreeMap::from([(1, 1_234_567.8)]))]), case);
         assert_eq!(facts, BTreeMap::from([("generator_max_per_s.writers".to_owned(), "1234568".to_owned())]));
     }

@@ -124,7 +124,9 @@ pub(crate) fn in_groups(mut streams: Vec<StreamTask>, id: impl Fn(&str) -> Strin
     for stream in &mut streams {
         if let StreamRole::Consume(ConsumePlan { group: Some(group), .. }) = &stream.role {
             let name = match stream.topic_clients {
-                Some(clients) => format!("{}-{:03}", group.name, stream.client_first / clients.max(1) + 1),
+                Some(clients) => {
+                    format!("{}.topic-{:03}", group.name, stream.client_first / clients.max(1) + 1)
+                }
                 None => group.name.clone(),
             };
             stream.group_id = Some(group.id.clone().unwrap_or_else(|| id(&name)));
@@ -151,13 +153,16 @@ fn cap_share(cap_bytes_per_s: u64, share: f64) -> u64 {
     ((cap_bytes_per_s as f64 * share).ceil() as u64).max(1)
 }
 
-/// Whether rows and totals in a message of worker `sender` are all of streams that the plan gives to that worker.
-pub(crate) fn has_own_rows(
-    plan: (&[WorkerPlan], &BTreeMap<String, LoadPlan>),
-    sender: u16,
-    message: &FromWorker,
-) -> bool {
-    let streams = items_of(plan, sender).count();
+/// How many streams the plan gives to each worker.
+pub(crate) fn stream_counts(
+    workers: &[WorkerPlan],
+    load: &BTreeMap<String, LoadPlan>,
+) -> BTreeMap<u16, usize> {
+    workers.iter().map(|of| (of.worker, items_of((workers, load), of.worker).count())).collect()
+}
+
+/// Whether rows and totals in a message of worker `sender`, which has so many streams, are all of its own.
+pub(crate) fn has_own_rows(streams: usize, sender: u16, message: &FromWorker) -> bool {
     let is_own = |id: StreamId| id.worker == sender && usize::from(id.stream) < streams;
     match message {
         FromWorker::Sample(sample) => is_own(sample.id),
@@ -298,11 +303,15 @@ mod tests {
             }))
         };
         let totals = |id| StreamTotals { id, ..StreamTotals::default() };
-        let load = BTreeMap::new();
+        let counts = stream_counts(&workers, &BTreeMap::new());
+        assert_eq!(counts, BTreeMap::from([(0, 2), (1, 1)]));
+        let is_sent_by = |sender: u16, message: &FromWorker| {
+            has_own_rows(counts.get(&sender).copied().unwrap_or_default(), sender, message)
+        };
         let own = StreamId { worker: 1, stream: 0 };
-        assert!(has_own_rows((&workers, &load), 1, &sample(own)));
-        assert!(has_own_rows((&workers, &load), 1, &FromWorker::Done(vec![totals(own)])));
-        assert!(has_own_rows((&workers, &load), 1, &FromWorker::Prepared));
+        assert!(is_sent_by(1, &sample(own)));
+        assert!(is_sent_by(1, &FromWorker::Done(vec![totals(own)])));
+        assert!(is_sent_by(1, &FromWorker::Prepared));
         let reading = |stream| {
             let series = "jvm_gc_total".to_owned();
             FromWorker::Readings(vec![ClientReading { stream, at_ns: 0, series, value: 1.0 }])
@@ -311,13 +320,13 @@ mod tests {
         for (message, is_own) in
             [(reading(0), true), (reading(1), false), (metrics(0), true), (metrics(1), false)]
         {
-            assert_eq!(has_own_rows((&workers, &load), 1, &message), is_own, "{message:?}");
+            assert_eq!(is_sent_by(1, &message), is_own, "{message:?}");
         }
         for (sender, foreign) in [(0, own), (1, StreamId { worker: 1, stream: 1 }), (2, own)] {
-            assert!(!has_own_rows((&workers, &load), sender, &sample(foreign)), "{sender} {foreign:?}");
+            assert!(!is_sent_by(sender, &sample(foreign)), "{sender} {foreign:?}");
             let done =
                 FromWorker::Done(vec![totals(StreamId { worker: sender, stream: 0 }), totals(foreign)]);
-            assert!(!has_own_rows((&workers, &load), sender, &done), "{sender} {foreign:?}");
+            assert!(!is_sent_by(sender, &done), "{sender} {foreign:?}");
         }
     }
 
@@ -341,6 +350,36 @@ mod tests {
         let workers = &plan.cases[0].workers;
         let streams: Vec<&str> = items_of((workers, load), 0).collect();
         assert_eq!(streams, ["r", "w", "w", "w"]);
+    }
+
+    /// A group of one topic among several has no name that a scenario's own group is likely to have.
+    #[test]
+    fn each_of_several_topics_has_a_group() {
+        let text = "kdyno: 1\nid: many\nquestion: How?\ntopics: {t: {partitions: 1}}\n\
+                    load: {w: {produce: t, rate: 10/s, value: 100B}, r: {consume: t, group: g}}\n\
+                    phases: {warmup: 1s, measure: 5s}\n";
+        let scenario = kdyno_scenario::Scenario::parse(text, "s.yaml").expect("a scenario");
+        let plan = kdyno_plan::plan(&scenario, &kdyno_plan::Choices::default()).expect("a plan");
+        let role = roles_of_item(&plan.cases[0].load, "r").pop().expect("it consumes");
+        let stream = |client_first, topic_clients| StreamTask {
+            stream: 0,
+            name: "r".to_owned(),
+            seed: 0,
+            topic: "t".to_owned(),
+            client_first,
+            client_count: 1,
+            clients_total: 4,
+            topic_clients,
+            bytes_per_s_max: None,
+            group_id: None,
+            bootstrap: Vec::new(),
+            java: None,
+            span: kdyno_model::plan::LoadSpan::default(),
+            role: role.clone(),
+        };
+        let streams = in_groups(vec![stream(0, None), stream(0, Some(2)), stream(3, Some(2))], str::to_owned);
+        let ids: Vec<Option<&str>> = streams.iter().map(|stream| stream.group_id.as_deref()).collect();
+        assert_eq!(ids, [Some("g"), Some("g.topic-001"), Some("g.topic-002")]);
     }
 
     /// Consumers wait for each worker that produces, and for no other.

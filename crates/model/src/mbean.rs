@@ -3,6 +3,7 @@
 
 use crate::metric::Address;
 use crate::words::quoted;
+use std::collections::BTreeSet;
 
 /// Most of them: a broker looks each of them up whenever it is asked.
 pub const MBEANS_MAX: usize = 50;
@@ -46,18 +47,24 @@ impl<'t> ObjectName<'t> {
         if !is_word(domain) {
             return Err("has no domain with a `:` behind it");
         }
-        let property = |text: &'t str| {
-            text.split_once('=')
-                .filter(|(key, value)| is_word(key) && !value.is_empty() && !value.contains('='))
-        };
+        // A JVM refuses any other one, and the broker that is asked for it does not start.
+        let is_key = |key: &str| is_word(key) && !key.contains(':');
+        let is_value = |value: &str| !value.is_empty() && !value.contains(['=', ':']);
+        let property =
+            |text: &'t str| text.split_once('=').filter(|(key, value)| is_key(key) && is_value(value));
         let properties = properties.split(',').map(property).collect::<Option<Vec<_>>>();
-        Ok(Self { text, domain, properties: properties.ok_or("has a property that is not `KEY=VALUE`")? })
+        let properties = properties.ok_or("has a property that is not `KEY=VALUE`")?;
+        let keys: BTreeSet<&str> = properties.iter().map(|(key, _)| *key).collect();
+        match keys.len() == properties.len() {
+            true => Ok(Self { text, domain, properties }),
+            false => Err("has a key twice"),
+        }
     }
 }
 
 impl PartialEq for ObjectName<'_> {
     fn eq(&self, other: &Self) -> bool {
-        // No key is there twice in a name that a JVM takes.
+        // No key is there twice.
         let has_all =
             |one: &Self, of: &[(&str, &str)]| of.iter().all(|property| one.properties.contains(property));
         self.domain == other.domain
@@ -81,7 +88,8 @@ impl<'t> MbeanAttribute<'t> {
         if text.contains(['*', '?']) {
             return Err("is a pattern, and a series is of one object");
         }
-        if text.contains(|c: char| c.is_control() || "\"\\<>{}".contains(c)) {
+        // How a JVM reads other characters of the agent's file depends on its locale.
+        if text.contains(|c: char| c.is_control() || !c.is_ascii() || "\"\\<>{}".contains(c)) {
             return Err("has a character that is in no name of an object here");
         }
         let (object, attribute) = text.rsplit_once('/').ok_or("names no attribute")?;
@@ -151,6 +159,10 @@ mod tests {
             ("kafka.server:/Value", "has a property"),
             ("kafka.server:type=A, name=B/Value", "has a property"),
             ("kafka.server:type=A,name=/Value", "has a property"),
+            ("kafka.server:type=A:B/Value", "has a property"),
+            ("kafka.server:type=A,na:me=B/Value", "has a property"),
+            ("kafka.server:type=A,name=B,type=C/Value", "has a key twice"),
+            ("kafka.server:type=A,name=Z\u{e4}hler/Value", "has a character"),
             ("kafka.server:type=A,*/Value", "is a pattern"),
             ("kafka.server:type=\"A\"/Value", "has a character"),
             ("kafka.server:type=A\n/Value", "has a character"),

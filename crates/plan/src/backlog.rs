@@ -97,7 +97,8 @@ fn there(
         let each = writers.iter().map(|(produce, span)| {
             let until_ns = Some(span.until_ns.map_or(end_ns, |own_ns| own_ns.min(end_ns)));
             let sent = records(produce, LoadSpan { until_ns, ..*span }, phases)?;
-            Some(sent * f64::from(produce.value_bytes))
+            // A tombstone has no value.
+            Some(sent * f64::from(produce.value_bytes) * (1.0 - produce.records.tombstone_share))
         });
         each.sum()
     };

@@ -7,7 +7,7 @@ use kdyno_model::plan::{CasePlan, GroupAssignor, GroupPlan, GroupProtocol, LoadP
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{OF_ONE_PROTOCOL, group_defaults};
 use kdyno_scenario::file::RoleFile;
-use kdyno_scenario::input::{listed, not_allowed, quoted};
+use kdyno_scenario::input::{InputError, listed, not_allowed, quoted};
 use kdyno_scenario::yaml::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,6 +148,9 @@ pub(crate) fn check(
             let hint = format!("leave `group.protocol` out, or take a release from {}.0 on", CONSUMER_FROM.0);
             return Err(reader.wrong(typed, message).hint(hint));
         }
+        if let Some(message) = named_by_target(system, group) {
+            return Err(reader.wrong(typed, message).hint("rename the scenario's group"));
+        }
         let (first, other) = *seen.entry(&group.name).or_insert((&item.text, group));
         if let Some(what) = not_alike(other, group) {
             let message = format!("group `{}`: `{first}` and `{}` {what}", group.name, item.text);
@@ -157,6 +160,22 @@ pub(crate) fn check(
         }
     }
     Ok(())
+}
+
+/// Refuses a stored case with a group that its target names.
+pub(crate) fn check_on_target(case: &CasePlan) -> Result<(), PlanError> {
+    let mut groups = case.load.values().filter_map(|item| item.role.group());
+    let Some(message) = groups.find_map(|group| named_by_target(&case.system, group)) else { return Ok(()) };
+    Err(InputError::whole(message).hint(
+        "`kdyno export RUN --format scenario > FILE`, rename the scenario's group, and `kdyno run FILE --target` on it",
+    ))
+}
+
+/// Why a group may not run on its target: figures of both would be of one subject.
+fn named_by_target(system: &SystemPlan, group: &GroupPlan) -> Option<String> {
+    let (target, name) = (system.target()?, &group.name);
+    let is_named = target.groups.contains(name);
+    is_named.then(|| format!("group `{name}`: target `{}` names a group so under `groups`", target.target))
 }
 
 /// Why the coordinator would refuse one of two members.

@@ -124,8 +124,8 @@ pub fn move_to(plan: &mut Plan, target: &Target) -> Option<String> {
 /// of them a case is of.
 ///
 /// # Errors
-/// The plan is of local clusters or of another target, or of one target fewer, or a target's caps have become too small
-/// for it.
+/// The plan is of local clusters or of another target, or of one target fewer, a target's caps have become too small for
+/// it, or a target names a group that the plan has.
 pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
     let used: Vec<String> = plan.targets().into_iter().map(|target| target.cluster_id.clone()).collect();
     if used.is_empty() {
@@ -153,6 +153,7 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
         attached.clone_from(&wanted.attached);
         attached.sustain_ns = sustain_ns;
         case.secrets.clone_from(&wanted.secrets);
+        group::check_on_target(case)?;
     }
     guard::check(plan)
 }

@@ -31,6 +31,8 @@ use std::collections::BTreeMap;
 
 /// Most clients of an item: each has sockets and buffers in the worker.
 pub(crate) const CLIENTS_MAX: u32 = 10_000;
+/// Most threads of the load: each topic of each item has one.
+pub(crate) const STREAMS_MAX: u32 = 5_000;
 /// Fastest rate that can be meant, records per second.
 pub(crate) const RATE_PER_S_MAX: f64 = 1e9;
 /// Most steps of a rate.
@@ -57,20 +59,17 @@ pub(crate) fn load(
         };
         let more_topics: Vec<String> = addresses.collect();
         let zone = zones::of_item(reader, &typed.zone, system)?;
-        let clients = clients(reader, typed, more_topics.len())?;
+        let clients = clients(reader, typed, topic_count(&more_topics))?;
         let driver = driver::driver(reader, typed, clients)?;
         may_have_several_topics(reader, typed, &more_topics, &driver)?;
+        let target = ItemTarget { system, topic, name: &address, topics: topic_count(&more_topics) };
         let role = match &typed.role {
-            RoleFile::Produce(produce) => Role::Produce(produce_plan(
-                reader,
-                typed,
-                produce,
-                clients,
-                ItemTarget { system, topic, name: &address },
-            )?),
+            RoleFile::Produce(produce) => {
+                Role::Produce(produce_plan(reader, typed, produce, clients, target)?)
+            }
             RoleFile::Consume(consume) => Role::Consume(consume_plan(reader, typed, consume)?),
             RoleFile::EndToEnd { rate, value } => {
-                enough_replicas(reader, typed, -1, ItemTarget { system, topic, name: &address })?;
+                enough_replicas(reader, typed, -1, target)?;
                 Role::EndToEnd(probe::probe_plan(reader, rate, value)?)
             }
         };
@@ -80,16 +79,21 @@ pub(crate) fn load(
             LoadPlan { topic: address, clients, more_topics, zone, span, driver, role },
         );
     }
+    can_have_threads(reader, &found)?;
     probe::have_own_topics(reader, &found)?;
     group::check(reader, system, &found)?;
     can_be_carried(reader, system, &found)?;
     Ok(found)
 }
 
+/// How many topics an item with these further ones has.
+fn topic_count(more_topics: &[String]) -> u32 {
+    u32::try_from(more_topics.len()).unwrap_or(u32::MAX).saturating_add(1)
+}
+
 /// All clients of an item: as many for each of its topics.
-fn clients(reader: &CaseReader<'_>, item: &LoadFile, more_topics: usize) -> Result<u32, PlanError> {
+fn clients(reader: &CaseReader<'_>, item: &LoadFile, topics: u32) -> Result<u32, PlanError> {
     let each = reader.small(&item.clients, "clients", 1..=CLIENTS_MAX)?;
-    let topics = u32::try_from(more_topics).unwrap_or(u32::MAX).saturating_add(1);
     let all = each.saturating_mul(topics);
     match all <= CLIENTS_MAX {
         true => Ok(all),
@@ -118,6 +122,22 @@ fn may_have_several_topics(
     Err(reader.wrong(&item.topic, message).hint("name a topic without a `count`"))
 }
 
+/// Refuses a load with more threads than a host should start.
+fn can_have_threads(reader: &CaseReader<'_>, load: &BTreeMap<String, LoadPlan>) -> Result<(), PlanError> {
+    let mut threads: u32 = 0;
+    for (name, typed) in &reader.scenario.typed().load {
+        threads = threads.saturating_add(load.get(&name.text).map_or(0, LoadPlan::topic_count));
+        if threads > STREAMS_MAX {
+            let message = format!(
+                "`{}`: with it the load has more than {STREAMS_MAX} threads, one for each topic of each load item",
+                name.text
+            );
+            return Err(reader.wrong(&typed.topic, message).hint("a lower `count` of the topic"));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses what the system cannot carry.
 fn can_be_carried(
     reader: &CaseReader<'_>,
@@ -138,6 +158,8 @@ struct ItemTarget<'a> {
     system: &'a SystemPlan,
     topic: &'a TopicPlan,
     name: &'a str,
+    /// How many topics of this shape there are.
+    topics: u32,
 }
 
 impl ItemTarget<'_> {
@@ -176,7 +198,7 @@ fn produce_plan(
     }
     let (mut records, value_bytes) = records::records(reader, typed)?;
     sampled(reader, typed, (&mut records, value_bytes), &client, target)?;
-    let payload = payload(reader, &typed.payload, value_bytes.into(), &client)?;
+    let payload = payload(reader, &typed.payload, value_bytes.into(), &client, target.topics)?;
     poolable(reader, &typed.payload, payload, &records)?;
     partition_is_there(reader, typed, &records, target)?;
     record_fits(reader, typed, (&records, value_bytes), &client, target)?;
@@ -332,6 +354,7 @@ fn payload(
     typed: &PayloadFile,
     value_bytes: u64,
     client: &ProducerSettings,
+    topics: u32,
 ) -> Result<Payload, PlanError> {
     let (typed, pool_bytes) = match typed {
         PayloadFile::Word(typed) => match reader.word(typed, "payload", &["unique", "pooled"])?.as_str() {
@@ -360,6 +383,11 @@ fn payload(
             _ => "make the pool smaller by one batch",
         };
         return Err(reader.wrong(typed, message).hint(hint));
+    }
+    if needed.saturating_mul(u64::from(topics)) > POOL_BYTES_MAX {
+        let most = size(POOL_BYTES_MAX);
+        let message = format!("each of {topics} topics has a pool of its own: together more than {most}");
+        return Err(reader.wrong(typed, message).hint("a smaller pool, or `payload: unique`"));
     }
     Ok(Payload::Pooled { pool_bytes })
 }

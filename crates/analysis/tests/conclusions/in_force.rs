@@ -141,17 +141,25 @@ fn topic_settings_differ_as_requested_or_not_with_their_source() {
 }
 
 #[test]
-fn a_cpu_limit_on_one_side_is_reported_as_requested() {
-    let mut plan = alike();
-    let mut run = RunFixture::default();
-    run.pairs("writers.acked_per_s", &[1.0]);
-    let mut starts = [0, 1].map(|side| start(&run.outcomes[side], &[], JAVA[side], FLAGS[side]));
-    for (start, limit) in starts.iter_mut().zip(["none", "1.5 CPUs"]) {
-        start.cluster.insert("cpu_limit".to_owned(), limit.to_owned());
+fn limits_of_brokers_and_clients_on_one_side_are_reported_as_requested() {
+    let limited = "each client may produce 1 MiB/s at each broker";
+    for (fact, value, setting) in
+        [("cpu_limit", "1.5 CPUs", "brokers CPU limit"), ("quotas", limited, "brokers quotas of clients")]
+    {
+        let mut plan = alike();
+        let mut run = RunFixture::default();
+        run.pairs("writers.acked_per_s", &[1.0]);
+        let mut starts = [0, 1].map(|side| start(&run.outcomes[side], &[], JAVA[side], FLAGS[side]));
+        for (start, limit) in starts.iter_mut().zip(["none", value]) {
+            start.cluster.insert(fact.to_owned(), limit.to_owned());
+        }
+        let of_plan = compared(&mut plan).clone();
+        let found = settings(&plan, &of_plan, &starts);
+        assert_eq!(said(&found), [is(setting, WhyDiffers::Asked)]);
+        // A file of an earlier version has it on no side, and what is known of one side alone is not compared.
+        starts[0].cluster.remove(fact);
+        assert!(said(&settings(&plan, &of_plan, &starts)).is_empty());
     }
-    let of_plan = compared(&mut plan).clone();
-    let found = settings(&plan, &of_plan, &starts);
-    assert_eq!(said(&found), [is("brokers CPU limit", WhyDiffers::Asked)]);
 }
 
 #[test]

@@ -142,6 +142,8 @@ struct Execution<'a> {
     /// The warm-up, while it goes on and ends by evidence.
     warmup: Option<Warmup>,
     live: LiveTally,
+    /// How many streams each worker has.
+    streams: BTreeMap<u16, usize>,
     /// What Java clients reported of their settings, for each load item the first.
     clients_in_force: SettingsBySubject,
     /// Workers that have said their last word, or never will.
@@ -181,13 +183,14 @@ impl<'a> Execution<'a> {
     /// end.
     fn spawn(context: &'a TrialContext<'a>, seat: Option<Seat>) -> Result<Self, LabError> {
         let inbox = Inbox::default();
-        let places = context.generators.open(&context.trial.effective)?;
+        let case = &context.trial.effective;
+        let places = context.generators.open(case)?;
         let workers = workers(context, &places, &inbox)?;
         Ok(Self {
             context,
             inbox,
             workers,
-            commands: Commands::of(&context.trial.effective),
+            commands: Commands::of(case),
             components: Components::default(),
             observer: None,
             cluster_watch: None,
@@ -196,9 +199,10 @@ impl<'a> Execution<'a> {
             held_back: HeldBack::default(),
             unread: BTreeSet::new(),
             t0_ns: 0,
-            phases: phase_spans(&context.trial.effective.phases, None),
-            warmup: Warmup::of(&context.trial.effective.phases, seat),
+            phases: phase_spans(&case.phases, None),
+            warmup: Warmup::of(&case.phases, seat),
             live: LiveTally::default(),
+            streams: task::stream_counts(&case.workers, &case.load),
             clients_in_force: SettingsBySubject::new(),
             done: BTreeSet::new(),
             lost: BTreeSet::new(),
@@ -388,11 +392,10 @@ impl<'a> Execution<'a> {
         news: WorkerNews,
         progress: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
-        let (store, trial, case) = (self.context.store, self.context.trial.id, &self.context.trial.effective);
+        let (store, trial) = (self.context.store, self.context.trial.id);
+        let streams = self.streams.get(&worker).copied().unwrap_or_default();
         match news {
-            WorkerNews::Message(ref message)
-                if !task::has_own_rows((&case.workers, &case.load), worker, message) =>
-            {
+            WorkerNews::Message(ref message) if !task::has_own_rows(streams, worker, message) => {
                 self.done.insert(worker);
                 self.stop(LabError::of_worker(worker, "sent rows of a stream that is not its own"));
             }

@@ -67,10 +67,14 @@ fn acknowledged_records_are_those_of_their_partitions() {
     let partitions = &outcome.totals.partitions;
     assert!(partitions.len() == 6 && partitions.iter().all(|one| one.records > 0), "{partitions:?}");
     // What is acknowledged in the drain belongs to no phase that counts.
-    let rows = outcome.samples.iter().filter(|row| row.grain == Grain::Second && row.written_second < 30);
-    let acknowledged: u64 = rows.map(|row| row.counts.acknowledged).sum();
+    let rows = || outcome.samples.iter().filter(|row| row.grain == Grain::Second && row.written_second < 30);
+    let acknowledged: u64 = rows().map(|row| row.counts.acknowledged).sum();
     assert_eq!(partitions.iter().map(|one| one.records).sum::<u64>(), acknowledged);
-    assert!(partitions.iter().map(|one| one.bytes).sum::<u64>() > outcome.counts().acknowledged_bytes / 2);
+    // Values, and what surrounds each of them.
+    let (bytes, of_values): (u64, u64) =
+        (partitions.iter().map(|one| one.bytes).sum(), rows().map(|row| row.counts.acknowledged_bytes).sum());
+    assert_eq!(bytes, rows().map(|row| row.counts.record_bytes).sum::<u64>());
+    assert!(of_values > 0 && bytes >= of_values, "{bytes} bytes with {of_values} of values");
 }
 
 #[test]

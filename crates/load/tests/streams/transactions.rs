@@ -44,6 +44,10 @@ struct LogContents {
     /// Markers of transactions that did not end.
     open: BTreeSet<Id>,
     markers: u64,
+    /// Most records of one partition that a marker ended.
+    most_of_marker: usize,
+    /// Records of a producer by its epoch: since KIP-890 each transaction has one of its own.
+    by_epoch: BTreeMap<(i64, i16), usize>,
 }
 
 /// Goes through the logs as a consumer does: a transaction's records count from its marker on.
@@ -60,6 +64,7 @@ fn seen(cluster: &FakeCluster) -> LogContents {
             if batch.is_control() {
                 let is_commit = of_it.peek().and_then(|marker| marker.key) == Some([0, 0, 0, 1].as_slice());
                 let ended = open.remove(&batch.header.producer_id).unwrap_or_default();
+                seen.most_of_marker = seen.most_of_marker.max(ended.len());
                 if is_commit {
                     seen.committed.extend(ended)
                 } else {
@@ -73,7 +78,9 @@ fn seen(cluster: &FakeCluster) -> LogContents {
                 u64::from_be_bytes(bytes.try_into().expect("eight bytes"))
             };
             let producer = batch.header.producer_id;
-            let ids = of_it.map(|one| (partition, producer, number(one.value.expect("a value"))));
+            let ids: Vec<Id> =
+                of_it.map(|one| (partition, producer, number(one.value.expect("a value")))).collect();
+            *seen.by_epoch.entry((producer, batch.header.producer_epoch)).or_default() += ids.len();
             open.entry(producer).or_default().extend(ids);
         }
         seen.open.extend(open.into_values().flatten());
@@ -231,6 +238,10 @@ fn a_transaction_ends_with_so_many_records() {
             assert!(counts.offered > 1_000 && counts.acknowledged == counts.offered, "{counts:?}");
             assert!(seen.open.is_empty() && seen.aborted.is_empty(), "{level}");
             assert_eq!(counts.committed, counts.offered.div_ceil(50), "{level}: {counts:?}");
+            assert!((1..=50).contains(&seen.most_of_marker), "{level}: {}", seen.most_of_marker);
+            let most = seen.by_epoch.values().copied().max();
+            // Before KIP-890 all transactions have one epoch.
+            assert!(level == 1 || most == Some(50), "{level}: {most:?}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::refusal::{KeyPath, Passed};
 use super::{load, system};
+use crate::load::STREAMS_MAX;
 use crate::phases::PHASE_NS_MAX;
 use crate::system_kind;
 use crate::workers::workers;
@@ -39,6 +40,8 @@ fn one(at: &KeyPath<'_>, case: &CasePlan) -> Passed {
     system_kind::gate(&at.key("system"), system)?;
     topics.iter().try_for_each(|(name, topic)| system::topic(&at.key("topics"), name, topic))?;
     load.iter().try_for_each(|(name, item)| load::item(&at.key("load").key(name), name, item, case))?;
+    let streams = load.values().map(|item| u64::from(item.topic_count())).sum::<u64>();
+    at.key("load").within(streams, 0..=u64::from(STREAMS_MAX))?;
     // How clients are shared out among workers follows from the load.
     on_hosts(&at.key("generators"), generators)?;
     let is_so = *shares == workers(load, generators);

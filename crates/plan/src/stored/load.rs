@@ -17,6 +17,7 @@ use kdyno_model::version::Version;
 use kdyno_scenario::client::ClientSide;
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::is_item_name;
+use std::collections::BTreeSet;
 
 /// Largest time of a client's settings, ns: Java's largest number of ms.
 const SETTING_NS_MAX: u64 = i32::MAX as u64 * 1_000_000;
@@ -27,7 +28,13 @@ pub(super) fn item(at: &KeyPath<'_>, name: &str, of: &LoadPlan, case: &CasePlan)
     let is_there =
         |topic: &String| at.key("topic").named(topic, case.topics.contains_key(topic), "a topic of its load");
     more_topics.iter().chain([topic]).try_for_each(is_there)?;
-    at.key("clients").within(*clients, of.topic_count()..=CLIENTS_MAX)?;
+    let topics = of.topic_count();
+    at.key("clients").within(*clients, topics..=CLIENTS_MAX)?;
+    let (more, distinct) = (at.key("more_topics"), of.topics().collect::<BTreeSet<_>>());
+    more.holds(distinct.len() == more_topics.len() + 1, "has a topic twice in a load item")?;
+    more.holds(*clients % topics == 0, "has clients that its topics do not share evenly")?;
+    let may_have_several = driver.is_native() && !matches!(role, Role::EndToEnd(_));
+    more.holds(more_topics.is_empty() || may_have_several, "has several topics where one is possible")?;
     if let Some(zone) = zone {
         let is_there = case.system.zones().is_some_and(|zones| zones.names().contains(&zone.as_str()));
         at.key("zone").named(zone, is_there, "a zone of its clients")?;
@@ -42,10 +49,10 @@ pub(super) fn item(at: &KeyPath<'_>, name: &str, of: &LoadPlan, case: &CasePlan)
     };
     carried(&at.key("driver"), driver, side)?;
     match role {
-        Role::Produce(of) => produce(at, of, case),
+        Role::Produce(of) => produce(at, of, topics, case),
         Role::Consume(of) => consume(at, of),
         Role::EndToEnd(EndToEndPlan { produce: send, consume: fetch }) => {
-            produce(at, send, case)?;
+            produce(at, send, topics, case)?;
             consume(at, fetch)
         }
     }
@@ -69,7 +76,7 @@ fn carried(at: &KeyPath<'_>, driver: &Driver, side: ClientSide) -> Passed {
     settings::of_java(&at.key("properties"), side, properties)
 }
 
-fn produce(at: &KeyPath<'_>, of: &ProducePlan, case: &CasePlan) -> Passed {
+fn produce(at: &KeyPath<'_>, of: &ProducePlan, topics: u32, case: &CasePlan) -> Passed {
     let ProducePlan {
         rate,
         value_bytes,
@@ -86,7 +93,10 @@ fn produce(at: &KeyPath<'_>, of: &ProducePlan, case: &CasePlan) -> Passed {
     at.key("value_bytes").within(*value_bytes, 0..=VALUE_BYTES_MAX)?;
     match payload {
         Payload::Unique => {}
-        Payload::Pooled { pool_bytes } => at.key("payload").within(*pool_bytes, 1..=POOL_BYTES_MAX)?,
+        // Each topic has a pool of its own.
+        Payload::Pooled { pool_bytes } => {
+            at.key("payload").within(*pool_bytes, 1..=POOL_BYTES_MAX / u64::from(topics))?
+        }
     }
     records::records(&at.key("records"), records, case)?;
     if let Some(TransactionsPlan { every_ns, records, abort_share }) = transactions {

@@ -99,6 +99,7 @@ fn listen(at: &KeyPath<'_>, of: &Listeners) -> Passed {
 
 fn limited(at: &KeyPath<'_>, of: &QuotasPlan) -> Passed {
     let QuotasPlan { each: _, producer_bytes_per_s, consumer_bytes_per_s, request_percent } = of;
+    at.holds(!of.by_name().is_empty(), "has quotas that limit nothing")?;
     for (key, bytes) in
         [("producer_bytes_per_s", producer_bytes_per_s), ("consumer_bytes_per_s", consumer_bytes_per_s)]
     {

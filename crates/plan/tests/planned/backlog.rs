@@ -35,6 +35,9 @@ fn readers_come_when_writers_have_sent_so_much() {
     assert_eq!(late(&format!("{WRITERS}{more}{READERS}")), 3 * S);
     let steps = "  writers: {produce: t, rate: {steps: [{rate: 1k/s, for: 4s}, {rate: 500/s, for: 1s}]}, value: 1000B}\n";
     assert_eq!(late(&format!("{steps}{READERS}")), 8 * S, "4 MB, 4 MB and 2 MB");
+    let deleting =
+        WRITERS.replace("value: 1000B", "value: 1000B, key: {uniform: {of: 100}}, tombstones: 50%");
+    assert_eq!(late(&format!("{deleting}{READERS}")), 16 * S, "a tombstone has no value");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What the plan makes of consumer groups.
 
-use crate::common::{BASE, facts, planned};
+use crate::common::{BASE, facts, planned, target};
 use kdyno_model::plan::{GroupAssignor, GroupPlan, GroupProtocol, Role};
 use kdyno_model::run::SettingOrigin;
-use kdyno_plan::{Choices, clients_in_force};
+use kdyno_plan::{Choices, clients_in_force, retarget};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -108,6 +108,24 @@ fn what_java_or_the_coordinator_would_refuse_is_refused() {
     };
     let error = two("partition.assignment.strategy: range", "partition.assignment.strategy: sticky");
     assert!(error.contains("group `g`: `readers` and `late` have no assignor in common"), "{error}");
+}
+
+/// In results both would be `group:billing`.
+#[test]
+fn a_target_names_no_group_of_the_scenario() {
+    let there = |groups: &str| target("there", &format!("groups: [{groups}]\n"));
+    let on = |target| Choices { target: Some(target), ..Choices::default() };
+    let text = with("{consume: t, group: billing}");
+    let error = planned(&text, &on(there("orders, billing"))).unwrap_err();
+    assert!(error.starts_with("s.yaml:"), "{error}");
+    let words =
+        "group `billing`: target `there` names a group so under `groups` | rename the scenario's group";
+    assert!(error.contains(words), "{error}");
+    let mut stored = planned(&text, &on(there("orders"))).unwrap();
+    retarget(&mut stored, &[there("orders")]).unwrap();
+    let error = retarget(&mut stored, &[there("billing")]).unwrap_err();
+    assert!(error.message.contains("target `there` names a group so"), "{error}");
+    assert!(error.hint.is_some_and(|hint| hint.contains("rename the scenario's group")));
 }
 
 #[test]

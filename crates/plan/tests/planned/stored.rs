@@ -218,6 +218,7 @@ fn numbers_are_those_that_scenarios_may_have() {
         ("/cases/0/system/local/cpus".to_owned(), json!([[4_000_000_000_u32]])),
         ("/cases/0/system/local/quotas/producer_bytes_per_s".to_owned(), json!(1)),
         ("/cases/0/system/local/quotas/request_percent".to_owned(), json!(-1.0)),
+        ("/cases/0/system/local/quotas/producer_bytes_per_s".to_owned(), Value::Null),
         ("/cases/0/system/local/zones/brokers".to_owned(), json!([])),
         ("/cases/0/system/local/zones/link/delay_ns".to_owned(), json!(u64::MAX)),
         ("/cases/0/topics/t/partitions".to_owned(), json!(4_000_000_000_u32)),
@@ -257,6 +258,23 @@ fn numbers_are_those_that_scenarios_may_have() {
         ("/contrasts".to_owned(), json!([{"name": "x", "from": 0, "to": 9, "of": []}])),
     ] {
         refused(&pointer, &value);
+    }
+}
+
+/// A worker finds a client's topic by dividing.
+#[test]
+fn topics_of_an_item_are_different_ones_that_share_its_clients() {
+    for (item, clients, more, words) in [
+        ("writers", 2, "t", "has a topic twice in a load item (`cases.0.load.writers.more_topics`)"),
+        ("writers", 3, "probes", "has clients that its topics do not share evenly"),
+        ("javas", 2, "probes", "has several topics where one is possible"),
+        ("probes", 2, "t", "has several topics where one is possible"),
+    ] {
+        let mut stored = made(TEXT, &Choices::default());
+        let plan = stored.cases[0].load.get_mut(item).unwrap();
+        (plan.clients, plan.more_topics) = (clients, vec![more.to_owned()]);
+        let message = check_stored(&stored).unwrap_err().message;
+        assert!(message.contains(words), "{item}: {message}");
     }
 }
 

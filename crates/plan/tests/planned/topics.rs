@@ -1,6 +1,6 @@
 //! Many topics at once: one load item over all of them.
 
-use kdyno_model::plan::{CasePlan, Driver, LoadPlan};
+use kdyno_model::plan::{CasePlan, Driver, LoadPlan, Payload, Role};
 use kdyno_plan::{Choices, check_stored, plan, volume_bytes};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -43,6 +43,38 @@ fn an_item_has_as_many_clients_for_each_of_its_topics() {
     assert_eq!(topics(&single.cases[0].load["w"]), ["t"]);
     let many = planned("t: {count: 1000, partitions: 1}", WRITERS, "").expect("a plan");
     assert_eq!(many.cases[0].load["w"].more_topics.last().map(String::as_str), Some("t-1000"));
+}
+
+/// A worker has a thread, and with `payload: pooled` a pool, for each topic of each item.
+#[test]
+fn threads_and_pools_of_all_topics_are_bounded() {
+    const MANY: &str = "t: {count: 1000, partitions: 1}";
+    let items = |readers: u32| {
+        let readers = (1..=readers).map(|reader| format!(", r{reader}: {{consume: t}}"));
+        format!("{WRITERS}{}", readers.collect::<String>())
+    };
+    let error = planned(MANY, &items(5), "").expect_err("six times 1,000");
+    assert!(error.contains("`r5`: with it the load has more than 5000 threads"), "{error}");
+    assert!(error.starts_with("s.yaml:") && error.ends_with("; a lower `count` of the topic"), "{error}");
+    let mut most = planned(MANY, &items(4), "").expect("a plan");
+    assert_eq!(check_stored(&most), Ok(()));
+    let item = most.cases[0].load["r4"].clone();
+    most.cases[0].load.insert("r5".to_owned(), item);
+    let error = check_stored(&most).expect_err("six times 1,000").message;
+    assert!(error.contains("has 6000, which is outside 0 to 5000 (`cases.0.load`)"), "{error}");
+
+    let pooled = |bytes: &str| WRITERS.replace("value: 100B", &format!("value: 100B, payload: {bytes}"));
+    let error = planned(TOPICS, &pooled("{pooled: 400MiB}"), "").expect_err("three pools");
+    assert!(error.contains("each of 3 topics has a pool of its own: together more than 1 GiB"), "{error}");
+    assert!(error.ends_with("; a smaller pool, or `payload: unique`"), "{error}");
+    let mut fits = planned(TOPICS, &pooled("{pooled: 300MiB}"), "").expect("a plan");
+    assert_eq!(check_stored(&fits), Ok(()));
+    let Role::Produce(produce) = &mut fits.cases[0].load.get_mut("w").expect("it produces").role else {
+        panic!("it produces")
+    };
+    produce.payload = Payload::Pooled { pool_bytes: 400 << 20 };
+    let error = check_stored(&fits).expect_err("three pools").message;
+    assert!(error.ends_with("(`cases.0.load.w.payload`)"), "{error}");
 }
 
 #[test]

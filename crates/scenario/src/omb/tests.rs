@@ -281,9 +281,10 @@ fn a_published_result_becomes_a_scenario_with_its_figures() {
     }
     let several = imported("\"topics\": 1", "\"topics\": 3").expect("a scenario");
     // One item goes over all topics, so its figures are those of all of them.
-    for part in
-        ["  topic: {count: 3, partitions: 16, replicas: 1}", "{writers.acked_per_s: 50000.2, readers.fetched"]
-    {
+    for part in [
+        "  topic: {count: 3, partitions: 16, replicas: 1}",
+        "- {writers.acked_per_s: 50000.2, readers.fetched_per_s: 50000.0, writers.service.mean: 2.500ms",
+    ] {
         assert!(several.contains(part) && several.contains("end_to_end.p99: 11.000ms"), "{part}: {several}");
     }
     let two_groups = imported("49980.0, 50020.0", "99980.0, 100020.0").expect("a scenario");

@@ -166,7 +166,8 @@ fn written(network_processors: &[String], further: &[&str], mbeans: &[String]) -
 }
 
 /// The rule that names an attribute by its place in the plan. The agent has an object's properties in the order in which the
-/// broker registered it, so that each is looked for by itself.
+/// broker registered it, so that each is looked for by itself. It looks for a pattern anywhere: without `^` one of
+/// `server` would also be found in `kafka.server`.
 fn rule(place: usize, of: &MbeanAttribute<'_>) -> String {
     let plain = |text: &str| {
         let escaped = |c: char| if c.is_alphanumeric() { c.to_string() } else { format!("\\{c}") };
@@ -177,7 +178,7 @@ fn rule(place: usize, of: &MbeanAttribute<'_>) -> String {
     let more = of.object.properties.len().saturating_sub(1);
     let (composite, attribute) = of.attribute.split_once('.').unwrap_or(("", of.attribute));
     let pattern = format!(
-        "{}<{properties}[^,>]*(?:, [^,>]*){{{more}}}><{}>{}: ",
+        "^{}<{properties}[^,>]*(?:, [^,>]*){{{more}}}><{}>{}: ",
         plain(of.object.domain),
         plain(composite),
         plain(attribute)
@@ -329,7 +330,7 @@ mod tests {
         assert!(unread("name=BytesInPerSec").contains("OneMinuteRate"), "{text}");
         assert!(text.contains("  - \"java.lang:type=MemoryPool,name=G1 Old Gen\"\n"), "{text}");
         let rules = text.split_once("rules:\n").expect("rules").1;
-        let first = r#"  - pattern: "kafka\\.server<(?=(?:.*, )?name=MessagesInPerSec[,>])(?=(?:.*, )?type=BrokerTopicMetrics[,>])[^,>]*(?:, [^,>]*){1}><>OneMinuteRate: "
+        let first = r#"  - pattern: "^kafka\\.server<(?=(?:.*, )?name=MessagesInPerSec[,>])(?=(?:.*, )?type=BrokerTopicMetrics[,>])[^,>]*(?:, [^,>]*){1}><>OneMinuteRate: "
     name: kdyno_mbean_0
     type: GAUGE
     cache: true

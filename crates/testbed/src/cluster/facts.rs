@@ -52,11 +52,9 @@ pub(super) fn facts(
     fact("retention_bytes_per_partition", retention.partition_bytes.to_string());
     fact("segment_bytes", retention.segment_bytes.to_string());
     fact("cpu_limit", cpu_limit(plan));
+    fact("quotas", plan.quotas.map_or_else(|| "none".to_string(), |quotas| quotas.to_string()));
     if !plan.listeners.are_plain() {
         fact("listeners", plan.listeners.to_string());
-    }
-    if let Some(quotas) = &plan.quotas {
-        fact("quotas", quotas.to_string());
     }
     if let Some(zones) = &plan.zones {
         fact("zones", words(zones, layout));

@@ -37,11 +37,12 @@ type DefaultForm<'t> = (String, Vec<(&'t str, Cow<'t, str>)>);
 
 /// Kafka registers the type of an object first.
 fn default_form<'t>(of: &MbeanAttribute<'t>) -> Option<DefaultForm<'t>> {
-    let (types, others): (Vec<_>, Vec<_>) = of.object.properties.iter().partition(|(key, _)| *key == "type");
+    let (types, others): (Vec<_>, Vec<_>) =
+        of.object.properties.iter().copied().partition(|(key, _)| *key == "type");
     let [(_, kind)] = types.as_slice() else { return None };
     let name = format!("{}_{kind}_{}", of.object.domain, of.attribute);
     let name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-    Some((name, others.into_iter().map(|(key, value)| (*key, Cow::Borrowed(*value))).collect()))
+    Some((name, others.into_iter().map(|(key, value)| (key, Cow::Borrowed(value))).collect()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The Java that brokers ran on: its version, what it was started with, and what CPU time it may use.
+//! The Java that brokers ran on: its version, what it was started with, and what CPU time it may use; and what brokers let
+//! clients do.
 
 use super::brokers::BROKERS;
 use super::clusters::Clusters;
@@ -16,6 +17,9 @@ const FLAGS: &str = "JVM options";
 
 /// How the bound of a broker's CPU time is called.
 const CPU_LIMIT: &str = "CPU limit";
+
+/// How brokers' bounds of clients are called.
+const QUOTAS: &str = "quotas of clients";
 
 /// Name of the agent that exposes brokers' own metrics, which costs them a little; `agent` or `off`.
 const AGENT: &str = "JMX agent";
@@ -44,9 +48,10 @@ fn reported(start: &TrialStart) -> SettingValues {
     let java = start.cluster.get("java").map(|java| (JAVA.to_owned(), java.clone()));
     let agent = start.cluster.get("jmx").map(|agent| (AGENT.to_owned(), agent.clone()));
     let limit = start.cluster.get("cpu_limit").map(|limit| (CPU_LIMIT.to_owned(), limit.clone()));
+    let quotas = start.cluster.get("quotas").map(|quotas| (QUOTAS.to_owned(), quotas.clone()));
     let mut brokers = start.command_lines.iter().filter(|(of, _)| of.is_broker());
     let flags = brokers.next().map(|(_, line)| (FLAGS.to_owned(), jvm_flags(line).join(" ")));
-    java.into_iter().chain(agent).chain(limit).chain(flags).collect()
+    java.into_iter().chain(agent).chain(limit).chain(quotas).chain(flags).collect()
 }
 
 fn why(setting: &str, on: &Clusters<'_>) -> WhyDiffers {
@@ -56,7 +61,7 @@ fn why(setting: &str, on: &Clusters<'_>) -> WhyDiffers {
         {
             WhyDiffers::Asked
         }
-        Some(_) if setting == CPU_LIMIT => WhyDiffers::Asked,
+        Some(_) if setting == CPU_LIMIT || setting == QUOTAS => WhyDiffers::Asked,
         Some([a, b]) if setting == AGENT => match a.metrics == b.metrics {
             // It could be had for one side alone.
             true => WhyDiffers::NotAsked,
