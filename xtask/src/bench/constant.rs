@@ -7,7 +7,6 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::load::BenchLoad;
-use super::measurement::{BenchFigure, Measurement};
 use super::process::{measured, words};
 use super::sender::null_broker;
 use super::setup::Setup;
@@ -24,19 +23,6 @@ pub struct ConstantFigures {
     pub p99_us: f64,
     /// CPU time ÷ time.
     pub cpu_share: f64,
-}
-
-/// The schedule against the null broker of this setup.
-pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
-    let run = move |side: &Setup| {
-        let figures = kdyno(bench, side, if bench.options.quick { 3 } else { 30 })?;
-        Ok(vec![
-            BenchFigure::cost("schedule delay p50, µs", figures.p50_us),
-            BenchFigure::cost("schedule delay p99, µs", figures.p99_us),
-            BenchFigure::cost("share of a core", figures.cpu_share),
-        ])
-    };
-    Ok(vec![Measurement { name: format!("constant, {RATE_PER_S}/s"), run: Box::new(run) }])
 }
 
 /// Prints the commands of both.

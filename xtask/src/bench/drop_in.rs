@@ -3,15 +3,17 @@
 //! with both: requests built beforehand, as full as they can be, on one connection, which is the most that a client can
 //! get acknowledged.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
 
 use super::broker::StandingCluster;
+use super::contest::{Contest, Shown, UNBOUNDED};
 use super::load::{BenchLoad, LoadResult};
 use super::process::{measured, words};
 use super::setup::Setup;
-use super::stats::{Series, SeriesOf, TextTable};
+use super::stats::Series;
 
 const PARTITIONS: u32 = 6;
 
@@ -108,149 +110,125 @@ impl Total {
     }
 }
 
-/// The figures of one tool over the rounds: records/s, ms on average, p50, p95, µs of CPU per record of the tool and of the
-/// broker, share of all processors that both had together.
-type DropInSeries = SeriesOf<7>;
+/// Both tools, and the replay where no rate is given.
+struct DropIn<'a> {
+    bench: &'a Setup,
+    broker: &'a StandingCluster,
+    folder: &'a Path,
+    terms: &'a DropInTerms,
+}
 
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let broker = StandingCluster::start(bench, "drop-in")?;
-    for terms in &TERMS {
-        contest(bench, &broker, terms)?;
-    }
-    Ok(())
-}
-
-fn contest(bench: &Setup, broker: &StandingCluster, terms: &DropInTerms) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let own = || {
-        let mut command = Command::new(&bench.kdyno);
-        command.current_dir(folder.path()).arg("producer-perf-test");
-        command
-    };
-    let theirs = || broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
-    let mut typed = own();
-    flags(&mut typed, bench, broker, terms, "TOPIC");
-    println!("\n  {}: {}", terms.name, words(&typed));
-    let (mut kdyno, mut kafka, mut replayed) =
-        (DropInSeries::default(), DropInSeries::default(), Series::default());
-    let processors = std::thread::available_parallelism()?.get() as f64;
-    // A broker that has just started carries less: the first round is not counted.
-    for round in 0..=bench.options.rounds {
-        for turn in 0..2 {
-            let is_own = (round + turn) % 2 == 0;
-            let topic =
-                broker.topic(&format!("drop-in-{}-{round}-{turn}", terms.record_bytes), PARTITIONS, 1)?;
-            let mut command = if is_own { own() } else { theirs() };
-            let (records, steady) = flags(&mut command, bench, broker, terms, &topic);
-            let broker_cpu_s = broker.cpu_s()?;
-            let finished = measured(&mut command)?;
-            let broker_cpu_s = broker.cpu_s()? - broker_cpu_s;
-            broker.delete_topic(&topic)?;
-            let Total { per_s, average_ms, p50_ms, p95_ms } = Total::parse(&finished.stdout, steady)?;
-            let us = |cpu_s: f64| cpu_s * 1e6 / records as f64;
-            let busy = (finished.cpu_s + broker_cpu_s) / finished.wall_s / processors;
-            if round > 0 {
-                let figures = if is_own { &mut kdyno } else { &mut kafka };
-                let cpu_us = (us(finished.cpu_s), us(broker_cpu_s));
-                figures.push([per_s, average_ms, p50_ms, p95_ms, cpu_us.0, cpu_us.1, busy]);
-            }
-        }
-        if let Some(unthrottled) = &terms.unthrottled {
-            let per_s = replay(bench, broker, terms, unthrottled, round)?;
-            if round > 0 {
-                replayed.push(per_s);
-            }
-        }
-    }
-    print!("{}", table(&kdyno, &kafka, &replayed));
-    if bench.options.quick {
-        println!("  a tenth of the records: no judgement");
-    } else {
-        judge(terms, &kdyno, &kafka, &replayed);
+    for terms in &TERMS {
+        DropIn { bench, broker: &broker, folder: folder.path(), terms }.run()?;
     }
     Ok(())
 }
 
-/// The flags, the same for both; how many records they ask for, and of these behind the warm-up.
-fn flags(
-    command: &mut Command,
-    bench: &Setup,
-    broker: &StandingCluster,
-    terms: &DropInTerms,
-    topic: &str,
-) -> (u64, u64) {
-    let (records, warmup) = terms.records(bench);
-    command.args(["--topic", topic, "--num-records", &records.to_string()]);
-    command.args(["--record-size", &terms.record_bytes.to_string(), "--throughput", terms.throughput]);
-    command.args(["--bootstrap-server", broker.bootstrap()]);
-    command.args(["--warmup-records", &warmup.to_string()]);
-    if !terms.properties.is_empty() {
-        command.arg("--command-property").args(terms.properties);
+impl DropIn<'_> {
+    fn run(&self) -> anyhow::Result<()> {
+        println!("\n  {}: {}", self.terms.name, words(&self.command(0, "TOPIC")));
+        let is_judged = !self.bench.options.quick;
+        let least = self.terms.unthrottled.as_ref().filter(|_| is_judged).map_or(0.0, |terms| terms.least);
+        let mut sides = vec![
+            ("kdyno producer-perf-test".to_owned(), UNBOUNDED),
+            ("kafka-producer-perf-test".to_owned(), least..=f64::INFINITY),
+        ];
+        if self.terms.unthrottled.is_some() {
+            sides.push(("bare replay, whole run".to_owned(), UNBOUNDED));
+        }
+        let contest = Contest {
+            heading: "tool",
+            sides,
+            figures: &[
+                ("records/s", Shown::Spread(0)),
+                ("kdyno ÷ it", Shown::FirstJudged(2)),
+                ("average ms", Shown::Spread(2)),
+                ("p50 ms", Shown::Spread(0)),
+                ("p95 ms", Shown::Spread(0)),
+                ("µs CPU per record, tool", Shown::Spread(2)),
+                ("µs CPU per record, broker", Shown::Spread(2)),
+                ("share of processors, whole run", Shown::Spread(2)),
+            ],
+            // The tools are compared with each other, the replay comes after both.
+            group: 2,
+            // A broker that has just started carries less.
+            unmeasured: 1,
+        };
+        let figures = contest.run(&self.bench.options, |side, round| {
+            let name = format!("drop-in-{}-{side}-{round}", self.terms.record_bytes);
+            let topic = self.broker.topic(&name, PARTITIONS, 1)?;
+            let figures = self.measure(side, &topic)?;
+            self.broker.delete_topic(&topic)?;
+            Ok(figures)
+        })?;
+        match (&self.terms.unthrottled, is_judged) {
+            (_, false) => println!("  a tenth of the records: no judgement"),
+            (Some(Unthrottled { least, .. }), true) => {
+                println!("  records/s of kdyno at least {least} × Kafka's");
+                let ratio = figures[2][0].over(&figures[1][0]);
+                println!("  records/s of the bare replay ÷ Kafka's: {}", ratio.show(2));
+            }
+            (None, true) => judge_latencies(&figures[0][2..], &figures[1][2..]),
+        }
+        Ok(())
     }
-    (records, records - warmup)
+
+    /// Kdyno's tool (0), Kafka's (1) or the bare replay (2).
+    fn command(&self, side: usize, topic: &str) -> Command {
+        let DropInTerms { record_bytes, throughput, properties, .. } = self.terms;
+        let (records, warmup) = self.terms.records(self.bench);
+        let mut command = match (side, &self.terms.unthrottled) {
+            (0, _) => Command::new(&self.bench.kdyno),
+            (2, Some(Unthrottled { batch_bytes, acks, .. })) => {
+                let load = BenchLoad {
+                    value_bytes: *record_bytes,
+                    batch_bytes: *batch_bytes,
+                    records: Some(records),
+                    acks: *acks,
+                    ..BenchLoad::at_max(self.broker.bootstrap(), topic, 0)
+                };
+                return load.replay(self.bench, PARTITIONS);
+            }
+            _ => self.broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance"),
+        };
+        if side == 0 {
+            command.current_dir(self.folder).arg("producer-perf-test");
+        }
+        command.args(["--topic", topic, "--num-records", &records.to_string()]);
+        command.args(["--record-size", &record_bytes.to_string(), "--throughput", throughput]);
+        command.args(["--bootstrap-server", self.broker.bootstrap()]);
+        command.args(["--warmup-records", &warmup.to_string()]);
+        if !properties.is_empty() {
+            command.arg("--command-property").args(*properties);
+        }
+        command
+    }
+
+    /// A figure for each heading; of the replay its rate alone.
+    fn measure(&self, side: usize, topic: &str) -> anyhow::Result<Vec<f64>> {
+        let broker_cpu_s = self.broker.cpu_s()?;
+        let finished = measured(&mut self.command(side, topic))?;
+        if side == 2 {
+            let per_s = LoadResult::parse(&finished.stdout)?.number("acked_per_s")?;
+            return Ok(vec![per_s, per_s]);
+        }
+        let broker_cpu_s = self.broker.cpu_s()? - broker_cpu_s;
+        let (records, warmup) = self.terms.records(self.bench);
+        let Total { per_s, average_ms, p50_ms, p95_ms } = Total::parse(&finished.stdout, records - warmup)?;
+        let us = |cpu_s: f64| cpu_s * 1e6 / records as f64;
+        let processors = std::thread::available_parallelism()?.get() as f64;
+        let busy = (finished.cpu_s + broker_cpu_s) / finished.wall_s / processors;
+        Ok(vec![per_s, per_s, average_ms, p50_ms, p95_ms, us(finished.cpu_s), us(broker_cpu_s), busy])
+    }
 }
 
-/// Records/s that a bare replay gets acknowledged: in each request a batch for each partition, five of them in flight.
-fn replay(
-    bench: &Setup,
-    broker: &StandingCluster,
-    terms: &DropInTerms,
-    unthrottled: &Unthrottled,
-    round: usize,
-) -> anyhow::Result<f64> {
-    let topic =
-        broker.topic(&format!("drop-in-replay-{}-{round}", unthrottled.batch_bytes), PARTITIONS, 1)?;
-    let load = BenchLoad {
-        value_bytes: terms.record_bytes,
-        batch_bytes: unthrottled.batch_bytes,
-        records: Some(terms.records(bench).0),
-        acks: unthrottled.acks,
-        ..BenchLoad::at_max(broker.bootstrap(), &topic, 0)
-    };
-    let finished = measured(&mut load.replay(bench, PARTITIONS))?;
-    broker.delete_topic(&topic)?;
-    LoadResult::parse(&finished.stdout)?.number("acked_per_s")
-}
-
-fn table(kdyno: &DropInSeries, kafka: &DropInSeries, replayed: &Series) -> TextTable {
-    let mut table = TextTable::new(&[
-        "tool",
-        "records/s",
-        "average ms",
-        "p50 ms",
-        "p95 ms",
-        "µs CPU per record, tool",
-        "µs CPU per record, broker",
-        "share of processors, whole run",
-    ]);
-    for (name, figures) in [("kdyno producer-perf-test", kdyno), ("kafka-producer-perf-test", kafka)] {
-        table.row(std::iter::once(name.to_owned()).chain(figures.show([0, 2, 0, 0, 2, 2, 2])).collect());
-    }
-    if !replayed.is_empty() {
-        let mut row = vec![String::new(); 8];
-        (row[0], row[1]) = ("bare replay, whole run".to_owned(), replayed.show(0));
-        table.row(row);
-    }
-    table
-}
-
-fn judge(terms: &DropInTerms, kdyno: &DropInSeries, kafka: &DropInSeries, replayed: &Series) {
-    let [own_per_s, own_average, own_p50, own_p95, ..] = &kdyno.0;
-    let [their_per_s, their_average, their_p50, their_p95, ..] = &kafka.0;
-    if let Some(Unthrottled { least, .. }) = terms.unthrottled {
-        let ratio = own_per_s.over(their_per_s);
-        let mark = if ratio.median() < least { " ✗" } else { "" };
-        println!("  records/s of kdyno ÷ Kafka's: {}{mark}, at least {least}", ratio.show(2));
-        println!("  records/s of kdyno ÷ bare replay's: {}", own_per_s.over(replayed).show(2));
-        println!("  records/s of the bare replay ÷ Kafka's: {}", replayed.over(their_per_s).show(2));
-        return;
-    }
-    for (name, own, theirs, rounding_ms) in [
-        ("average", own_average, their_average, 0.0),
-        ("p50", own_p50, their_p50, 1.0),
-        ("p95", own_p95, their_p95, 1.0),
-    ] {
+fn judge_latencies(own: &[Series], theirs: &[Series]) {
+    let rounded = [("average", 0.0), ("p50", 1.0), ("p95", 1.0)];
+    for ((name, rounding_ms), (own, theirs)) in rounded.into_iter().zip(own.iter().zip(theirs)) {
         let apart_ms = (own.median() - theirs.median()).abs();
         let mark = if apart_ms > APART_MS_MAX + rounding_ms { " ✗" } else { "" };
         println!("  {name}: {apart_ms:.2} ms apart{mark}, at most {APART_MS_MAX} and the rounding");

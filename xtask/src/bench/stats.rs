@@ -17,11 +17,6 @@ impl Series {
         self.0.len()
     }
 
-    /// Whether nothing was measured.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The middle figure (mean of the two middle ones); NaN when nothing was measured.
     pub fn median(&self) -> f64 {
         let mut sorted = self.0.clone();
@@ -44,6 +39,16 @@ impl Series {
         (lowest, self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     }
 
+    /// Lowest and highest figure, whole and with thousands apart; nothing where there is no number.
+    pub fn show_range(&self) -> String {
+        let (lowest, highest) = self.range();
+        if self.median().is_nan() {
+            "–".to_owned()
+        } else {
+            format!("{}–{}", thousands(lowest), thousands(highest))
+        }
+    }
+
     /// Every figure in the order of the rounds.
     pub fn each(&self, decimals: usize) -> String {
         self.0.iter().map(|value| format!("{value:.decimals$}")).collect::<Vec<_>>().join(" ")
@@ -57,28 +62,6 @@ impl Series {
             1 => format!("{:.decimals$}", self.0[0]),
             _ => format!("{:.decimals$} ({lowest:.decimals$}–{highest:.decimals$})", self.median()),
         }
-    }
-}
-
-/// Series of several quantities, all measured in every round.
-#[derive(Debug, Clone)]
-pub struct SeriesOf<const N: usize>(pub [Series; N]);
-
-impl<const N: usize> SeriesOf<N> {
-    /// Adds the figures of one round.
-    pub fn push(&mut self, figures: [f64; N]) {
-        self.0.iter_mut().zip(figures).for_each(|(series, figure)| series.push(figure));
-    }
-
-    /// Each as [`Series::show`] does, with so many decimals.
-    pub fn show(&self, decimals: [usize; N]) -> impl Iterator<Item = String> {
-        self.0.iter().zip(decimals).map(|(series, decimals)| series.show(decimals))
-    }
-}
-
-impl<const N: usize> Default for SeriesOf<N> {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Series::default()))
     }
 }
 
@@ -154,9 +137,8 @@ mod tests {
         let even: Series = [4.0, 1.0, 2.0, 3.0].into_iter().collect();
         assert!((even.median() - 2.5).abs() < 1e-12);
         assert_eq!(Series::default().show(1), "–");
-        let mut several = SeriesOf::<2>::default();
-        several.push([1.0, f64::NAN]);
-        assert_eq!(several.show([1, 1]).collect::<Vec<_>>(), ["1.0", "–"]);
+        let one = |value: f64| [value].into_iter().collect::<Series>().show(1);
+        assert_eq!([one(1.0), one(f64::NAN)], ["1.0", "–"]);
     }
 
     #[test]

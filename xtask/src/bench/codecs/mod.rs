@@ -9,9 +9,9 @@ use anyhow::{Context, bail};
 use tempfile::TempDir;
 
 use super::broker::StandingCluster;
+use super::contest::{Contest, Shown};
 use super::process::words;
 use super::setup::Setup;
-use super::stats::{SeriesOf, TextTable};
 
 const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
@@ -71,44 +71,16 @@ fn values() -> String {
     text
 }
 
-/// How records come.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum RateMode {
-    /// As fast as each client takes them, to one partition: every batch is full, so its records are what the client's size of a
-    /// batch lets in.
-    Max,
-    /// At [`RATE`]: with what lingers in addition to a full batch it is a matter of small times how full batches are.
-    Rate,
-}
-
-impl RateMode {
-    const ALL: [Self; 2] = [Self::Max, Self::Rate];
-
-    /// Among several a producer goes on after two batches' worth and leaves one that is not full behind. It is sent as it is
-    /// where `linger.ms` is over before its partition's turn comes again, and Java compresses within `send()`, which takes that
-    /// long with gzip.
-    fn partitions(self) -> u32 {
-        match self {
-            Self::Max => 1,
-            Self::Rate => 6,
-        }
-    }
-
-    fn describe(self) -> String {
-        match self {
-            Self::Max => "as fast as it goes, one partition".to_owned(),
-            Self::Rate => format!("{RATE}/s, six partitions"),
-        }
-    }
-}
-
 /// One kind of load, by all.
 struct CodecTerms<'a> {
     bench: &'a Setup,
     broker: &'a StandingCluster,
     folder: &'a Path,
     codec: &'static str,
-    pace: RateMode,
+    /// `None`: as fast as each client takes records, to one partition: every batch is full, so its records are what the
+    /// client's size of a batch lets in. At a rate it is a matter of small times how full batches are, with what lingers in
+    /// addition to a full batch.
+    rate: Option<u32>,
 }
 
 impl CodecTerms<'_> {
@@ -128,10 +100,14 @@ impl CodecTerms<'_> {
 
     /// What Kafka's clients send.
     fn records(&self) -> u32 {
-        match self.pace {
-            RateMode::Max => RECORDS_AT_MAX,
-            RateMode::Rate => RATE * self.seconds(),
-        }
+        self.rate.map_or(RECORDS_AT_MAX, |rate| rate * self.seconds())
+    }
+
+    /// Among several a producer goes on after two batches' worth and leaves one that is not full behind. It is sent as it is
+    /// where `linger.ms` is over before its partition's turn comes again, and Java compresses within `send()`, which takes that
+    /// long with gzip.
+    fn partitions(&self) -> u32 {
+        if self.rate.is_some() { 6 } else { 1 }
     }
 
     fn command(&self, client: CodecClient, topic: &str) -> anyhow::Result<Command> {
@@ -145,11 +121,9 @@ impl CodecTerms<'_> {
     fn java(&self, topic: &str) -> Command {
         let program = self.folder.join("PacedProducer.java").to_string_lossy().into_owned();
         let mut command = self.broker.kafka_tool(&program);
-        let (rate, seconds) = match self.pace {
-            // All are due within the first tick.
-            RateMode::Max => (1e9, f64::from(self.records()) / 1e9),
-            RateMode::Rate => (f64::from(RATE), f64::from(self.seconds())),
-        };
+        // As fast as it goes: all are due within the first tick.
+        let rate = self.rate.map_or(1e9, f64::from);
+        let seconds = f64::from(self.records()) / rate;
         command.args([topic, &rate.to_string(), &seconds.to_string()]);
         command.arg(self.folder.join("values.txt"));
         command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
@@ -159,10 +133,7 @@ impl CodecTerms<'_> {
     fn tool(&self, topic: &str) -> Command {
         let mut command = self.broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
         let records = self.records().to_string();
-        let throughput = match self.pace {
-            RateMode::Max => "-1".to_owned(),
-            RateMode::Rate => RATE.to_string(),
-        };
+        let throughput = self.rate.map_or_else(|| "-1".to_owned(), |rate| rate.to_string());
         command.args(["--topic", topic, "--throughput", &throughput, "--num-records", &records]);
         command.arg("--payload-file").arg(self.folder.join("values.txt")).arg("--producer-props");
         command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
@@ -176,17 +147,14 @@ impl CodecTerms<'_> {
             Ok(format!("{target}topics: {{perf: {topic}}}\n"))
         })?;
         let client = self.settings().map(|setting| setting.replace('=', ": ")).join(", ");
-        let rate = match self.pace {
-            RateMode::Max => "max".to_owned(),
-            RateMode::Rate => format!("{RATE}/s, arrivals: constant"),
-        };
+        let rate = self.rate.map_or_else(|| "max".to_owned(), |rate| format!("{rate}/s, arrivals: constant"));
         let scenario = format!(
             "kdyno: 1\nid: codecs\nquestion: How many records does a compressed batch hold?\n\
              topics: {{perf: {{partitions: {}, replicas: 1}}}}\nload:\n  \
              writers: {{produce: perf, rate: {rate}, value: {{file: values.txt}}, \
              client: {{{client}}}}}\n\
              phases: {{warmup: 1s, condition: none, measure: {}s, drain: 30s}}\n",
-            self.pace.partitions(),
+            self.partitions(),
             self.seconds() - 1
         );
         std::fs::write(self.folder.join("codecs.yaml"), scenario)?;
@@ -198,8 +166,7 @@ impl CodecTerms<'_> {
 
     /// Records per batch in the log once a client has sent what it has to.
     fn records_per_batch(&self, client: CodecClient) -> anyhow::Result<f64> {
-        let topic =
-            self.broker.topic(&format!("codecs-{client:?}").to_lowercase(), self.pace.partitions(), 1)?;
+        let topic = self.broker.topic(&format!("codecs-{client:?}").to_lowercase(), self.partitions(), 1)?;
         let mut command = self.command(client, &topic)?;
         let output = command.stdin(Stdio::null()).output().with_context(|| words(&command))?;
         let is_done = output.status.success()
@@ -220,47 +187,38 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     std::fs::write(folder.path().join("values.txt"), values())?;
     std::fs::write(folder.path().join("PacedProducer.java"), PACED_PRODUCER)?;
     let broker = StandingCluster::start(bench, "codecs")?;
-    let terms = |codec, pace| CodecTerms { bench, broker: &broker, folder: folder.path(), codec, pace };
+    let terms = |codec, rate| CodecTerms { bench, broker: &broker, folder: folder.path(), codec, rate };
     for client in CodecClient::ALL {
-        println!(
-            "  {client:?}: {}",
-            broker.as_typed(&terms("none", RateMode::Rate).command(client, "TOPIC")?)
-        );
+        let command = terms("none", Some(RATE)).command(client, "TOPIC")?;
+        println!("  {client:?}: {}", broker.as_typed(&command));
     }
-    for pace in RateMode::ALL {
-        let mut figures = CODECS.map(|_| SeriesOf::default());
-        for _ in 0..bench.options.rounds {
-            for (codec, figures) in CODECS.into_iter().zip(&mut figures) {
-                let [kdyno, java, tool] =
-                    CodecClient::ALL.map(|client| terms(codec, pace).records_per_batch(client));
-                figures.push([kdyno?, java?, tool?]);
-            }
-        }
-        print!("{}", table(pace, &figures));
+    for (rate, described, java) in [
+        (None, "as fast as it goes, one partition".to_owned(), "Java"),
+        (Some(RATE), format!("{RATE}/s, six partitions"), "Java, same instants"),
+    ] {
+        let contest = Contest {
+            heading: &format!("records per batch, {described}"),
+            sides: CODECS.map(|codec| (codec.to_owned(), 1.0 / RATIO_MAX..=RATIO_MAX)).into(),
+            figures: &[
+                ("kdyno", Shown::Spread(1)),
+                (java, Shown::Spread(1)),
+                ("÷", Shown::Judged(3)),
+                ("ProducerPerformance", Shown::Spread(1)),
+                ("÷", Shown::Spread(3)),
+            ],
+            group: 1,
+            unmeasured: 0,
+        };
+        contest.run(&bench.options, |side, _| {
+            let records = |client| terms(CODECS[side], rate).records_per_batch(client);
+            let [kdyno, java, tool] = CodecClient::ALL.map(records);
+            let (kdyno, java, tool) = (kdyno?, java?, tool?);
+            Ok(vec![kdyno, java, kdyno / java, tool, kdyno / tool])
+        })?;
     }
     println!(
         "  {VALUE_BYTES} B, the same file for all; counted in the second half of the log. ProducerPerformance has no header in its records; at a \
          rate it sleeps 2 ms at least, and then sends what is due at once"
     );
     Ok(())
-}
-
-fn table(pace: RateMode, figures: &[SeriesOf<3>]) -> TextTable {
-    let heading = format!("records per batch, {}", pace.describe());
-    let java = if pace == RateMode::Rate { "Java, same instants" } else { "Java" };
-    let mut table = TextTable::new(&[&heading, "kdyno", java, "÷", "ProducerPerformance", "÷"]);
-    for (codec, figures) in CODECS.iter().zip(figures) {
-        let [kdyno, java, tool] = &figures.0;
-        let ratio = kdyno.over(java);
-        let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio.median()) { "" } else { " ✗" };
-        table.row(vec![
-            (*codec).to_owned(),
-            kdyno.show(1),
-            java.show(1),
-            format!("{}{mark}", ratio.show(3)),
-            tool.show(1),
-            kdyno.over(tool).show(3),
-        ]);
-    }
-    table
 }
