@@ -40,7 +40,7 @@ impl ComparedFigure {
     }
 
     fn is_loss(&self) -> bool {
-        self.base.len() >= ROUNDS_MIN && self.cost_ratio().range().0 > LOSS_RATIO
+        self.base.0.len() >= ROUNDS_MIN && self.cost_ratio().range().0 > LOSS_RATIO
     }
 }
 
@@ -59,7 +59,7 @@ pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Re
     for name in COMPARED {
         if names.is_empty() || names.iter().any(|wanted| wanted == name) {
             println!("\n{name}: base and new in turn, rounds: {}", new.options.rounds);
-            figures.extend(figure(name, &base, new).with_context(|| format!("{name} could not run"))?);
+            figures.extend(compared(name, &base, new).with_context(|| format!("{name} could not run"))?);
         }
     }
     print!("\n{}", table(&figures));
@@ -85,8 +85,7 @@ fn compared(benchmark: &str, base: &Setup, new: &Setup) -> anyhow::Result<Vec<Co
             let load = [format!("constant, {}/s", constant::RATE_PER_S)];
             let figures = ["schedule delay p50, µs", "schedule delay p99, µs", "share of a core"];
             rounds(&load, &figures, base, new, |_, side| {
-                let figures = constant::kdyno(new, side, if new.options.quick { 3 } else { 30 })?;
-                Ok(vec![figures.p50_us, figures.p99_us, figures.cpu_share])
+                Ok(constant::kdyno(new, side, if new.options.quick { 3 } else { 30 })?.into())
             })
         }
         _ => {
@@ -220,7 +219,7 @@ mod tests {
     }
 
     fn figure(is_rate: bool, base: &[f64], new: &[f64]) -> ComparedFigure {
-        let series = |values: &[f64]| values.iter().copied().collect();
+        let series = |values: &[f64]| Series(values.to_vec());
         ComparedFigure { name: "x".to_owned(), is_rate, base: series(base), new: series(new) }
     }
 

@@ -69,7 +69,7 @@ impl Contest<'_> {
                     interrupted::check()?;
                     let series = all[side].iter_mut().zip(figures?);
                     if round >= self.unmeasured {
-                        series.for_each(|(series, figure)| series.push(figure));
+                        series.for_each(|(series, figure)| series.0.push(figure));
                     }
                 }
             }
@@ -155,7 +155,7 @@ mod tests {
             Ok(if side == 2 { vec![figure] } else { vec![figure, figure, 0.5, round as f64 + 2.0, figure] })
         });
         let all = all.expect("it runs");
-        assert_eq!((all[0][0].len(), all[2][0].len(), all[2][1].len()), (3, 3, 0));
+        assert_eq!((all[0][0].0.len(), all[2][0].0.len(), all[2][1].0.len()), (3, 3, 0));
         let table = three.table(&all).to_string();
         let rows: Vec<Vec<&str>> = table.lines().map(|line| line.trim().split("  ").collect()).collect();
         let cells = |row: usize| rows[row].iter().map(|cell| cell.trim()).filter(|cell| !cell.is_empty());

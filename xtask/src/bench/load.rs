@@ -62,11 +62,9 @@ impl BenchLoad {
         if bench.helper.is_some() {
             command.arg("--kdyno").arg(&bench.kdyno);
         }
-        command.args(["--bootstrap", &self.bootstrap, "--topic", &self.topic]);
-        command.args(["--rate", &self.rate]);
-        command.args(["--value", &self.value_bytes.to_string()]);
+        command.args(["--bootstrap", &self.bootstrap, "--topic", &self.topic, "--rate", &self.rate]);
+        command.args(["--value", &self.value_bytes.to_string(), "--batch", &self.batch_bytes.to_string()]);
         command.args(["--payload", if self.unique { "unique" } else { "pooled" }]);
-        command.args(["--batch", &self.batch_bytes.to_string()]);
         command.args(["--linger-ms", &self.linger_ms.to_string(), "--acks", self.acks]);
         command.args(["--seconds", &self.seconds.to_string()]);
         if let Some(records) = self.records {

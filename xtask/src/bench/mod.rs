@@ -8,7 +8,6 @@ pub mod broker;
 mod codecs;
 pub mod constant;
 mod contest;
-mod drop_in;
 mod floor;
 pub mod interrupted;
 mod java_driver;
@@ -56,7 +55,7 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
     ),
     ("codecs", "records in a compressed batch beside Kafka's producer, one real broker", codecs::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
-    ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
+    ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", peers::drop_in),
     ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", |bench| {
         ask(bench, "run", &["end-to-end"])
     }),

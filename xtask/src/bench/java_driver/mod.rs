@@ -36,11 +36,8 @@ const FEEDING: [&str; 3] = ["java", "kdyno-frames", "kdyno-readings"];
 /// How much more threads of client and application may take where kdyno drives them: they are what `client-check` judges.
 const CLIENT_RATIO_MAX: f64 = 1.10;
 
-/// From when on threads are read, and until when: compilers are done with most by then.
-fn instants(bench: &Setup) -> (Duration, Duration) {
-    let seconds = |all: u64| Duration::from_secs(if bench.options.quick { all / 5 } else { all });
-    (seconds(20), seconds(35))
-}
+/// From when on threads are read, and until when, s: compilers are done with most by then.
+const INSTANTS: [u64; 2] = [20, 35];
 
 /// kdyno with Kafka's client; its run file goes into the folder.
 fn driven(bench: &Setup, folder: &Path, bootstrap: &str, rate: Option<u32>) -> Command {
@@ -63,11 +60,11 @@ fn plain(java: &[String], bootstrap: &str, rate: Option<u32>) -> Command {
     command
 }
 
-/// Compiles the plain application into a folder; the command line that runs classes of it and of the driven process.
-fn compile(driven_java: Vec<String>, folder: &Path) -> anyhow::Result<Vec<String>> {
+/// Compiles the plain application into a folder; the command line that runs classes of it and of the driven
+/// process, which was started by `java`.
+fn compile(mut java: Vec<String>, folder: &Path) -> anyhow::Result<Vec<String>> {
     let source = folder.join("PlainProducer.java");
     std::fs::write(&source, PLAIN_PRODUCER)?;
-    let mut java = driven_java;
     let mut compiler = Command::new(Path::new(&java[0]).with_file_name("javac"));
     let class_path = java.last_mut().context("a command line without words")?;
     measured(compiler.args(["-cp", class_path, "-d"]).arg(folder).arg(source))?;
@@ -155,9 +152,10 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
                 false => plain(&java, &broker.first_line, RATES[at]),
             };
             let mut program = Program::start(&mut command)?;
-            let (begin, end) = instants(bench);
-            let (begin, end) = (program.reading_after(begin)?, program.reading_after(end)?);
-            Ok(Cost::between(&begin, &end, is_driven))
+            let part = if bench.options.quick { 5 } else { 1 };
+            let [begin, end] =
+                INSTANTS.map(|instant| program.reading_after(Duration::from_secs(instant / part)));
+            Ok(Cost::between(&begin?, &end?, is_driven))
         };
         let (first, second) = (measure(round % 2 == 0)?, measure(round % 2 == 1)?);
         let (plain, driven) = if round % 2 == 0 { (second, first) } else { (first, second) };
