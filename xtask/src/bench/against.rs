@@ -78,7 +78,7 @@ fn compared(benchmark: &str, base: &Setup, new: &Setup) -> anyhow::Result<Vec<Co
             let loads = sender::LOADS.map(|(name, ..)| format!("sender, {name}"));
             rounds(&loads, &["µs CPU per record", "acknowledged/s"], base, new, |at, side| {
                 let outcome = sender::measure(new, at, side)?;
-                Ok(vec![outcome.cpu_us_per_record(), outcome.number("acked_per_s")?])
+                Ok(vec![outcome.cpu_us_per_record()?, outcome.number("acked_per_s")?])
             })
         }
         "constant" => {

@@ -63,9 +63,9 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
         let neighbours = (before + floor.again(bench)?) / 2.0;
         Ok(vec![
             outcome.number("acked_per_s")?,
-            outcome.cpu_us_per_record(),
-            outcome.number_or_nan("records_per_batch"),
-            outcome.number_or_nan("bytes_per_request"),
+            outcome.cpu_us_per_record()?,
+            outcome.number("records_per_batch")?,
+            outcome.number("bytes_per_request")?,
             outcome.cpu_s_per_gb()? / neighbours,
         ])
     })?;
