@@ -101,7 +101,7 @@ impl Contest<'_> {
 }
 
 /// The mark of a median that is out of its bounds; none where nothing was measured.
-pub fn mark(series: &Series, bounds: &RangeInclusive<f64>) -> &'static str {
+fn mark(series: &Series, bounds: &RangeInclusive<f64>) -> &'static str {
     let median = series.median();
     if median < *bounds.start() || median > *bounds.end() { " ✗" } else { "" }
 }
