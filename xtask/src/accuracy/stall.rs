@@ -35,7 +35,7 @@ const CATCHES_UP: f64 = 1.05;
 
 /// The test.
 pub fn run(bench: &Setup) -> anyhow::Result<Vec<AccuracyRow>> {
-    let broker = StandingCluster::start(bench, "stall")?;
+    let broker = StandingCluster::start(bench, "stall", 1)?;
     let capacity_per_s = capacity(bench, &broker)?;
     let rate_per_s = RATES_PER_S.into_iter().find(|rate| *rate <= SHARE_MAX * capacity_per_s);
     let rate_per_s = rate_per_s

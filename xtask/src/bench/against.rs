@@ -9,8 +9,8 @@ use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
+use super::contest::{Contest, Shown, UNBOUNDED};
 use super::interrupted;
-use super::measurement::Measurement;
 use super::process::measured;
 use super::setup::{HELPER, Setup, machine};
 use super::stats::{Series, TextTable};
@@ -22,11 +22,8 @@ const LOSS_RATIO: f64 = 1.03;
 /// Fewer rounds lie above it by chance too often: no loss is called.
 const ROUNDS_MIN: usize = 3;
 
-type Measurements = for<'a> fn(&'a Setup) -> anyhow::Result<Vec<Measurement<'a>>>;
-
 /// The benchmarks that measure kdyno alone.
-const COMPARED: [(&str, Measurements); 3] =
-    [("sender", sender::measurements), ("constant", constant::measurements), ("peers", peers::measurements)];
+const COMPARED: [&str; 3] = ["sender", "constant", "peers"];
 
 /// One figure of both programs over the rounds.
 struct ComparedFigure {
@@ -43,15 +40,14 @@ impl ComparedFigure {
     }
 
     fn is_loss(&self) -> bool {
-        self.base.len() >= ROUNDS_MIN && self.cost_ratio().range().0 > LOSS_RATIO
+        self.base.0.len() >= ROUNDS_MIN && self.cost_ratio().range().0 > LOSS_RATIO
     }
 }
 
 /// Measures the setup's program next to `base`, a commit or the path of a program; whether anything was lost.
 pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Result<bool> {
-    let known = COMPARED.map(|(name, _)| name);
-    if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
-        bail!("{unknown} is no benchmark that two commits can be compared by\nhint: {}", known.join(", "));
+    if let Some(unknown) = names.iter().find(|name| !COMPARED.contains(&name.as_str())) {
+        bail!("{unknown} is no benchmark that two commits can be compared by\nhint: {}", COMPARED.join(", "));
     }
     interrupted::watch()?;
     println!("{}\nbase: {base}; new: {}", machine(), new.kdyno.display());
@@ -60,12 +56,10 @@ pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Re
         _ => build(root, new, base)?,
     };
     let mut figures = Vec::new();
-    for (name, measurements) in COMPARED {
+    for name in COMPARED {
         if names.is_empty() || names.iter().any(|wanted| wanted == name) {
             println!("\n{name}: base and new in turn, rounds: {}", new.options.rounds);
-            let measurements = measurements(new).with_context(|| format!("{name} could not run"))?;
-            let rounds = rounds(&measurements, &base, new);
-            figures.extend(rounds.with_context(|| format!("{name} could not run"))?);
+            figures.extend(compared(name, &base, new).with_context(|| format!("{name} could not run"))?);
         }
     }
     print!("\n{}", table(&figures));
@@ -77,37 +71,61 @@ pub fn run(root: &Path, new: &Setup, base: &str, names: &[String]) -> anyhow::Re
     Ok(lost)
 }
 
-/// All rounds of one benchmark. Who begins alternates from round to round and from load to load.
-fn rounds(
-    measurements: &[Measurement<'_>],
-    base: &Setup,
-    new: &Setup,
-) -> anyhow::Result<Vec<ComparedFigure>> {
-    let mut all: Vec<Vec<ComparedFigure>> = measurements.iter().map(|_| Vec::new()).collect();
-    for round in 0..new.options.rounds {
-        for (index, (measurement, compared)) in measurements.iter().zip(&mut all).enumerate() {
-            for turn in 0..2 {
-                let is_new = (round + index + turn) % 2 == 1;
-                let figures = (measurement.run)(if is_new { new } else { base });
-                interrupted::check()?;
-                let side = if is_new { "new" } else { "base" };
-                let figures = figures.with_context(|| format!("{}, {side}", measurement.name))?;
-                if compared.is_empty() {
-                    compared.extend(figures.iter().map(|figure| ComparedFigure {
-                        name: format!("{}: {}", measurement.name, figure.name),
-                        is_rate: figure.is_rate,
-                        base: Series::default(),
-                        new: Series::default(),
-                    }));
-                }
-                for (row, figure) in compared.iter_mut().zip(figures) {
-                    ensure!(figure.value > 0.0, "{}, {side}: {} is {}", row.name, figure.name, figure.value);
-                    if is_new { row.new.push(figure.value) } else { row.base.push(figure.value) }
-                }
-            }
+/// All rounds of one benchmark. What is sent to is of `new` for both.
+fn compared(benchmark: &str, base: &Setup, new: &Setup) -> anyhow::Result<Vec<ComparedFigure>> {
+    match benchmark {
+        "sender" => {
+            let loads = sender::LOADS.map(|(name, ..)| format!("sender, {name}"));
+            rounds(&loads, &["µs CPU per record", "acknowledged/s"], base, new, |at, side| {
+                let outcome = sender::measure(new, at, side)?;
+                Ok(vec![outcome.cpu_us_per_record()?, outcome.number("acked_per_s")?])
+            })
+        }
+        "constant" => {
+            let load = [format!("constant, {}/s", constant::RATE_PER_S)];
+            let figures = ["schedule delay p50, µs", "schedule delay p99, µs", "share of a core"];
+            rounds(&load, &figures, base, new, |_, side| {
+                Ok(constant::kdyno(new, side, if new.options.quick { 3 } else { 30 })?.into())
+            })
+        }
+        _ => {
+            let load = ["peers, one real broker".to_owned()];
+            let mut measure = peers::of_program(new)?;
+            let figures = ["records/s", "client µs/record", "broker µs/record"];
+            rounds(&load, &figures, base, new, |_, side| measure(side))
         }
     }
-    Ok(all.into_iter().flatten().collect())
+}
+
+/// A contest of both programs by some loads: who begins alternates from round to round and from load to load. The more of a
+/// figure per second the better; all others are costs.
+fn rounds(
+    loads: &[String],
+    figures: &[&str],
+    base: &Setup,
+    new: &Setup,
+    mut measure: impl FnMut(usize, &Setup) -> anyhow::Result<Vec<f64>>,
+) -> anyhow::Result<Vec<ComparedFigure>> {
+    let sides =
+        loads.iter().flat_map(|load| ["base", "new"].map(|side| (format!("{load}, {side}"), UNBOUNDED)));
+    let columns: Vec<_> = figures.iter().map(|figure| (*figure, Shown::Median)).collect();
+    let contest = Contest { heading: "", sides: sides.collect(), figures: &columns, group: 2, unmeasured: 0 };
+    let measured = contest.rounds(&new.options, |side, _| {
+        let values = measure(side / 2, if side % 2 == 1 { new } else { base });
+        let values = values.with_context(|| contest.sides[side].0.clone())?;
+        for (figure, value) in figures.iter().zip(&values) {
+            ensure!(*value > 0.0, "{}: {figure} is {value}", contest.sides[side].0);
+        }
+        Ok(values)
+    })?;
+    let figure = |load: usize, at: usize| ComparedFigure {
+        name: format!("{}: {}", loads[load], figures[at]),
+        is_rate: figures[at].ends_with("/s"),
+        base: measured[2 * load][at].clone(),
+        new: measured[2 * load + 1][at].clone(),
+    };
+    let all = (0..loads.len()).flat_map(|load| (0..figures.len()).map(move |at| (load, at)));
+    Ok(all.map(|(load, at)| figure(load, at)).collect())
 }
 
 fn table(figures: &[ComparedFigure]) -> TextTable {
@@ -187,10 +205,8 @@ impl Drop for BaseCheckout {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measurement::BenchFigure;
     use super::super::setup::BenchOptions;
     use super::*;
-    use std::cell::{Cell, RefCell};
 
     fn setup(name: &str, rounds: usize) -> Setup {
         Setup {
@@ -202,49 +218,47 @@ mod tests {
         }
     }
 
-    fn compared(is_rate: bool, base: &[f64], new: &[f64]) -> ComparedFigure {
-        let series = |values: &[f64]| values.iter().copied().collect();
+    fn figure(is_rate: bool, base: &[f64], new: &[f64]) -> ComparedFigure {
+        let series = |values: &[f64]| Series(values.to_vec());
         ComparedFigure { name: "x".to_owned(), is_rate, base: series(base), new: series(new) }
     }
 
     #[test]
     fn a_loss_is_what_costs_more_in_every_round() {
-        assert!(compared(false, &[1.0, 1.0, 1.0], &[1.04, 1.1, 1.05]).is_loss());
-        assert!(
-            !compared(false, &[1.0, 1.0, 1.0], &[1.02, 1.9, 1.9]).is_loss(),
-            "one round speaks against it"
-        );
-        assert!(!compared(false, &[1.0, 1.0, 1.0], &[0.5, 0.5, 0.5]).is_loss());
-        assert!(compared(true, &[100.0, 100.0, 100.0], &[90.0, 95.0, 80.0]).is_loss());
-        assert!(!compared(true, &[90.0, 95.0, 80.0], &[100.0, 100.0, 100.0]).is_loss());
-        assert!(!compared(false, &[1.0], &[2.0]).is_loss(), "one round says nothing");
+        assert!(figure(false, &[1.0, 1.0, 1.0], &[1.04, 1.1, 1.05]).is_loss());
+        assert!(!figure(false, &[1.0, 1.0, 1.0], &[1.02, 1.9, 1.9]).is_loss(), "one round speaks against it");
+        assert!(!figure(false, &[1.0, 1.0, 1.0], &[0.5, 0.5, 0.5]).is_loss());
+        assert!(figure(true, &[100.0, 100.0, 100.0], &[90.0, 95.0, 80.0]).is_loss());
+        assert!(!figure(true, &[90.0, 95.0, 80.0], &[100.0, 100.0, 100.0]).is_loss());
+        assert!(!figure(false, &[1.0], &[2.0]).is_loss(), "one round says nothing");
     }
 
     #[test]
     fn both_sides_take_turns_and_meet_in_each_round() {
-        let order = RefCell::new(String::new());
-        let drift = Cell::new(1.0);
-        let run = |side: &Setup| {
-            order.borrow_mut().push_str(&side.kdyno.to_string_lossy());
-            drift.set(drift.get() + 0.001);
+        let mut order = String::new();
+        let mut drift = 1.0;
+        let loads = ["one", "two"].map(str::to_owned);
+        let (base, new) = (setup("b", 4), setup("n", 4));
+        let figures = rounds(&loads, &["s", "records/s"], &base, &new, |load, side| {
+            order.push_str(&format!("{}{load} ", side.kdyno.display()));
+            drift += 0.001;
             let cost = if side.kdyno == Path::new("n") { 2.0 } else { 1.0 };
-            Ok(vec![BenchFigure::cost("s", cost * drift.get()), BenchFigure::rate("/s", 10.0)])
-        };
-        let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
-        let figures = rounds(&one, &setup("b", 4), &setup("n", 4)).expect("it runs");
-        assert_eq!(order.borrow().as_str(), "bnnbbnnb");
+            Ok(vec![cost * drift, 10.0])
+        });
+        let figures = figures.expect("it runs");
+        assert_eq!(order, "b0 n0 n1 b1 n0 b0 b1 n1 b0 n0 n1 b1 n0 b0 b1 n1 ");
         let (lowest, highest) = figures[0].cost_ratio().range();
         assert!(lowest > 1.99 && highest < 2.01 && figures[0].is_loss(), "{lowest} {highest}");
-        assert!(!figures[1].is_loss());
+        assert!(figures[1].is_rate && !figures[1].is_loss());
         let text = table(&figures).to_string();
-        assert!(text.contains("load: s") && text.matches("loss ✗").count() == 1, "{text}");
+        assert!(text.contains("two: records/s") && text.matches("loss ✗").count() == 2, "{text}");
     }
 
     #[test]
     fn a_figure_that_was_not_measured_is_an_error() {
-        let run = |_: &Setup| Ok(vec![BenchFigure::cost("s", f64::NAN)]);
-        let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
-        assert!(rounds(&one, &setup("b", 1), &setup("n", 1)).is_err());
+        let (base, new) = (setup("b", 1), setup("n", 1));
+        let error = rounds(&["load".to_owned()], &["s"], &base, &new, |_, _| Ok(vec![f64::NAN])).err();
+        assert_eq!(error.expect("no figure").to_string(), "load, base: s is NaN");
     }
 
     #[test]

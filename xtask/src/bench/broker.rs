@@ -1,13 +1,11 @@
 //! One real local broker for benchmarks, started by kdyno, and Kafka's own tools from its jars.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
-use serde_json::Value;
+use anyhow::Context;
+use procfs::process::Process;
+use serde::Deserialize;
 
 use super::process::{cpu_so_far_s, measured, tail, words};
 use super::setup::Setup;
@@ -20,10 +18,9 @@ const SEGMENT_BYTES: u64 = 128 << 20;
 
 /// A standing cluster that ends with this value.
 pub struct StandingCluster {
-    kdyno: PathBuf,
-    name: String,
+    up: Up,
     bootstrap: String,
-    /// Addresses of the brokers, the first one first.
+    /// Processes of the brokers, the first one first.
     pids: Vec<u32>,
     classpath: String,
     /// What Kafka's scripts give every JVM, of brokers and tools.
@@ -32,66 +29,41 @@ pub struct StandingCluster {
 }
 
 impl StandingCluster {
-    /// Starts one broker.
-    pub fn start(bench: &Setup, purpose: &str) -> anyhow::Result<StandingCluster> {
-        StandingCluster::start_many(bench, purpose, 1)
-    }
-
     /// Starts a cluster of so many brokers; what is read from its logs is of the first one.
-    pub fn start_many(bench: &Setup, purpose: &str, brokers: u32) -> anyhow::Result<StandingCluster> {
+    pub fn start(bench: &Setup, purpose: &str, brokers: u32) -> anyhow::Result<StandingCluster> {
         remove_left_overs(bench)?;
         let name = format!("bench-{purpose}-{}", std::process::id());
         let mut up = Command::new(&bench.kdyno);
         up.args(["cluster", "up", &name, "--brokers", &brokers.to_string(), "--heap", "1GiB"]);
         println!("  cluster: {}", words(&up));
         measured(&mut up)?;
-        // From here on the value's Drop ends the cluster, also when something below fails.
-        let mut broker = StandingCluster {
-            kdyno: bench.kdyno.clone(),
-            name,
-            bootstrap: String::new(),
-            pids: Vec::new(),
-            classpath: String::new(),
-            jvm_options: Vec::new(),
-            log_folder: PathBuf::new(),
-        };
-        broker.look_up()?;
-        Ok(broker)
-    }
-
-    /// Address and process from `kdyno cluster list`; jars and data folder from the broker's own
-    /// command line and settings, which cannot be out of date.
-    fn look_up(&mut self) -> anyhow::Result<()> {
-        let clusters = standing(&self.kdyno)?;
-        let entry = clusters.iter().find(|cluster| cluster["name"].as_str() == Some(&self.name));
+        // From here on the cluster is ended also when something below fails.
+        let up = Up { kdyno: bench.kdyno.clone(), name };
+        let entry = standing(&bench.kdyno)?.into_iter().find(|cluster| cluster.name == up.name);
         let entry = entry.context("the cluster is not in kdyno's list")?;
-        self.bootstrap = match &entry["bootstrap"] {
-            Value::String(one) => one.clone(),
-            Value::Array(many) => many.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
-            _ => bail!("the list names no bootstrap address"),
-        };
-        let processes = entry["processes"].as_array().context("the list names no processes")?;
-        let brokers = processes.iter().filter(|process| {
-            process["subject"].as_str().is_some_and(|subject| subject.starts_with("broker-"))
-        });
-        let pids = brokers.filter_map(|process| process["pid"].as_u64()).map(u32::try_from);
-        self.pids = pids.collect::<Result<_, _>>()?;
-        let first = self.pids.first().context("the list names no broker process")?;
-        let command_line = std::fs::read(format!("/proc/{first}/cmdline"))?;
-        let command_line = String::from_utf8_lossy(&command_line).into_owned();
-        let words: Vec<&str> = command_line.split('\0').collect();
-        let after = |flags: [&str; 3]| {
-            let at = words.iter().position(|word| flags.contains(word))?;
-            words.get(at + 1).map(|word| (*word).to_owned())
-        };
-        self.classpath =
-            after(["-cp", "-classpath", "--class-path"]).context("the broker has no class path")?;
-        let is_option = |word: &&&str| word.starts_with("-XX:") || ["-server", HEADLESS].contains(*word);
-        self.jvm_options = words.iter().filter(is_option).map(|word| (*word).to_owned()).collect();
+        let brokers = entry.processes.iter().filter(|process| process.subject.starts_with("broker-"));
+        let pids: Vec<u32> = brokers.map(|process| process.pid).collect();
+        let first = pids.first().context("the list names no broker process")?;
+        // Jars and data folder from the broker's own command line and settings, which cannot be out of date.
+        let words = Process::new(i32::try_from(*first)?)?.cmdline()?;
+        let flag =
+            words.iter().position(|word| ["-cp", "-classpath", "--class-path"].contains(&word.as_str()));
+        let classpath =
+            flag.and_then(|at| words.get(at + 1)).context("the broker has no class path")?.clone();
         let settings = words.iter().find(|word| word.ends_with(".properties"));
         let settings = settings.context("the broker's command line names no settings")?;
-        self.log_folder = log_folder(&std::fs::read_to_string(settings)?)?;
-        Ok(())
+        let log_folder = log_folder(&std::fs::read_to_string(settings)?)?;
+        let is_option =
+            |word: &String| word.starts_with("-XX:") || ["-server", HEADLESS].contains(&word.as_str());
+        let jvm_options = words.into_iter().filter(is_option).collect();
+        Ok(StandingCluster {
+            up,
+            bootstrap: entry.bootstrap.join(","),
+            pids,
+            classpath,
+            jvm_options,
+            log_folder,
+        })
     }
 
     /// `host:port`.
@@ -104,19 +76,6 @@ impl StandingCluster {
         self.pids[0]
     }
 
-    /// Writes a target file for this cluster, with what `change` makes of what `kdyno cluster target` says.
-    pub fn write_target(
-        &self,
-        path: &Path,
-        change: impl FnOnce(&str) -> anyhow::Result<String>,
-    ) -> anyhow::Result<()> {
-        let printed = measured(Command::new(&self.kdyno).args(["cluster", "target", &self.name]))?;
-        let text = change(&printed.stdout)?;
-        // Target files may hold secrets: others must not read them.
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        Ok(file.write_all(text.as_bytes())?)
-    }
-
     /// CPU of all brokers so far.
     pub fn cpu_s(&self) -> anyhow::Result<f64> {
         self.pids.iter().map(|pid| cpu_so_far_s(*pid)).sum()
@@ -126,6 +85,16 @@ impl StandingCluster {
     pub fn kafka_tool(&self, class: &str) -> Command {
         let mut command = Command::new("java");
         command.arg("-Xmx512M").args(&self.jvm_options).args(["-cp", &self.classpath, class]);
+        command
+    }
+
+    /// Kafka's producer tool, or kdyno's drop-in for it, which leaves its run file in that folder.
+    pub fn producer_tool(&self, own: Option<&Path>) -> Command {
+        let Some(folder) = own else {
+            return self.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
+        };
+        let mut command = Command::new(&self.up.kdyno);
+        command.arg("producer-perf-test").current_dir(folder);
         command
     }
 
@@ -163,26 +132,43 @@ impl StandingCluster {
     }
 }
 
-/// What `kdyno cluster list` knows.
-fn standing(kdyno: &Path) -> anyhow::Result<Vec<Value>> {
+/// What `kdyno cluster list` knows of a cluster.
+#[derive(Deserialize)]
+struct Standing {
+    name: String,
+    bootstrap: Vec<String>,
+    processes: Vec<StandingProcess>,
+}
+
+#[derive(Deserialize)]
+struct StandingProcess {
+    subject: String,
+    pid: u32,
+}
+
+fn standing(kdyno: &Path) -> anyhow::Result<Vec<Standing>> {
     let list = measured(Command::new(kdyno).args(["cluster", "list", "--json"]))?;
-    let list: Value = serde_json::from_str(&list.stdout).context("kdyno cluster list printed no JSON")?;
-    list.as_array().or_else(|| list["clusters"].as_array()).cloned().context("no list of clusters")
+    serde_json::from_str(&list.stdout).context("kdyno cluster list printed no list of clusters")
 }
 
 /// Ends clusters of benchmarks that were killed: their names end with the process they served.
 fn remove_left_overs(bench: &Setup) -> anyhow::Result<()> {
-    for cluster in standing(&bench.kdyno)? {
-        let name = cluster["name"].as_str().unwrap_or_default();
+    for Standing { name, .. } in standing(&bench.kdyno)? {
         let owner = name.strip_prefix("bench-").and_then(|rest| rest.rsplit('-').next()?.parse::<u32>().ok());
         if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            measured(Command::new(&bench.kdyno).args(["cluster", "down", name]))?;
+            measured(Command::new(&bench.kdyno).args(["cluster", "down", &name]))?;
         }
     }
     Ok(())
 }
 
-impl Drop for StandingCluster {
+/// A cluster's name; the cluster ends with it.
+struct Up {
+    kdyno: PathBuf,
+    name: String,
+}
+
+impl Drop for Up {
     fn drop(&mut self) {
         // Also once a signal has come.
         match Command::new(&self.kdyno).args(["cluster", "down", &self.name]).output() {
@@ -208,6 +194,17 @@ fn log_folder(settings: &str) -> anyhow::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_are_read_from_the_list() {
+        let listed = r#"[{"name": "a", "bootstrap": ["h:1", "h:2"], "since_unix_ns": 1, "facts": {},
+                          "processes": [{"subject": "broker-1", "pid": 7, "start": 5}]}]"#;
+        let clusters: Vec<Standing> = serde_json::from_str(listed).expect("a list");
+        assert_eq!(
+            (clusters[0].bootstrap.join(","), clusters[0].processes[0].pid),
+            ("h:1,h:2".to_owned(), 7)
+        );
+    }
 
     #[test]
     fn the_data_folder_is_read_from_the_settings() {

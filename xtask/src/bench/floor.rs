@@ -2,16 +2,15 @@
 //! is the denominator of every cost ratio: no client that uses sockets can be cheaper.
 
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::Context;
 
 use super::process::{Background, measured, words};
-use super::setup::{BenchOptions, Setup};
+use super::setup::Setup;
 use super::stats::{Series, TextTable};
 
 /// Slice sizes tried.
-pub const SLICES_BYTES: [usize; 5] = [16 * 1024, 32 * 1024, 64 * 1024, 112 * 1024, 256 * 1024];
+const SLICES_BYTES: [usize; 5] = [16 * 1024, 32 * 1024, 64 * 1024, 112 * 1024, 256 * 1024];
 
 /// As large as the payload pool of a worker.
 pub const POOL_BYTES: usize = 8 * 1024 * 1024;
@@ -26,29 +25,27 @@ impl Floor {
     /// Measures every slice once.
     pub fn round(&mut self, bench: &Setup) -> anyhow::Result<()> {
         for (series, slice) in self.series.iter_mut().zip(SLICES_BYTES) {
-            series.push(cpu_s_per_gb(bench, slice, POOL_BYTES)?);
+            series.0.push(cpu_s_per_gb(bench, slice, POOL_BYTES)?);
         }
         Ok(())
     }
 
-    /// The slice with the lowest median, and its figures.
-    pub fn best(&self) -> (usize, &Series) {
-        let median = |index: &usize| self.series[*index].median();
-        let best = (0..SLICES_BYTES.len()).min_by(|one, two| median(one).total_cmp(&median(two)));
-        let best = best.unwrap_or(0);
-        (SLICES_BYTES[best], &self.series[best])
+    /// The slice with the lowest median.
+    fn best(&self) -> usize {
+        let medians = self.series.iter().map(Series::median).zip(SLICES_BYTES);
+        medians.min_by(|one, two| one.0.total_cmp(&two.0)).map_or(SLICES_BYTES[0], |(_, slice)| slice)
     }
 
     /// CPU seconds per GB of the best slice, measured now: a neighbour for a run of the worker.
     pub fn again(&self, bench: &Setup) -> anyhow::Result<f64> {
-        cpu_s_per_gb(bench, self.best().0, POOL_BYTES)
+        cpu_s_per_gb(bench, self.best(), POOL_BYTES)
     }
 
     /// One row per slice.
     pub fn table(&self) -> TextTable {
         let mut table = TextTable::new(&["slice", "CPU s per GB", "µs per 136 B"]);
         for (slice, series) in SLICES_BYTES.iter().zip(&self.series) {
-            let mark = if *slice == self.best().0 { " ← floor" } else { "" };
+            let mark = if *slice == self.best() { " ← floor" } else { "" };
             table.row(vec![
                 format!("{} KiB{mark}", slice / 1024),
                 series.show(3),
@@ -71,12 +68,8 @@ fn writer(bench: &Setup, to: &str, slice_bytes: usize, pool_bytes: usize) -> Com
     let mut command = Command::new(&bench.xtask);
     command.arg("bench-write").args(["--to", to]);
     command.args(["--slice", &slice_bytes.to_string(), "--pool", &pool_bytes.to_string()]);
-    command.args(["--milliseconds", &length(&bench.options).as_millis().to_string()]);
+    command.args(["--milliseconds", if bench.options.quick { "1000" } else { "6000" }]);
     command
-}
-
-fn length(options: &BenchOptions) -> Duration {
-    Duration::from_secs(if options.quick { 1 } else { 6 })
 }
 
 /// The benchmark by itself.
@@ -86,7 +79,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let mut hot = Series::default();
     for _ in 0..bench.options.rounds {
         floor.round(bench)?;
-        hot.push(cpu_s_per_gb(bench, 32 * 1024, 32 * 1024)?);
+        hot.0.push(cpu_s_per_gb(bench, 32 * 1024, 32 * 1024)?);
     }
     print!("{}", floor.table());
     println!("  for comparison, one hot 32 KiB buffer written again and again: {} s per GB", hot.show(3));

@@ -1,7 +1,7 @@
 //! What a signal does: the first one ends the command that is being measured, and with it what goes on, which then removes what
 //! it made (clusters, programs next to it, sources of another commit); a second one ends this program at once.
 
-use std::process::{Child, exit};
+use std::process::{Child, Output, exit};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
@@ -54,24 +54,15 @@ pub fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A command that a signal ends, until this value ends.
-pub struct Interruptible;
-
-impl Interruptible {
-    /// Processes of this command, which has just been started.
-    pub fn new(child: &Child) -> Self {
-        let process = i32::try_from(child.id()).unwrap_or(0);
-        MEASURED.store(process, Ordering::SeqCst);
-        // The signal may have come in between.
-        if IS_INTERRUPTED.load(Ordering::SeqCst) {
-            end(process);
-        }
-        Self
+/// Waits for the end of a command that has just been started; a signal ends it.
+pub fn wait(child: Child) -> std::io::Result<Output> {
+    let process = i32::try_from(child.id()).unwrap_or(0);
+    MEASURED.store(process, Ordering::SeqCst);
+    // The signal may have come in between.
+    if IS_INTERRUPTED.load(Ordering::SeqCst) {
+        end(process);
     }
-}
-
-impl Drop for Interruptible {
-    fn drop(&mut self) {
-        MEASURED.store(0, Ordering::SeqCst);
-    }
+    let output = child.wait_with_output();
+    MEASURED.store(0, Ordering::SeqCst);
+    output
 }

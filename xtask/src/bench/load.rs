@@ -62,11 +62,9 @@ impl BenchLoad {
         if bench.helper.is_some() {
             command.arg("--kdyno").arg(&bench.kdyno);
         }
-        command.args(["--bootstrap", &self.bootstrap, "--topic", &self.topic]);
-        command.args(["--rate", &self.rate]);
-        command.args(["--value", &self.value_bytes.to_string()]);
+        command.args(["--bootstrap", &self.bootstrap, "--topic", &self.topic, "--rate", &self.rate]);
+        command.args(["--value", &self.value_bytes.to_string(), "--batch", &self.batch_bytes.to_string()]);
         command.args(["--payload", if self.unique { "unique" } else { "pooled" }]);
-        command.args(["--batch", &self.batch_bytes.to_string()]);
         command.args(["--linger-ms", &self.linger_ms.to_string(), "--acks", self.acks]);
         command.args(["--seconds", &self.seconds.to_string()]);
         if let Some(records) = self.records {
@@ -131,11 +129,6 @@ impl LoadResult {
         self.printed[name].to_string()
     }
 
-    /// A figure by its JSON name, or not a number.
-    pub fn number_or_nan(&self, name: &str) -> f64 {
-        self.number(name).unwrap_or(f64::NAN)
-    }
-
     /// One figure of every second since T0, in order: `offered`, `achieved` or `acknowledged`; a second
     /// without a row is 0.
     pub fn per_second(&self, name: &str) -> anyhow::Result<Vec<u64>> {
@@ -158,8 +151,8 @@ impl LoadResult {
     }
 
     /// CPU per acknowledged record.
-    pub fn cpu_us_per_record(&self) -> f64 {
-        self.cpu_s * 1e6 / self.number_or_nan("acknowledged")
+    pub fn cpu_us_per_record(&self) -> anyhow::Result<f64> {
+        Ok(self.cpu_s * 1e6 / self.number("acknowledged")?)
     }
 }
 
@@ -175,10 +168,9 @@ mod tests {
         let earlier =
             LoadResult::parse(&text.replace("schedule_delay_ns", "lag_ns")).expect("an earlier one");
         assert!((earlier.number("schedule_delay_ns.p99").expect("by its old name") - 900.0).abs() < 1e-9);
-        assert!((outcome.cpu_us_per_record() - 0.25).abs() < 1e-12);
+        assert!((outcome.cpu_us_per_record().expect("both") - 0.25).abs() < 1e-12);
         assert!((outcome.number("schedule_delay_ns.p99").expect("present") - 900.0).abs() < 1e-9);
         assert!(outcome.number("response_ns.p99").is_err());
-        assert!(outcome.number_or_nan("rss").is_nan());
         assert!(outcome.per_second("offered").is_err());
         let error = LoadResult::parse("{\"acknowledged\": 1}").expect_err("figures are missing").to_string();
         assert!(error.contains("seconds"), "{error}");

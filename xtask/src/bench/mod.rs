@@ -7,15 +7,13 @@ pub mod against;
 pub mod broker;
 mod codecs;
 pub mod constant;
-mod drop_in;
-mod end_to_end;
+mod contest;
 mod floor;
 pub mod interrupted;
 mod java_driver;
 mod librdkafka;
 pub mod load;
 mod log;
-mod measurement;
 mod peers;
 pub mod pipe;
 pub mod process;
@@ -57,8 +55,10 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
     ),
     ("codecs", "records in a compressed batch beside Kafka's producer, one real broker", codecs::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
-    ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
-    ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", end_to_end::run),
+    ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", peers::drop_in),
+    ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", |bench| {
+        ask(bench, "run", &["end-to-end"])
+    }),
     ("inside", "what the JMX agent costs a local broker", |bench| ask(bench, "compare", &["inside"])),
     ("memory", "resident memory of the worker at the maximum rate, ten minutes", |bench| {
         ask(bench, "run", &["memory"])

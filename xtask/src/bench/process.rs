@@ -1,6 +1,6 @@
 //! Child processes of a benchmark: what they cost, and that none is left behind.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use procfs::process::{Process, Stat};
 
-use super::interrupted::{self, Interruptible};
+use super::interrupted;
 
 /// One finished process.
 pub struct Finished {
@@ -31,9 +31,7 @@ pub fn measured(command: &mut Command) -> anyhow::Result<Finished> {
     let begin = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
-    let interruptible = Interruptible::new(&child);
-    let output = child.wait_with_output()?;
-    drop(interruptible);
+    let output = interrupted::wait(child)?;
     interrupted::check()?;
     let wall_s = begin.elapsed().as_secs_f64();
     let cpu_s = children_cpu_s()? - cpu_before;
@@ -101,16 +99,11 @@ impl Background {
         let name = words(command);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = Owned(command.spawn().with_context(|| format!("cannot start {name}"))?);
-        let mut said = String::new();
-        if let Some(stdout) = child.0.stdout.as_mut() {
-            // What comes after these lines is not read.
-            let mut lines = BufReader::new(stdout.by_ref());
-            loop {
-                let begin = said.len();
-                if lines.read_line(&mut said)? == 0 || is_last(&said[begin..]) {
-                    break;
-                }
-            }
+        // What comes after these lines is not read.
+        let mut lines = BufReader::new(child.0.stdout.as_mut().context("a server without output")?);
+        let (mut said, mut begin) = (String::new(), 0);
+        while lines.read_line(&mut said)? > 0 && !is_last(&said[begin..]) {
+            begin = said.len();
         }
         let first_line = said.lines().next().unwrap_or_default().trim().to_owned();
         let server = Background { _child: child, first_line, said };
@@ -123,8 +116,7 @@ impl Background {
 
 /// User plus system of a running process so far, in seconds (the kernel counts in ticks of 10 ms).
 pub fn cpu_so_far_s(pid: u32) -> anyhow::Result<f64> {
-    let stat = running(pid).and_then(|process| process.stat().ok());
-    Ok(cpu_s(&stat.with_context(|| format!("process {pid}"))?))
+    Ok(cpu_s(&Process::new(i32::try_from(pid)?)?.stat()?))
 }
 
 /// User plus system in what the kernel counts of a process or a thread.
@@ -135,16 +127,8 @@ pub fn cpu_s(stat: &Stat) -> f64 {
 /// The direct children of a process.
 pub fn children_of(pid: u32) -> Vec<u32> {
     let all = procfs::process::all_processes().into_iter().flatten().flatten();
-    let pids = all.filter_map(|process| u32::try_from(process.pid()).ok());
-    pids.filter(|child| parent_of(*child) == Some(pid)).collect()
-}
-
-fn parent_of(pid: u32) -> Option<u32> {
-    u32::try_from(running(pid)?.stat().ok()?.ppid).ok()
-}
-
-fn running(pid: u32) -> Option<Process> {
-    Process::new(i32::try_from(pid).ok()?).ok()
+    let children = all.filter(|process| process.stat().is_ok_and(|stat| u32::try_from(stat.ppid) == Ok(pid)));
+    children.filter_map(|process| u32::try_from(process.pid()).ok()).collect()
 }
 
 #[cfg(test)]
@@ -181,7 +165,6 @@ mod tests {
     fn this_process_has_a_parent_and_cpu() {
         let me = std::process::id();
         assert!(cpu_so_far_s(me).is_ok());
-        let parent = parent_of(me).expect("a parent");
-        assert!(children_of(parent).contains(&me));
+        assert!(children_of(std::os::unix::process::parent_id()).contains(&me));
     }
 }

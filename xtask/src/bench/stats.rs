@@ -4,24 +4,9 @@ use std::fmt;
 
 /// Figures of one quantity, one per round.
 #[derive(Debug, Default, Clone)]
-pub struct Series(Vec<f64>);
+pub struct Series(pub Vec<f64>);
 
 impl Series {
-    /// Adds the figure of one round.
-    pub fn push(&mut self, value: f64) {
-        self.0.push(value);
-    }
-
-    /// Rounds measured.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether nothing was measured.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The middle figure (mean of the two middle ones); NaN when nothing was measured.
     pub fn median(&self) -> f64 {
         let mut sorted = self.0.clone();
@@ -44,6 +29,16 @@ impl Series {
         (lowest, self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     }
 
+    /// Lowest and highest figure, whole and with thousands apart; nothing where there is no number.
+    pub fn show_range(&self) -> String {
+        let (lowest, highest) = self.range();
+        if self.median().is_nan() {
+            "–".to_owned()
+        } else {
+            format!("{}–{}", thousands(lowest), thousands(highest))
+        }
+    }
+
     /// Every figure in the order of the rounds.
     pub fn each(&self, decimals: usize) -> String {
         self.0.iter().map(|value| format!("{value:.decimals$}")).collect::<Vec<_>>().join(" ")
@@ -57,34 +52,6 @@ impl Series {
             1 => format!("{:.decimals$}", self.0[0]),
             _ => format!("{:.decimals$} ({lowest:.decimals$}–{highest:.decimals$})", self.median()),
         }
-    }
-}
-
-/// Series of several quantities, all measured in every round.
-#[derive(Debug, Clone)]
-pub struct SeriesOf<const N: usize>(pub [Series; N]);
-
-impl<const N: usize> SeriesOf<N> {
-    /// Adds the figures of one round.
-    pub fn push(&mut self, figures: [f64; N]) {
-        self.0.iter_mut().zip(figures).for_each(|(series, figure)| series.push(figure));
-    }
-
-    /// Each as [`Series::show`] does, with so many decimals.
-    pub fn show(&self, decimals: [usize; N]) -> impl Iterator<Item = String> {
-        self.0.iter().zip(decimals).map(|(series, decimals)| series.show(decimals))
-    }
-}
-
-impl<const N: usize> Default for SeriesOf<N> {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Series::default()))
-    }
-}
-
-impl FromIterator<f64> for Series {
-    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Series {
-        Series(values.into_iter().collect())
     }
 }
 
@@ -107,19 +74,12 @@ impl TextTable {
 
 impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = self.rows.first().map_or(0, Vec::len);
-        let width = |column: usize| {
-            self.rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
-        };
+        let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
+        let width = |column: usize| cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0);
         for row in &self.rows {
-            write!(f, "  {:<1$}", row.first().map_or("", String::as_str), width(0))?;
-            for column in 1..columns {
-                write!(f, "  {:>1$}", row.get(column).map_or("", String::as_str), width(column))?;
+            for (column, cell) in row.iter().enumerate() {
+                let width = width(column);
+                if column == 0 { write!(f, "  {cell:<width$}")? } else { write!(f, "  {cell:>width$}")? }
             }
             writeln!(f)?;
         }
@@ -132,15 +92,8 @@ pub fn thousands(value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
-    let digits = format!("{value:.0}");
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            out.push(' ');
-        }
-        out.push(digit);
-    }
-    out
+    let digits = format!("{value:.0}").into_bytes();
+    digits.rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -149,20 +102,19 @@ mod tests {
 
     #[test]
     fn median_and_range() {
-        let odd: Series = [3.0, 1.0, 2.0].into_iter().collect();
+        let odd = Series(vec![3.0, 1.0, 2.0]);
         assert_eq!(odd.show(1), "2.0 (1.0–3.0)");
-        let even: Series = [4.0, 1.0, 2.0, 3.0].into_iter().collect();
+        let even = Series(vec![4.0, 1.0, 2.0, 3.0]);
         assert!((even.median() - 2.5).abs() < 1e-12);
         assert_eq!(Series::default().show(1), "–");
-        let mut several = SeriesOf::<2>::default();
-        several.push([1.0, f64::NAN]);
-        assert_eq!(several.show([1, 1]).collect::<Vec<_>>(), ["1.0", "–"]);
+        let one = |value: f64| Series(vec![value]).show(1);
+        assert_eq!([one(1.0), one(f64::NAN)], ["1.0", "–"]);
     }
 
     #[test]
     fn ratios_are_taken_round_by_round() {
-        let one: Series = [2.0, 30.0].into_iter().collect();
-        let two: Series = [1.0, 10.0].into_iter().collect();
+        let one = Series(vec![2.0, 30.0]);
+        let two = Series(vec![1.0, 10.0]);
         assert_eq!(one.over(&two).show(0), "2 (2–3)");
     }
 

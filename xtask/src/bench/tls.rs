@@ -7,13 +7,13 @@ use std::process::Command;
 use anyhow::Context;
 use tempfile::NamedTempFile;
 
+use super::contest::{Contest, Shown};
 use super::floor::POOL_BYTES;
 use super::load::BenchLoad;
 use super::process::{Background, measured, words};
 use super::seal::SUITES;
 use super::sender::null_broker;
 use super::setup::Setup;
-use super::stats::{SeriesOf, TextTable, thousands};
 
 /// What is sent: unique payloads, and `batch.size`.
 const LOADS: [(&str, bool, u32); 2] =
@@ -54,58 +54,43 @@ fn sealer(bench: &Setup, suite: &str, pool_bytes: usize) -> Command {
     command
 }
 
-/// Figures of one load with one suite over the rounds: rate; CPU s per GB in the open, sealing alone, copied and sealed, in
-/// TLS; ratio.
-type TlsSeries = SeriesOf<6>;
-
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     println!("  each: {}", words(&load(bench, 0, "127.0.0.1:PORT").command(bench)));
     println!("  sealing: {}", words(&sealer(bench, SUITES[0].0, POOL_BYTES)));
-    let mut figures: [[TlsSeries; SUITES.len()]; LOADS.len()] = Default::default();
-    for _ in 0..bench.options.rounds {
-        for (at, figures) in figures.iter_mut().enumerate() {
+    let named = |(load, ..): (&str, bool, u32)| {
+        SUITES.map(|(suite, _)| (format!("{load}, {suite}"), 0.0..=RATIO_MAX))
+    };
+    let contest = Contest {
+        heading: "value, payload, batch.size, suite",
+        sides: LOADS.into_iter().flat_map(named).collect(),
+        figures: &[
+            ("acknowledged/s", Shown::Median),
+            ("open", Shown::Spread(3)),
+            ("sealing alone", Shown::Spread(3)),
+            ("copied, sealed", Shown::Spread(3)),
+            ("TLS", Shown::Spread(3)),
+            ("ratio", Shown::Judged(2)),
+        ],
+        group: 1,
+        unmeasured: 0,
+    };
+    let mut open = f64::NAN;
+    contest.run(&bench.options, |side, _| {
+        let (at, (suite, _)) = (side / SUITES.len(), SUITES[side % SUITES.len()]);
+        if side % SUITES.len() == 0 {
             let broker = null_broker(bench, 6)?;
-            let open = load(bench, at, &broker.first_line).run(bench)?.cpu_s_per_gb()?;
-            drop(broker);
-            for ((suite, _), figures) in SUITES.iter().zip(figures) {
-                let alone = sealing(bench, suite, 0)?;
-                let copied = sealing(bench, suite, POOL_BYTES)?;
-                let (broker, trusted) = secured(bench, suite)?;
-                let mut load = load(bench, at, &broker.first_line);
-                load.further = vec!["--trust".to_owned(), trusted.path().display().to_string()];
-                let outcome = load.run(bench)?;
-                let (rate, session) = (outcome.number("acked_per_s")?, outcome.cpu_s_per_gb()?);
-                figures.push([rate, open, alone, copied, session, session / (open + alone)]);
-            }
+            open = load(bench, at, &broker.first_line).run(bench)?.cpu_s_per_gb()?;
         }
-    }
-    print!("{}", table(&figures));
+        let alone = sealing(bench, suite, 0)?;
+        let copied = sealing(bench, suite, POOL_BYTES)?;
+        let (broker, trusted) = secured(bench, suite)?;
+        let mut load = load(bench, at, &broker.first_line);
+        load.further = vec!["--trust".to_owned(), trusted.path().display().to_string()];
+        let outcome = load.run(bench)?;
+        let session = outcome.cpu_s_per_gb()?;
+        Ok(vec![outcome.number("acked_per_s")?, open, alone, copied, session, session / (open + alone)])
+    })?;
     println!("  CPU s per GB of requests; ratio: TLS ÷ (open + sealing), at most {RATIO_MAX}");
     Ok(())
-}
-
-fn table(figures: &[[TlsSeries; SUITES.len()]; LOADS.len()]) -> TextTable {
-    let heading = [
-        "value, payload, batch.size",
-        "suite",
-        "acknowledged/s",
-        "open",
-        "sealing alone",
-        "copied, sealed",
-        "TLS",
-        "ratio",
-    ];
-    let mut table = TextTable::new(&heading);
-    for ((name, ..), figures) in LOADS.iter().zip(figures) {
-        for ((suite, _), figures) in SUITES.iter().zip(figures) {
-            let [rate, costs @ .., ratio] = &figures.0;
-            let verdict = if ratio.median() <= RATIO_MAX { "" } else { " ✗" };
-            let mut row = vec![(*name).to_owned(), (*suite).to_owned(), thousands(rate.median())];
-            row.extend(costs.iter().map(|cost| cost.show(3)));
-            row.push(format!("{}{verdict}", ratio.show(2)));
-            table.row(row);
-        }
-    }
-    table
 }

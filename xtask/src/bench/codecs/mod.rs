@@ -3,15 +3,14 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, bail};
 use tempfile::TempDir;
 
 use super::broker::StandingCluster;
-use super::process::words;
+use super::contest::{Contest, Shown};
+use super::process::measured;
 use super::setup::Setup;
-use super::stats::{SeriesOf, TextTable};
 
 const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
@@ -33,14 +32,12 @@ const RATIO_MAX: f64 = 1.1;
 const VALUES: u32 = 2_000;
 const VALUE_BYTES: usize = 600;
 
-/// Its exit code where a figure is not to be used: on a busy machine latencies are not, and records are counted in the log.
-const NOT_MEASURABLE: i32 = 6;
-
 const PACED_PRODUCER: &str = include_str!("PacedProducer.java");
 
 /// Who sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum CodecClient {
+    /// The drop-in for Kafka's tool, which sends values of a file with a header and at equal gaps.
     Kdyno,
     /// Kafka's producer, which gets records as kdyno's does.
     Java,
@@ -48,9 +45,7 @@ enum CodecClient {
     Tool,
 }
 
-impl CodecClient {
-    const ALL: [Self; 3] = [Self::Kdyno, Self::Java, Self::Tool];
-}
+const CLIENTS: [CodecClient; 3] = [CodecClient::Kdyno, CodecClient::Java, CodecClient::Tool];
 
 /// Values as of an application's events: names and punctuation that come in each, numbers that do not. About 40 % remain
 /// of them when gzip or zstd compress them.
@@ -71,143 +66,61 @@ fn values() -> String {
     text
 }
 
-/// How records come.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum RateMode {
-    /// As fast as each client takes them, to one partition: every batch is full, so its records are what the client's size of a
-    /// batch lets in.
-    Max,
-    /// At [`RATE`]: with what lingers in addition to a full batch it is a matter of small times how full batches are.
-    Rate,
-}
-
-impl RateMode {
-    const ALL: [Self; 2] = [Self::Max, Self::Rate];
-
-    /// Among several a producer goes on after two batches' worth and leaves one that is not full behind. It is sent as it is
-    /// where `linger.ms` is over before its partition's turn comes again, and Java compresses within `send()`, which takes that
-    /// long with gzip.
-    fn partitions(self) -> u32 {
-        match self {
-            Self::Max => 1,
-            Self::Rate => 6,
-        }
-    }
-
-    fn describe(self) -> String {
-        match self {
-            Self::Max => "as fast as it goes, one partition".to_owned(),
-            Self::Rate => format!("{RATE}/s, six partitions"),
-        }
-    }
-}
-
 /// One kind of load, by all.
 struct CodecTerms<'a> {
     bench: &'a Setup,
     broker: &'a StandingCluster,
     folder: &'a Path,
     codec: &'static str,
-    pace: RateMode,
+    /// `None`: as fast as each client takes records, to one partition: every batch is full, so its records are what the
+    /// client's size of a batch lets in. At a rate it is a matter of small times how full batches are, with what lingers in
+    /// addition to a full batch.
+    rate: Option<u32>,
 }
 
 impl CodecTerms<'_> {
-    fn settings(&self) -> [String; 4] {
-        let codec = self.codec;
-        [
-            format!("compression.type={codec}"),
-            "batch.size=16384".into(),
-            "linger.ms=5".into(),
-            "acks=1".into(),
-        ]
-    }
-
-    fn seconds(&self) -> u32 {
-        if self.bench.options.quick { 2 } else { 6 }
-    }
-
-    /// What Kafka's clients send.
+    /// What each client sends.
     fn records(&self) -> u32 {
-        match self.pace {
-            RateMode::Max => RECORDS_AT_MAX,
-            RateMode::Rate => RATE * self.seconds(),
-        }
+        let seconds = if self.bench.options.quick { 2 } else { 6 };
+        self.rate.map_or(RECORDS_AT_MAX, |rate| rate * seconds)
     }
 
-    fn command(&self, client: CodecClient, topic: &str) -> anyhow::Result<Command> {
-        match client {
-            CodecClient::Kdyno => self.kdyno(topic),
-            CodecClient::Java => Ok(self.java(topic)),
-            CodecClient::Tool => Ok(self.tool(topic)),
-        }
+    /// Among several a producer goes on after two batches' worth and leaves one that is not full behind. It is sent as it is
+    /// where `linger.ms` is over before its partition's turn comes again, and Java compresses within `send()`, which takes that
+    /// long with gzip.
+    fn partitions(&self) -> u32 {
+        if self.rate.is_some() { 6 } else { 1 }
     }
 
-    fn java(&self, topic: &str) -> Command {
-        let program = self.folder.join("PacedProducer.java").to_string_lossy().into_owned();
-        let mut command = self.broker.kafka_tool(&program);
-        let (rate, seconds) = match self.pace {
-            // All are due within the first tick.
-            RateMode::Max => (1e9, f64::from(self.records()) / 1e9),
-            RateMode::Rate => (f64::from(RATE), f64::from(self.seconds())),
+    fn command(&self, client: CodecClient, topic: &str) -> Command {
+        let values = self.folder.join("values.txt");
+        let mut command = if client == CodecClient::Java {
+            let mut command =
+                self.broker.kafka_tool(&self.folder.join("PacedProducer.java").to_string_lossy());
+            // As fast as it goes: all are due within the first tick.
+            let rate = self.rate.map_or(1e9, f64::from);
+            let seconds = f64::from(self.records()) / rate;
+            command.args([topic, &rate.to_string(), &seconds.to_string()]).arg(values);
+            command
+        } else {
+            let own = (client == CodecClient::Kdyno).then_some(self.folder);
+            let mut command = self.broker.producer_tool(own);
+            let throughput = self.rate.map_or_else(|| "-1".to_owned(), |rate| rate.to_string());
+            let records = self.records().to_string();
+            command.args(["--topic", topic, "--throughput", &throughput, "--num-records", &records]);
+            command.arg("--payload-file").arg(values).arg("--producer-props");
+            command
         };
-        command.args([topic, &rate.to_string(), &seconds.to_string()]);
-        command.arg(self.folder.join("values.txt"));
-        command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
+        command.arg(format!("bootstrap.servers={}", self.broker.bootstrap()));
+        command.arg(format!("compression.type={}", self.codec));
+        command.args(["batch.size=16384", "linger.ms=5", "acks=1"]);
         command
-    }
-
-    fn tool(&self, topic: &str) -> Command {
-        let mut command = self.broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
-        let records = self.records().to_string();
-        let throughput = match self.pace {
-            RateMode::Max => "-1".to_owned(),
-            RateMode::Rate => RATE.to_string(),
-        };
-        command.args(["--topic", topic, "--throughput", &throughput, "--num-records", &records]);
-        command.arg("--payload-file").arg(self.folder.join("values.txt")).arg("--producer-props");
-        command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
-        command
-    }
-
-    fn kdyno(&self, topic: &str) -> anyhow::Result<Command> {
-        let path = self.folder.join("target.yaml");
-        self.broker.write_target(&path, |target| {
-            let target = target.replace("allow: [", "allow: [existing-topics, ");
-            Ok(format!("{target}topics: {{perf: {topic}}}\n"))
-        })?;
-        let client = self.settings().map(|setting| setting.replace('=', ": ")).join(", ");
-        let rate = match self.pace {
-            RateMode::Max => "max".to_owned(),
-            RateMode::Rate => format!("{RATE}/s, arrivals: constant"),
-        };
-        let scenario = format!(
-            "kdyno: 1\nid: codecs\nquestion: How many records does a compressed batch hold?\n\
-             topics: {{perf: {{partitions: {}, replicas: 1}}}}\nload:\n  \
-             writers: {{produce: perf, rate: {rate}, value: {{file: values.txt}}, \
-             client: {{{client}}}}}\n\
-             phases: {{warmup: 1s, condition: none, measure: {}s, drain: 30s}}\n",
-            self.pace.partitions(),
-            self.seconds() - 1
-        );
-        std::fs::write(self.folder.join("codecs.yaml"), scenario)?;
-        let mut command = Command::new(&self.bench.kdyno);
-        command.arg("run").arg(self.folder.join("codecs.yaml")).arg("--target").arg(path).arg("--yes");
-        command.current_dir(self.folder);
-        Ok(command)
     }
 
     /// Records per batch in the log once a client has sent what it has to.
     fn records_per_batch(&self, client: CodecClient) -> anyhow::Result<f64> {
-        let topic =
-            self.broker.topic(&format!("codecs-{client:?}").to_lowercase(), self.pace.partitions(), 1)?;
-        let mut command = self.command(client, &topic)?;
-        let output = command.stdin(Stdio::null()).output().with_context(|| words(&command))?;
-        let is_done = output.status.success()
-            || (client == CodecClient::Kdyno && output.status.code() == Some(NOT_MEASURABLE));
-        if !is_done {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            bail!("{}: {}\n{said}", words(&command), output.status);
-        }
+        let topic = self.broker.topic(&format!("codecs-{client:?}").to_lowercase(), self.partitions(), 1)?;
+        measured(&mut self.command(client, &topic))?;
         let records = self.broker.records_per_batch_behind(SETTLED_SHARE, &topic)?;
         self.broker.delete_topic(&topic)?;
         Ok(records)
@@ -219,48 +132,39 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let folder = TempDir::new()?;
     std::fs::write(folder.path().join("values.txt"), values())?;
     std::fs::write(folder.path().join("PacedProducer.java"), PACED_PRODUCER)?;
-    let broker = StandingCluster::start(bench, "codecs")?;
-    let terms = |codec, pace| CodecTerms { bench, broker: &broker, folder: folder.path(), codec, pace };
-    for client in CodecClient::ALL {
-        println!(
-            "  {client:?}: {}",
-            broker.as_typed(&terms("none", RateMode::Rate).command(client, "TOPIC")?)
-        );
+    let broker = StandingCluster::start(bench, "codecs", 1)?;
+    let terms = |codec, rate| CodecTerms { bench, broker: &broker, folder: folder.path(), codec, rate };
+    for client in CLIENTS {
+        let command = terms("none", Some(RATE)).command(client, "TOPIC");
+        println!("  {client:?}: {}", broker.as_typed(&command));
     }
-    for pace in RateMode::ALL {
-        let mut figures = CODECS.map(|_| SeriesOf::default());
-        for _ in 0..bench.options.rounds {
-            for (codec, figures) in CODECS.into_iter().zip(&mut figures) {
-                let [kdyno, java, tool] =
-                    CodecClient::ALL.map(|client| terms(codec, pace).records_per_batch(client));
-                figures.push([kdyno?, java?, tool?]);
-            }
-        }
-        print!("{}", table(pace, &figures));
+    for (rate, described, java) in [
+        (None, "as fast as it goes, one partition".to_owned(), "Java"),
+        (Some(RATE), format!("{RATE}/s, six partitions"), "Java, same instants"),
+    ] {
+        let contest = Contest {
+            heading: &format!("records per batch, {described}"),
+            sides: CODECS.map(|codec| (codec.to_owned(), 1.0 / RATIO_MAX..=RATIO_MAX)).into(),
+            figures: &[
+                ("kdyno", Shown::Spread(1)),
+                (java, Shown::Spread(1)),
+                ("÷", Shown::Judged(3)),
+                ("ProducerPerformance", Shown::Spread(1)),
+                ("÷", Shown::Spread(3)),
+            ],
+            group: 1,
+            unmeasured: 0,
+        };
+        contest.run(&bench.options, |side, _| {
+            let records = |client| terms(CODECS[side], rate).records_per_batch(client);
+            let [kdyno, java, tool] = CLIENTS.map(records);
+            let (kdyno, java, tool) = (kdyno?, java?, tool?);
+            Ok(vec![kdyno, java, kdyno / java, tool, kdyno / tool])
+        })?;
     }
     println!(
         "  {VALUE_BYTES} B, the same file for all; counted in the second half of the log. ProducerPerformance has no header in its records; at a \
          rate it sleeps 2 ms at least, and then sends what is due at once"
     );
     Ok(())
-}
-
-fn table(pace: RateMode, figures: &[SeriesOf<3>]) -> TextTable {
-    let heading = format!("records per batch, {}", pace.describe());
-    let java = if pace == RateMode::Rate { "Java, same instants" } else { "Java" };
-    let mut table = TextTable::new(&[&heading, "kdyno", java, "÷", "ProducerPerformance", "÷"]);
-    for (codec, figures) in CODECS.iter().zip(figures) {
-        let [kdyno, java, tool] = &figures.0;
-        let ratio = kdyno.over(java);
-        let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio.median()) { "" } else { " ✗" };
-        table.row(vec![
-            (*codec).to_owned(),
-            kdyno.show(1),
-            java.show(1),
-            format!("{}{mark}", ratio.show(3)),
-            tool.show(1),
-            kdyno.over(tool).show(3),
-        ]);
-    }
-    table
 }

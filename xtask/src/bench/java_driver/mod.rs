@@ -13,10 +13,11 @@ use std::time::Duration;
 use anyhow::Context;
 
 use self::program::{Program, ProgressReading};
+use super::contest::{Contest, Shown, UNBOUNDED};
 use super::process::{measured, words};
 use super::sender::null_broker;
 use super::setup::Setup;
-use super::stats::{SeriesOf, TextTable, thousands};
+use super::stats::thousands;
 
 const RELEASE: &str = "4.1.2";
 const PARTITIONS: u32 = 4;
@@ -35,11 +36,8 @@ const FEEDING: [&str; 3] = ["java", "kdyno-frames", "kdyno-readings"];
 /// How much more threads of client and application may take where kdyno drives them: they are what `client-check` judges.
 const CLIENT_RATIO_MAX: f64 = 1.10;
 
-/// From when on threads are read, and until when: compilers are done with most by then.
-fn instants(bench: &Setup) -> (Duration, Duration) {
-    let seconds = |all: u64| Duration::from_secs(if bench.options.quick { all / 5 } else { all });
-    (seconds(20), seconds(35))
-}
+/// From when on threads are read, and until when, s: compilers are done with most by then.
+const INSTANTS: [u64; 2] = [20, 35];
 
 /// kdyno with Kafka's client; its run file goes into the folder.
 fn driven(bench: &Setup, folder: &Path, bootstrap: &str, rate: Option<u32>) -> Command {
@@ -62,11 +60,11 @@ fn plain(java: &[String], bootstrap: &str, rate: Option<u32>) -> Command {
     command
 }
 
-/// Compiles the plain application into a folder; the command line that runs classes of it and of the driven process.
-fn compile(driven_java: Vec<String>, folder: &Path) -> anyhow::Result<Vec<String>> {
+/// Compiles the plain application into a folder; the command line that runs classes of it and of the driven
+/// process, which was started by `java`.
+fn compile(mut java: Vec<String>, folder: &Path) -> anyhow::Result<Vec<String>> {
     let source = folder.join("PlainProducer.java");
     std::fs::write(&source, PLAIN_PRODUCER)?;
-    let mut java = driven_java;
     let mut compiler = Command::new(Path::new(&java[0]).with_file_name("javac"));
     let class_path = java.last_mut().context("a command line without words")?;
     measured(compiler.args(["-cp", class_path, "-d"]).arg(folder).arg(source))?;
@@ -102,14 +100,36 @@ impl Cost {
     }
 }
 
-/// Figures of one rate over the rounds, as [`figures_of`] has them.
-type JavaDriverSeries = SeriesOf<7>;
-
-/// µs and records/s of the plain application; µs of client threads and records/s, µs of feeding threads and of the worker of the
-/// driven one; all of its µs ÷ plain.
-fn figures_of(plain: &Cost, driven: &Cost) -> [f64; 7] {
+/// µs and records/s of the plain application; µs of client threads and records/s of the driven one, the first of these ÷
+/// plain, µs of feeding threads and of the worker; all of its µs ÷ plain.
+fn figures_of(plain: &Cost, driven: &Cost) -> [f64; 8] {
     let Cost { client, feeding, worker, per_s } = *driven;
-    [plain.client, plain.per_s, client, per_s, feeding, worker, (client + feeding + worker) / plain.client]
+    let all = client + feeding + worker;
+    [plain.client, plain.per_s, client, per_s, client / plain.client, feeding, worker, all / plain.client]
+}
+
+fn contest(is_quick: bool) -> Contest<'static> {
+    // In a fifth of the time compilers are still busy.
+    let bounds = if is_quick { UNBOUNDED } else { 0.0..=CLIENT_RATIO_MAX };
+    let name = |rate: Option<u32>| {
+        rate.map_or_else(|| "max".to_owned(), |rate| format!("{}/s", thousands(rate.into())))
+    };
+    Contest {
+        heading: "µs CPU per record",
+        sides: RATES.map(|rate| (name(rate), bounds.clone())).into(),
+        figures: &[
+            ("plain application", Shown::Spread(2)),
+            ("/s", Shown::Median),
+            ("client threads, driven", Shown::Spread(2)),
+            ("/s", Shown::Median),
+            ("÷ plain", Shown::Judged(2)),
+            ("feeding threads", Shown::Spread(2)),
+            ("worker", Shown::Spread(2)),
+            ("all ÷ plain", Shown::Spread(2)),
+        ],
+        group: 1,
+        unmeasured: 0,
+    }
 }
 
 /// The benchmark.
@@ -124,63 +144,27 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     };
     println!("  driven: {}", words(&driven(bench, folder, "127.0.0.1:PORT", RATES[0])));
     println!("  plain: {}", words(&plain(&java, "127.0.0.1:PORT", RATES[0])));
-    let mut figures: [JavaDriverSeries; RATES.len()] = Default::default();
-    for round in 0..bench.options.rounds {
-        for (rate, figures) in RATES.iter().zip(&mut figures) {
-            let measure = |is_driven: bool| -> anyhow::Result<Cost> {
-                let broker = null_broker(bench, PARTITIONS)?;
-                let mut command = match is_driven {
-                    true => driven(bench, folder, &broker.first_line, *rate),
-                    false => plain(&java, &broker.first_line, *rate),
-                };
-                let mut program = Program::start(&mut command)?;
-                let (begin, end) = instants(bench);
-                let (begin, end) = (program.reading_after(begin)?, program.reading_after(end)?);
-                Ok(Cost::between(&begin, &end, is_driven))
+    contest(bench.options.quick).run(&bench.options, |at, round| {
+        let measure = |is_driven: bool| -> anyhow::Result<Cost> {
+            let broker = null_broker(bench, PARTITIONS)?;
+            let mut command = match is_driven {
+                true => driven(bench, folder, &broker.first_line, RATES[at]),
+                false => plain(&java, &broker.first_line, RATES[at]),
             };
-            let first = measure(round % 2 == 0)?;
-            let second = measure(round % 2 == 1)?;
-            let (plain, driven) = if round % 2 == 0 { (second, first) } else { (first, second) };
-            figures.push(figures_of(&plain, &driven));
-        }
-    }
-    print!("{}", table(&figures, bench.options.quick));
+            let mut program = Program::start(&mut command)?;
+            let part = if bench.options.quick { 5 } else { 1 };
+            let [begin, end] =
+                INSTANTS.map(|instant| program.reading_after(Duration::from_secs(instant / part)));
+            Ok(Cost::between(&begin?, &end?, is_driven))
+        };
+        let (first, second) = (measure(round % 2 == 0)?, measure(round % 2 == 1)?);
+        let (plain, driven) = if round % 2 == 0 { (second, first) } else { (first, second) };
+        Ok(figures_of(&plain, &driven).into())
+    })?;
     if bench.options.quick {
         println!("  a fifth of the time, in which compilers are still busy: no judgement");
     }
     Ok(())
-}
-
-fn table(figures: &[JavaDriverSeries], is_quick: bool) -> TextTable {
-    let mut table = TextTable::new(&[
-        "µs CPU per record",
-        "plain application",
-        "/s",
-        "client threads, driven",
-        "/s",
-        "÷ plain",
-        "feeding threads",
-        "worker",
-        "all ÷ plain",
-    ]);
-    for (rate, figures) in RATES.iter().zip(figures) {
-        let [plain, plain_per_s, client, per_s, feeding, worker, ratio] = &figures.0;
-        let client_ratio = client.over(plain);
-        let is_above = !is_quick && client_ratio.median() > CLIENT_RATIO_MAX;
-        let mark = if is_above { " ✗" } else { "" };
-        table.row(vec![
-            rate.map_or_else(|| "max".to_owned(), |rate| format!("{}/s", thousands(rate.into()))),
-            plain.show(2),
-            thousands(plain_per_s.median()),
-            client.show(2),
-            thousands(per_s.median()),
-            format!("{}{mark}", client_ratio.show(2)),
-            feeding.show(2),
-            worker.show(2),
-            ratio.show(2),
-        ]);
-    }
-    table
 }
 
 #[cfg(test)]
@@ -210,6 +194,6 @@ mod tests {
         let plain = Cost::between(&begin, &end, false);
         is(plain.client, 15.0);
         assert_eq!((plain.feeding, plain.worker), (0.0, 0.0));
-        is(figures_of(&plain, &driven)[6], 16.6 / 15.0);
+        is(figures_of(&plain, &driven)[7], 16.6 / 15.0);
     }
 }

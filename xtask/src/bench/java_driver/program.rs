@@ -11,21 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::bench::process::{children_of, cpu_s, cpu_so_far_s, words};
 
 /// Beginnings of the names of the JVM's own threads, as Linux shows them: at most 15 characters.
-const JVM_THREADS: [&str; 13] = [
-    "C1 ",
-    "C2 ",
-    "GC ",
-    "G1 ",
-    "VM ",
-    "Reference Handl",
-    "Finalizer",
-    "Signal Dispatch",
-    "Common-Cleaner",
-    "Notification Th",
-    "Service Thread",
-    "Sweeper thread",
-    "Monitor Deflati",
-];
+const JVM_THREADS: &str = "C1 |C2 |GC |G1 |VM |Reference Handl|Finalizer|Signal Dispatch|Common-Cleaner|Notification Th|\
+                           Service Thread|Sweeper thread|Monitor Deflati";
 
 /// It ends with this value.
 pub struct Program {
@@ -52,7 +39,7 @@ pub struct ProgressReading {
 impl ProgressReading {
     /// What threads with such names have used; the JVM's own are left out.
     pub fn java_s(&self, is_wanted: &dyn Fn(&str) -> bool) -> f64 {
-        let is_jvm = |name: &str| JVM_THREADS.iter().any(|begin| name.starts_with(begin));
+        let is_jvm = |name: &str| JVM_THREADS.split('|').any(|begin| name.starts_with(begin));
         let wanted = self.threads.iter().filter(|(name, _)| !is_jvm(name) && is_wanted(name));
         wanted.map(|(_, seconds)| seconds).sum()
     }
