@@ -4,6 +4,7 @@
 mod agent;
 mod child;
 mod clock;
+mod copied;
 mod credentials;
 mod delivery;
 mod hosts;
@@ -12,6 +13,7 @@ mod listen;
 mod outgoing;
 mod resuming;
 mod session;
+mod ssh;
 #[cfg(test)]
 mod tests;
 mod tls;
