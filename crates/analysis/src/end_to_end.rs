@@ -1,16 +1,17 @@
 //! Which records never came to the application's hands: what was acknowledged, less what was handed over.
 
 use crate::evidence::{items, streams_of};
+use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{ConsumePlan, IsolationLevel, LoadPlan, StartOffset};
-use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId};
+use kdyno_model::sample::{Counts, Grain, Phase, ProbeReading, Sample, StreamId, series};
 use std::collections::BTreeMap;
 
 /// Whether an item is handed records that say when they were intended, and looked at them: consumers of earlier versions
 /// did not.
 pub(crate) fn is_reported(evidence: &TrialEvidence, item: &str) -> bool {
-    // A record's way from one clock to another one is not known.
-    if evidence.start.is_between_clocks(item) {
+    // A record's way from one clock to another one is kept only where its error is little.
+    if evidence.start.is_between_clocks(item) && clock_error_ns(evidence, item).is_none() {
         return false;
     }
     let Some((plan, _)) = consuming(evidence, item) else { return false };
@@ -19,6 +20,14 @@ pub(crate) fn is_reported(evidence: &TrialEvidence, item: &str) -> bool {
     seconds(evidence).filter(|row| own.contains(&row.id)).for_each(|row| all.add(&row.counts));
     let has_looked = all.fetched == 0 || all.end_to_end > 0 || all.discarded > 0;
     has_looked && evidence.start.trial.effective.has_end_to_end(plan)
+}
+
+/// How far the end-to-end latencies of an item between two clocks may be from the truth, ns; `None`: they were not kept.
+pub(crate) fn clock_error_ns(evidence: &TrialEvidence, item: &str) -> Option<u64> {
+    let is_it = |reading: &&ProbeReading| {
+        reading.series == series::CLOCK_ERROR_S && reading.subject == Subject::Item(item.to_owned())
+    };
+    evidence.probes.iter().find(is_it).map(|reading| (reading.value * 1e9).round() as u64)
 }
 
 /// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to

@@ -28,6 +28,9 @@ pub mod series {
     pub const CLOCK_DRIFT_PPM: &str = "clock_drift_ppm";
     /// How far that may be from the truth.
     pub const CLOCK_DRIFT_BOUND_PPM: &str = "clock_drift_bound_ppm";
+    /// Load items whose records are sent by one clock and consumed by another one: how far their end-to-end latencies may be from
+    /// the truth, where they are kept.
+    pub const CLOCK_ERROR_S: &str = "clock_error_s";
     pub const CPU_USER_S_TOTAL: &str = "cpu_user_s_total";
     pub const CPU_SYSTEM_S_TOTAL: &str = "cpu_system_s_total";
     /// Workers only: user time of the whole process, read once when it had ended.

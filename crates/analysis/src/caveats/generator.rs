@@ -3,6 +3,7 @@
 use super::found::FoundCaveat;
 use crate::commands;
 use crate::cpu;
+use crate::end_to_end::clock_error_ns;
 use crate::evidence::{Window, is_open_loop};
 use crate::histogram::LatencyDistribution;
 use crate::rows::{ItemRows, TrialRows};
@@ -270,7 +271,8 @@ pub(super) fn clocks_differ(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
         start.trial.effective.has_end_to_end(item.plan) && start.is_between_clocks(item.name)
     };
     let found = trial.items.iter().filter(is_meant).map(|item| {
-        let differ = ClocksDiffer { item: item.name.to_owned(), bound_ns, drift_ns_per_s };
+        let error_ns = clock_error_ns(trial.evidence, item.name);
+        let differ = ClocksDiffer { item: item.name.to_owned(), bound_ns, drift_ns_per_s, error_ns };
         FoundCaveat::of(item, Caveat::ClocksDiffer(differ))
     });
     found.collect()

@@ -146,6 +146,16 @@ fn a_way_from_one_clock_to_another_one_is_not_reported() {
     });
     let Caveat::ClocksDiffer(found) = &differ(&trial)[0] else { panic!("one of clocks") };
     assert_eq!(found.drift_ns_per_s, Some(12_000), "the lab's own clock has none");
+    // Where the error is little the lab has kept them, and what it is.
+    trial.probes.push(ProbeReading {
+        at_ns: 0,
+        subject: Subject::Item("readers".to_owned()),
+        series: of_clock::CLOCK_ERROR_S.to_owned(),
+        value: 3.1e-4,
+    });
+    assert!(about(trial.value("readers.end_to_end.p50"), 6.0));
+    let Caveat::ClocksDiffer(found) = &differ(&trial)[0] else { panic!("one of clocks") };
+    assert_eq!(found.error_ns, Some(310_000));
 }
 
 #[test]

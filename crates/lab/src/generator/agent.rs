@@ -137,6 +137,23 @@ pub(super) struct Resumption {
 /// Serves a lab that was welcomed until it ends the session, is gone for too long, or this program is to end. Where the
 /// connection breaks the lab may make others, which come from `again`.
 pub(super) fn serve<R: Read + AsFd>(
+    reader: Watched<R>,
+    outgoing: &Arc<Outgoing>,
+    again: Option<&Receiver<Resumption>>,
+    options: &AgentOptions,
+) -> io::Result<()> {
+    let served = serve_connections(reader, outgoing, again, options);
+    let why = match &served {
+        Err(error) => Some(format!("has ended the session: {error}")),
+        Ok(()) if options.stop.load(Ordering::Relaxed) => Some("was stopped".to_owned()),
+        Ok(()) => None,
+    };
+    // A lab that is gone does not hear it.
+    why.into_iter().for_each(|why| outgoing.last_note(&FromAgent::Refused { why }));
+    served
+}
+
+fn serve_connections<R: Read + AsFd>(
     mut reader: Watched<R>,
     outgoing: &Arc<Outgoing>,
     again: Option<&Receiver<Resumption>>,

@@ -130,6 +130,13 @@ pub(super) fn course(exchanges: &[Exchange]) -> Vec<ClockSpan> {
     known.windows(2).map(between).collect()
 }
 
+/// The least and the most of some spans; `None` of none.
+pub(super) fn hull<'s>(spans: impl Iterator<Item = &'s ClockSpan>) -> Option<(i128, i128)> {
+    let all = |(least, most): (i128, i128), span: &ClockSpan| (least.min(span.least), most.max(span.most));
+    let (least, most) = spans.fold((i128::MAX, i128::MIN), all);
+    (least <= most).then_some((least, most))
+}
+
 /// How fast a clock went in the mean of a course, less the lab's, in parts per million: the line through the middles of its
 /// ends, and how far that may be from the truth. `None`: the course has no two spans.
 pub(super) fn drift_ppm(course: &[ClockSpan]) -> Option<(f64, f64)> {

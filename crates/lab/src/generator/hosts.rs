@@ -1,18 +1,18 @@
 //! The hosts that carry a run's load: how each is reached, a session with each for every trial, what is known of them.
 
-use super::clock::{self, Exchange};
+use super::agent_place::AgentPlace;
+use super::clock::Exchange;
 use super::copied::OwnProgram;
+use super::courses::{ClockCourse, ClockCourses, of_clock};
 use super::credentials::read_certificate;
-use super::lab_session::{AgentPlace, LabSession};
+use super::lab_session::LabSession;
 use super::session::{AgentHost, SILENCE};
 use super::ssh::{Opening, ProgramThere, Ssh, SshHost, Unreached};
 use super::tls;
-use crate::clock::relative_ns;
 use crate::error::LabError;
 use crate::options::{RunOptions, RunProgress};
 use crate::secrets::resolved;
 use crate::task::T0_AHEAD_NS;
-use kdyno_model::event::Subject;
 use kdyno_model::generator::{GeneratorHost, Reach};
 use kdyno_model::plan::{CasePlan, Plan};
 use kdyno_model::run::cluster_fact;
@@ -258,11 +258,6 @@ impl Drop for TrialPlaces {
     }
 }
 
-/// A reading of a worker's clock.
-fn of_clock(worker: u16, at_ns: i64, series: &str, value: f64) -> ProbeReading {
-    ProbeReading { at_ns, subject: Subject::Worker(worker), series: series.to_owned(), value }
-}
-
 #[cfg(test)]
 impl TrialPlaces {
     /// Sessions that are open already, for workers from 0 on.
@@ -275,7 +270,7 @@ impl TrialPlaces {
 impl TrialPlaces {
     /// The place of a worker; `None`: this host.
     pub(crate) fn of<'s>(&'s self, worker: u16, work_dir: &'s Path) -> Option<AgentPlace<'s>> {
-        self.sessions.get(&worker).map(|host| host.session.place(work_dir))
+        self.sessions.get(&worker).map(|host| AgentPlace::of(&host.session, work_dir))
     }
 
     /// Refuses brokers that listen on this host's loopback address alone for a host that is another one.
@@ -322,25 +317,14 @@ impl TrialPlaces {
         self.sessions.iter().flat_map(of_worker).collect()
     }
 
-    /// How their clocks have gone since T0, an instant of ours: between each two exchanges, and the drift in all. None of
-    /// those that are the lab's own, and of one that jumped.
-    pub(crate) fn clock_courses(&self, t0_ns: u64) -> Vec<ProbeReading> {
-        let mut readings = Vec::new();
-        for (worker, host) in &self.sessions {
-            let course = host.session.clock_course();
-            for span in &course {
-                let (offset_s, bound_s) = span.offset_s();
-                let at_ns = relative_ns(span.until_ns, t0_ns);
-                readings.push(of_clock(*worker, at_ns, series::CLOCK_OFFSET_S, offset_s));
-                readings.push(of_clock(*worker, at_ns, series::CLOCK_BOUND_S, bound_s));
-            }
-            if let (Some((ppm, bound_ppm)), Some(last)) = (clock::drift_ppm(&course), course.last()) {
-                let at_ns = relative_ns(last.until_ns, t0_ns);
-                readings.push(of_clock(*worker, at_ns, series::CLOCK_DRIFT_PPM, ppm));
-                readings.push(of_clock(*worker, at_ns, series::CLOCK_DRIFT_BOUND_PPM, bound_ppm));
-            }
-        }
-        readings
+    /// How their clocks have gone from T0 to `until_ns`, instants of ours. All are read once more before one is waited for.
+    pub(crate) fn clock_courses(&self, from_ns: u64, until_ns: u64) -> ClockCourses {
+        self.sessions.values().for_each(|host| host.session.ask_course());
+        let course = |(worker, host): (&u16, &HostSession)| {
+            let (used, spans) = (host.session.clock, host.session.clock_course(until_ns));
+            (*worker, ClockCourse { used, spans })
+        };
+        ClockCourses { from_ns, until_ns, clocks: self.sessions.iter().map(course).collect() }
     }
 
     /// Has all agents read their clocks. All are asked before the first is waited for, so that many hosts take no longer

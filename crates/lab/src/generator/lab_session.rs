@@ -3,29 +3,26 @@
 use super::clock::{self, ClockOffset, ClockSpan, Exchange};
 use super::delivery::Taken;
 use super::outgoing::Outgoing;
-use super::resuming::{Redial, Resuming, SUSPICION, greeted};
+use super::resuming::{ConnectionEnd, Redial, Resuming, SUSPICION, greeted};
 use super::session::{
-    self, AgentHost, Arrived, BEAT, EndedThere, Frame, FromAgent, PIECE_BYTES, SILENCE, SessionId, ToAgent,
-    Watched, Wish, shown,
+    self, AgentHost, Arrived, BEAT, EndedThere, Frame, FromAgent, SILENCE, SessionId, ToAgent, Watched, Wish,
+    shown,
 };
-use super::{Place, StartedWorker, WorkerEnd, WorkerProcess};
 use crate::clock::monotonic_ns;
-use crate::error::LabError;
 use crate::inbox::{Heard, WorkerNews};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an agent may take to answer anything else.
-const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long an agent may take to end what it started.
 const END_DEADLINE: Duration = Duration::from_secs(2);
@@ -38,7 +35,7 @@ pub(super) const EXCHANGES: usize = 64;
 
 /// A session.
 pub(super) struct LabSession {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     /// The host.
     pub(super) host: AgentHost,
     /// Its clock.
@@ -48,23 +45,23 @@ pub(super) struct LabSession {
 }
 
 /// What its threads share.
-struct Shared {
+pub(super) struct Shared {
     /// Name of the host.
-    name: String,
-    outgoing: Arc<Outgoing>,
+    pub(super) name: String,
+    pub(super) outgoing: Arc<Outgoing>,
     state: Mutex<SessionState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct SessionState {
-    workers: BTreeMap<u16, WorkerThere>,
+pub(super) struct SessionState {
+    pub(super) workers: BTreeMap<u16, WorkerThere>,
     /// The newest answer about its clock.
     exchange: Option<Exchange>,
     /// How its clock goes, from T0 on.
     watch: ClockWatch,
     /// Why it has ended.
-    lost: Option<String>,
+    pub(super) lost: Option<String>,
     /// Nothing is read any more.
     is_over: bool,
 }
@@ -78,21 +75,21 @@ struct ClockWatch {
 }
 
 /// A worker on the host.
-struct WorkerThere {
+pub(super) struct WorkerThere {
     /// The session's end of the socket pair of which the lab has the other one.
-    socket: UnixStream,
-    inbox: SyncSender<Heard>,
-    ended: Option<EndedThere>,
+    pub(super) socket: UnixStream,
+    pub(super) inbox: SyncSender<Heard>,
+    pub(super) ended: Option<EndedThere>,
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, SessionState> {
+    pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
         // What a thread that failed wrote is whole: nothing that can fail happens in between.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until something is there, the session has ended or the time is over.
-    fn wait<T>(
+    pub(super) fn wait<T>(
         &self,
         deadline: Duration,
         look: impl Fn(&mut SessionState) -> Option<T>,
@@ -117,7 +114,7 @@ impl Shared {
     }
 
     /// Ends the session for all that wait for it; the first reason counts.
-    fn lose(&self, why: String) {
+    pub(super) fn lose(&self, why: String) {
         let mut state = self.state();
         let why = state.lost.get_or_insert(why).clone();
         for worker in state.workers.values() {
@@ -129,7 +126,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    fn tell(&self, message: &ToAgent) -> Result<(), String> {
+    pub(super) fn tell(&self, message: &ToAgent) -> Result<(), String> {
         self.outgoing.message(message).map_err(|error| self.broke(&error))
     }
 
@@ -144,7 +141,7 @@ impl Shared {
         let why = loop {
             let broke = match self.read_all(&mut reader, &mut heard) {
                 ConnectionEnd::Broke(why) => why,
-                ConnectionEnd::Wrong(why) => break why,
+                ConnectionEnd::Over(why) => break why,
             };
             self.outgoing.break_off(connection);
             self.changed.notify_all();
@@ -166,6 +163,9 @@ impl Shared {
             let read = session::read::<FromAgent>(stream);
             let heard_ns = monotonic_ns();
             let took = match read {
+                Ok(Some(Arrived::Note(FromAgent::Refused { why }))) => {
+                    return ConnectionEnd::Over(format!("its agent {}", shown(&why)));
+                }
                 Ok(Some(arrived)) => {
                     *heard = Instant::now();
                     self.take(arrived, heard_ns)
@@ -177,7 +177,7 @@ impl Shared {
             match took {
                 Ok(Taken::New | Taken::Again) => {}
                 Ok(Taken::Gap) => return ConnectionEnd::Broke("its connection lost frames".to_owned()),
-                Err(why) => return ConnectionEnd::Wrong(format!("its session broke: {why}")),
+                Err(why) => return ConnectionEnd::Over(format!("its session broke: {why}")),
             }
         }
     }
@@ -249,22 +249,21 @@ impl Shared {
 
     /// Asks for its clock each second, as long as there is a connection, until the session has ended.
     fn watch_clock(&self) {
-        while self.wait(BEAT, |state| state.lost.clone()).is_err() && self.state().lost.is_none() {
-            let asked_ns = monotonic_ns();
-            self.state().watch.asked_ns = asked_ns;
-            if self.outgoing.note(&ToAgent::Clock { asked_ns }).is_err() {
+        loop {
+            self.ask_watched();
+            if self.wait(BEAT, |state| state.lost.clone()).is_ok() || self.state().lost.is_some() {
                 return;
             }
         }
     }
-}
 
-/// What became of a connection: why it ended.
-enum ConnectionEnd {
-    /// Another one may go on.
-    Broke(String),
-    /// What came is not what an agent says.
-    Wrong(String),
+    /// Asks for its clock; the answer belongs to its course.
+    fn ask_watched(&self) {
+        let asked_ns = monotonic_ns();
+        self.state().watch.asked_ns = asked_ns;
+        // Without a connection there is no answer.
+        let _ = self.outgoing.note(&ToAgent::Clock { asked_ns });
+    }
 }
 
 impl LabSession {
@@ -361,19 +360,27 @@ impl LabSession {
         }
     }
 
-    /// How its clock has gone since the load began.
-    pub(super) fn clock_course(&self) -> Vec<ClockSpan> {
+    /// Asks for its clock once more, if it is not ours; [`LabSession::clock_course`] waits for the answer.
+    pub(super) fn ask_course(&self) {
+        if self.clock.bound_ns > 0 {
+            self.shared.ask_watched();
+        }
+    }
+
+    /// How its clock has gone since the load began, up to `until_ns` of ours if it was asked since.
+    pub(super) fn clock_course(&self, until_ns: u64) -> Vec<ClockSpan> {
+        let reaches = |state: &mut SessionState| {
+            let last = state.watch.exchanges.last();
+            last.is_none_or(|last| last.asked_ns >= until_ns).then_some(())
+        };
+        // Where there is no answer the course ends before.
+        let _ = self.shared.wait(ANSWER_DEADLINE, reaches);
         clock::course(&self.shared.state().watch.exchanges)
     }
 
     /// And at the ends of phases, ns from T0.
     pub(super) fn phases_end(&self, ends_ns: &[u64]) {
         let _ = self.shared.tell(&ToAgent::PhasesEnd { ends_ns: ends_ns.to_vec() });
-    }
-
-    /// The host as a place of workers; the ends of their logs go to `work_dir`.
-    pub(super) fn place<'s>(&'s self, work_dir: &'s Path) -> AgentPlace<'s> {
-        AgentPlace { session: self, work_dir }
     }
 
     /// Has the agent end what it started, without waiting for it.
@@ -405,96 +412,6 @@ impl Drop for LabSession {
     }
 }
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(super) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name(name.to_owned()).spawn(run).map(drop)
-}
-
-/// The host of an agent.
-pub(crate) struct AgentPlace<'s> {
-    session: &'s LabSession,
-    work_dir: &'s Path,
-}
-
-impl Place for AgentPlace<'_> {
-    fn start(&self, number: u16, inbox: &SyncSender<Heard>) -> Result<StartedWorker, LabError> {
-        let shared = &self.session.shared;
-        let failed = |source| LabError::WorkerStart { number, what: "make a socket pair".to_owned(), source };
-        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-        let from_lab = theirs.try_clone().map_err(failed)?;
-        let worker = WorkerThere { socket: theirs, inbox: inbox.clone(), ended: None };
-        shared.state().workers.insert(number, worker);
-        let started = shared.tell(&ToAgent::Start { worker: number });
-        started.map_err(|why| LabError::Generator { name: shared.name.clone(), why, hint: "" })?;
-        let bridge = Arc::clone(shared);
-        spawn("session-bridge", move || bridge.carry(number, from_lab)).map_err(failed)?;
-        let log = self.work_dir.join(format!("worker-{number}.log"));
-        let process = AgentProcess { number, shared: Arc::clone(shared), log };
-        Ok(StartedWorker { socket: ours, clock: self.session.clock, process: Box::new(process) })
-    }
-}
-
-impl Shared {
-    /// Carries what the lab says to a worker, then its end.
-    fn carry(&self, worker: u16, mut from_lab: UnixStream) {
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            let told = match from_lab.read(&mut piece) {
-                Ok(count) if count > 0 => self.outgoing.bytes(worker, &piece[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Ok(_) | Err(_) => {
-                    piece.fill(0);
-                    let _ = self.tell(&ToAgent::Close { worker });
-                    return;
-                }
-            };
-            if let Err(error) = told {
-                return self.lose(format!("its session broke: {error}"));
-            }
-        }
-    }
-}
-
-/// A worker's process on another host.
-struct AgentProcess {
-    number: u16,
-    shared: Arc<Shared>,
-    log: PathBuf,
-}
-
-impl std::fmt::Debug for AgentProcess {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "worker {} on {}", self.number, self.shared.name)
-    }
-}
-
-impl WorkerProcess for AgentProcess {
-    fn pid(&self) -> Option<u32> {
-        None
-    }
-
-    fn log_path(&self) -> &Path {
-        &self.log
-    }
-
-    fn end(&mut self, deadline: Duration) -> WorkerEnd {
-        let number = self.number;
-        let ended =
-            |state: &mut SessionState| state.workers.get_mut(&number).and_then(|one| one.ended.take());
-        let found = self.shared.wait(deadline, ended).or_else(|why| {
-            if self.shared.state().lost.is_some() {
-                return Err(why);
-            }
-            self.shared.tell(&ToAgent::Kill { worker: number })?;
-            self.shared.wait(ANSWER_DEADLINE, ended)
-        });
-        let on = &self.shared.name;
-        match found {
-            Ok(EndedThere { status, success, cpu_s, log, .. }) => {
-                // Without it the end is known all the same.
-                let _ = std::fs::write(&self.log, log);
-                WorkerEnd { status: format!("{} on generator {on}", shown(&status)), success, cpu_s }
-            }
-            Err(why) => WorkerEnd { status: format!("generator {on}: {why}"), success: false, cpu_s: None },
-        }
-    }
 }

@@ -2,9 +2,11 @@
 //! answers in a file of its own.
 
 mod agent;
+mod agent_place;
 mod child;
 mod clock;
 mod copied;
+mod courses;
 mod credentials;
 mod delivery;
 mod hosts;

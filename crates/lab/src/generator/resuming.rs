@@ -30,6 +30,14 @@ pub(super) fn greeted(
     Ok((Watched::new(heard, Some(until)), writer.write_all(greeting).err()))
 }
 
+/// What became of a connection: why it ended.
+pub(super) enum ConnectionEnd {
+    /// Another one may go on.
+    Broke(String),
+    /// The agent has ended the session, or what came is not what an agent says.
+    Over(String),
+}
+
 /// Makes another connection to the same agent; why there is none, one lowercase clause.
 pub(super) type Redial = Box<dyn Fn() -> Result<UnixStream, String> + Send>;
 

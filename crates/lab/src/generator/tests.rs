@@ -1,6 +1,7 @@
 //! Both sides of a session in one process, over a socket pair.
 
 use super::agent::{AgentOptions, NO_SESSION, Resumption, greet, refuse, serve, welcome};
+use super::agent_place::AgentPlace;
 use super::hosts::TrialPlaces;
 use super::lab_session::{EXCHANGES, LabSession};
 use super::outgoing::Outgoing;
@@ -16,6 +17,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,9 +29,20 @@ fn agent(
     token: Option<&str>,
     silence: Duration,
 ) -> (UnixStream, JoinHandle<io::Result<()>>) {
+    agent_until(Arc::default(), exe, folder, token, silence)
+}
+
+/// One that is stopped by a flag.
+fn agent_until(
+    stop: Arc<AtomicBool>,
+    exe: &str,
+    folder: &Path,
+    token: Option<&str>,
+    silence: Duration,
+) -> (UnixStream, JoinHandle<io::Result<()>>) {
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     let token = token.map(|text| Secret::new(text.as_bytes().to_vec()));
-    let options = AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop: Arc::default() };
+    let options = AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop };
     let thread = std::thread::spawn(move || {
         let mut reader = Watched::new(theirs.try_clone()?, None).with_silence(silence);
         let served = greet(&mut reader, &mut &theirs, token.as_ref()).and_then(|_| {
@@ -62,10 +75,11 @@ fn the_end_of_a_worker_there_is_reported_as_that_of_one_here() {
     assert_eq!((session.clock.offset_ns, session.clock.bound_ns), (0, 0), "the same clock");
     assert!(session.host.is_host_of(&AgentHost::here()) && session.host.processors > 0);
     let inbox = Inbox::default();
-    let error = Worker::spawn(&session.place(&logs), 3, inbox.sender()).expect_err("no hello");
+    let error = Worker::spawn(&AgentPlace::of(&session, &logs), 3, inbox.sender()).expect_err("no hello");
     assert!(error.to_string().contains("worker 3 ended (exit status: 1 on generator there)"), "{error}");
     let inbox = Inbox::default();
-    let again = Worker::spawn(&session.place(&logs), 3, inbox.sender()).expect_err("a number twice");
+    let again =
+        Worker::spawn(&AgentPlace::of(&session, &logs), 3, inbox.sender()).expect_err("a number twice");
     assert!(again.to_string().contains("not started: a session has at most 16 workers"), "{again}");
     drop(session);
     thread.join().expect("no panic").expect("an orderly end");
@@ -148,6 +162,18 @@ fn a_wrong_token_is_not_answered_and_a_wrong_version_is_named() {
 }
 
 #[test]
+fn an_agent_that_is_stopped_says_so() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let stop = Arc::new(AtomicBool::new(false));
+    let (stream, thread) = agent_until(Arc::clone(&stop), "/bin/false", dir.path(), None, GENEROUS);
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), None).expect("a session");
+    stop.store(true, Ordering::Relaxed);
+    thread.join().expect("no panic").expect("an orderly end");
+    let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
+    assert_eq!(error, "its agent was stopped");
+}
+
+#[test]
 fn a_lab_that_is_silent_takes_its_workers_with_it() {
     let dir = tempfile::tempdir().expect("temp dir");
     let (mut stream, thread) = agent("/bin/false", dir.path(), None, Duration::from_millis(50));
@@ -205,10 +231,10 @@ fn a_session_goes_on_over_another_connection() {
     let inbox = Inbox::default();
     cut.shutdown(Shutdown::Both).expect("cut");
     // It is started over the next connection, which also brings its end.
-    let mut started = session.place(&logs).start(3, &inbox.sender()).expect("as if nothing was");
+    let mut started = AgentPlace::of(&session, &logs).start(3, &inbox.sender()).expect("as if nothing was");
     let end = started.process.end(GENEROUS);
     assert_eq!(end.status, "exit status: 1 on generator there");
-    let mut again = session.place(&logs).start(4, &inbox.sender()).expect("it goes on");
+    let mut again = AgentPlace::of(&session, &logs).start(4, &inbox.sender()).expect("it goes on");
     assert_eq!(again.process.end(GENEROUS).status, "exit status: 1 on generator there");
     drop(session);
     thread.join().expect("no panic").expect("an orderly end");
@@ -222,7 +248,7 @@ fn an_agent_that_has_no_such_session_ends_that_of_the_lab() {
     let cut = stream.try_clone().expect("shared");
     let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(again)).expect("a session");
     let inbox = Inbox::default();
-    let mut started = session.place(dir.path()).start(3, &inbox.sender()).expect("started");
+    let mut started = AgentPlace::of(&session, dir.path()).start(3, &inbox.sender()).expect("started");
     cut.shutdown(Shutdown::Both).expect("cut");
     // Its end may have come before.
     let status = started.process.end(GENEROUS).status;

@@ -22,7 +22,7 @@ impl Execution<'_> {
     ) -> Result<Option<LabError>, LabError> {
         // Not a reason to end the trial early any more, for it has ended.
         self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
-        let (context, t0_ns) = (self.context, self.t0_ns);
+        let (context, t0_ns, ended_ns) = (self.context, self.t0_ns, monotonic_ns());
         // They end in their own time; what they have seen lies in the inbox.
         drop(self.cluster_watch.take());
         if let Some(observer) = self.observer.take() {
@@ -52,7 +52,11 @@ impl Execution<'_> {
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }
-        context.store.probe(context.trial.id, self.places.clock_courses(t0_ns))?;
+        let courses = self.places.clock_courses(t0_ns, ended_ns);
+        context.store.probe(context.trial.id, courses.readings())?;
+        let ways = std::mem::take(&mut self.held_back).known(|from, to| courses.way_error_ns(from, to));
+        ways.rows.into_iter().try_for_each(|row| context.store.sample(context.trial.id, row))?;
+        context.store.probe(context.trial.id, ways.errors)?;
         self.keep_stacks()?;
         self.end_workers()?;
         self.stop_components(progress)?;

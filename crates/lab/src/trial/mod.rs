@@ -15,6 +15,7 @@ mod conduct;
 mod deaths;
 mod draining;
 mod events;
+mod held_back;
 mod java;
 mod live;
 mod meeting;
@@ -50,11 +51,12 @@ use crate::token::Renewal;
 use crate::worker::Worker;
 use command_set::Commands;
 use component_set::Components;
+use held_back::HeldBack;
 use kdyno_analysis::live::LiveTally;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::generator::LostWorkers;
 use kdyno_model::run::TrialStart;
-use kdyno_model::sample::{Phase, Sample, StreamId, Timing};
+use kdyno_model::sample::Phase;
 use kdyno_model::trial::Trial;
 use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, phase_spans};
 use kdyno_store::RunWriter;
@@ -130,8 +132,8 @@ struct Execution<'a> {
     metrics: MetricsWatch,
     /// Where the workers are that are no children of the lab.
     places: TrialPlaces,
-    /// Streams that consume what may have been sent by another clock.
-    between_clocks: BTreeSet<StreamId>,
+    /// What two clocks have measured, until the end.
+    held_back: HeldBack,
     /// Whose metrics could not be read at some time.
     unread: BTreeSet<Subject>,
     /// T0 on CLOCK_MONOTONIC, ns; 0 before it is chosen.
@@ -159,15 +161,6 @@ struct Execution<'a> {
     /// Asks for newer tokens, where there is one that expires.
     renewal: Option<Renewal>,
     sampler: StackSampler,
-}
-
-/// Leaves out of a sample what two clocks would have to be one for.
-fn leave_out_ways(sample: &mut Sample) {
-    let is_of_two = |timing: &Timing| {
-        Timing::OF_HANDED.iter().any(|one| one == timing || one.below_zero() == Some(*timing))
-    };
-    sample.histograms.retain(|timing, _| !is_of_two(timing));
-    sample.sums_ns.retain(|timing, _| !is_of_two(timing));
 }
 
 /// Starts the workers that the plan names, each at its place.
@@ -201,7 +194,7 @@ impl<'a> Execution<'a> {
             cluster_watch: None,
             metrics: MetricsWatch::default(),
             places,
-            between_clocks: BTreeSet::new(),
+            held_back: HeldBack::default(),
             unread: BTreeSet::new(),
             t0_ns: 0,
             phases: phase_spans(&context.trial.effective.phases, None),
@@ -261,10 +254,7 @@ impl<'a> Execution<'a> {
             command_lines: context.system.command_lines(),
             settings: self.settings(),
         };
-        let items = context.trial.effective.load.keys().filter(|item| start.is_between_clocks(item));
-        let items: BTreeSet<&String> = items.collect();
-        let between = start.streams.iter().filter(|stream| items.contains(&stream.name));
-        self.between_clocks = between.map(|stream| stream.id).collect();
+        self.held_back = HeldBack::of(&start);
         context.store.trial_started(&start)?;
         if let Some(observer) = &self.observer {
             observer.load_starts(self.t0_ns);
@@ -409,9 +399,7 @@ impl<'a> Execution<'a> {
             }
             WorkerNews::Probes(readings) => store.probe(trial, readings)?,
             WorkerNews::Message(FromWorker::Sample(mut sample)) => {
-                if self.between_clocks.contains(&sample.id) {
-                    leave_out_ways(&mut sample);
-                }
+                self.held_back.take(&mut sample);
                 store.sample(trial, *sample)?;
             }
             WorkerNews::Message(FromWorker::Event(event)) => {

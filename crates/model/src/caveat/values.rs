@@ -28,7 +28,7 @@ pub struct FewSeconds {
     pub at_s: u32,
 }
 
-/// Clients are on hosts whose clocks are not one, so no end-to-end latency is reported.
+/// Clients are on hosts whose clocks are not one: end-to-end latencies have an error, or are not reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClocksDiffer {
     /// Load item that is handed the records.
@@ -38,6 +38,9 @@ pub struct ClocksDiffer {
     /// How much two of them drifted apart in a second of the trial, ns; `None`: it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift_ns_per_s: Option<u64>,
+    /// How far end-to-end latencies may be from the truth, ns, at most; `None`: they are not reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_ns: Option<u64>,
 }
 
 /// Java processes of a load item's clients made full garbage collections, which stop them.

@@ -299,7 +299,12 @@ fn of_samples() -> Vec<Caveat> {
         Caveat::RunsUnpaired,
         Caveat::EvidenceOfRuns { detail: text() },
         Caveat::Stalled(Stalled { item: item(), seconds: 1.94, at_s: 20.1 }),
-        Caveat::ClocksDiffer(ClocksDiffer { item: item(), bound_ns: 40_000, drift_ns_per_s: Some(12_000) }),
+        Caveat::ClocksDiffer(ClocksDiffer {
+            item: item(),
+            bound_ns: 40_000,
+            drift_ns_per_s: Some(12_000),
+            error_ns: None,
+        }),
         Caveat::LateEndToEnd {
             item: item(),
             quantile: "p99".to_owned(),
@@ -388,7 +393,18 @@ fn further_words() -> Vec<Caveat> {
         Caveat::FetchErrors { item: item(), events: 2, first: text() },
         stood_still(None),
         full_gc(None),
-        Caveat::ClocksDiffer(ClocksDiffer { item: item(), bound_ns: 40_000, drift_ns_per_s: None }),
+        Caveat::ClocksDiffer(ClocksDiffer {
+            item: item(),
+            bound_ns: 40_000,
+            drift_ns_per_s: None,
+            error_ns: None,
+        }),
+        Caveat::ClocksDiffer(ClocksDiffer {
+            item: item(),
+            bound_ns: 40_000,
+            drift_ns_per_s: Some(12_000),
+            error_ns: Some(310_000),
+        }),
         Caveat::RelayLate { subject: Subject::Relay(0), late_s: 0.004, delay_s: 0.02 },
         Caveat::RelayBusy { subject: Subject::Relay(0), cpu_percent: 80.0 },
         Caveat::HostShared { detail: text() },

@@ -94,9 +94,16 @@ pub(super) const ROWS: &[CaveatRow] = &[
     },
     CaveatRow {
         kind: CaveatKind::ClocksDiffer,
-        short: "{item}: no end-to-end latency, since clients are on hosts with different clocks",
+        short: "{item}: its records are sent by one clock and consumed by another",
         usual: note("records may be sent and consumed by workers of two hosts whose monotonic clocks are not one"),
         words: &[
+            reported(
+                "{item}",
+                "{item}: end-to-end latencies may be wrong by up to {error_ns:ns}, since records are sent by one clock and consumed by \
+                 another",
+                ON_ONE_HOST,
+            )
+            .only(|of| matches!(of, Caveat::ClocksDiffer(ClocksDiffer { error_ns: Some(_), .. }))),
             reported(
                 "{item}",
                 "{item}: end-to-end latencies are not reported, since records are sent by one clock and consumed by another (found within \
