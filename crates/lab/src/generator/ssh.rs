@@ -92,7 +92,13 @@ impl SshHost {
             Ok(session) => Ok(Some((session, ssh))),
             Err(why) => match (ssh.end(), &self.program) {
                 (Some(MISSING), ProgramThere::Copied(_)) => Ok(None),
-                _ => Err(Unreached { why: format!("{why}{}", ssh.last_words()), hint: HINT }),
+                (_, program) => Err(Unreached {
+                    why: format!("{why}{}", ssh.last_words()),
+                    hint: match program {
+                        ProgramThere::Named(_) => "does `ssh HOST PROGRAM version` work without a question?",
+                        ProgramThere::Copied(_) => HINT,
+                    },
+                }),
             },
         }
     }
