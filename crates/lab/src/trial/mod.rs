@@ -181,7 +181,8 @@ impl<'a> Execution<'a> {
     /// end.
     fn spawn(context: &'a TrialContext<'a>, seat: Option<Seat>) -> Result<Self, LabError> {
         let inbox = Inbox::default();
-        let places = context.generators.open(&context.trial.effective)?;
+        // What took time was said when the run began.
+        let places = context.generators.open(&context.trial.effective, &mut |_| {})?;
         let workers = workers(context, &places, &inbox)?;
         Ok(Self {
             context,
