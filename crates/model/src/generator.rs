@@ -28,7 +28,7 @@ pub enum LostWorkers {
     /// It ends, and is not measured.
     #[default]
     End,
-    /// It goes on with the load that is left; its figures cover the time before.
+    /// It goes on with the load that is left, once it is measured; its figures cover the time before.
     Report,
 }
 

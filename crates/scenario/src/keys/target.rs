@@ -204,7 +204,7 @@ pub static GENERATORS: Section = section(
             ValueKind::Choice(&["end", "report"]),
             "end",
             "what becomes of a trial that loses the worker of a host: `end`, it ends and is invalid; `report`, it goes on with the load that \
-             is left, and its figures cover the time before: for loads of hours",
+             is left, unless it was still warming up, and its figures cover the time before: for loads of hours",
         ),
     ],
 );
