@@ -30,6 +30,9 @@ use std::time::Duration;
 /// How long a host may take to accept a connection.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
+/// And once more, where a connection broke: some attempts fit into the time in which a session may be resumed.
+const REDIAL_DEADLINE: Duration = Duration::from_secs(3);
+
 /// From the announcement to T0 at least where workers are on other hosts, ns; and so many of the slowest round trips.
 const REMOTE_T0_AHEAD_NS: u64 = 1_000_000_000;
 const ROUND_TRIPS_AHEAD: u64 = 10;
@@ -201,11 +204,14 @@ impl ReachedHost {
         token: &Secret,
         own: &AgentHost,
     ) -> Result<LabSession, String> {
-        let tcp = connected(address).map_err(|error| format!("it is not reached: {error}"))?;
+        let not_reached = |error: std::io::Error| format!("it is not reached: {error}");
+        let tcp = connected(address).map_err(not_reached)?;
+        let peer = tcp.peer_addr().map_err(not_reached)?;
         let (stream, carrier) = tls::connect(config, tcp).map_err(|error| error.to_string())?;
-        let (address, config) = (address.to_owned(), Arc::clone(config));
+        let config = Arc::clone(config);
+        // The session is with the agent at this very address: its name is not resolved again.
         let again = move || {
-            let tcp = connected(&address).map_err(|error| format!("it is not reached: {error}"))?;
+            let tcp = TcpStream::connect_timeout(&peer, REDIAL_DEADLINE).map_err(not_reached)?;
             tls::connect(&config, tcp).map(|(stream, _)| stream).map_err(|error| error.to_string())
         };
         match LabSession::open(&self.name, stream, token.expose(), own, Some(Box::new(again))) {

@@ -242,6 +242,27 @@ fn a_session_goes_on_over_another_connection() {
 }
 
 #[test]
+fn a_session_that_is_closed_while_it_is_resumed_ends_there_too() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let (stream, again, thread) = resumable_agent(dir.path(), true);
+    let ((dials, dialled), (closed, is_closed)) = (channel(), channel::<()>());
+    let held: Redial = Box::new(move || {
+        let _ = dials.send(());
+        // Until its other end is dropped.
+        let _ = is_closed.recv();
+        again()
+    });
+    let cut = stream.try_clone().expect("shared");
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(held)).expect("a session");
+    cut.shutdown(Shutdown::Both).expect("cut");
+    dialled.recv_timeout(GENEROUS).expect("it makes another connection");
+    drop(session);
+    drop(closed);
+    thread.join().expect("no panic").expect("an orderly end");
+    assert_eq!(left_in(dir.path()), 0);
+}
+
+#[test]
 fn an_agent_that_has_no_such_session_ends_that_of_the_lab() {
     let dir = tempfile::tempdir().expect("temp dir");
     let (stream, again, _) = resumable_agent(dir.path(), false);
