@@ -29,7 +29,7 @@ demo: ## measure a real three-broker Kafka on this machine (minutes, most of the
 	$${CARGO_TARGET_DIR:-target}/demo/kdyno run first-light
 
 test: ## all tests, those against real clusters and in a browser too; the last line is the summary
-	@scripts/setup.sh kafka database browser
+	@scripts/setup.sh kafka database hosts browser
 	@scripts/web.sh
 	$(XTASK) test --lib --bins --tests
 

@@ -3,12 +3,13 @@
 # what is, and installs it when this user may (root, or sudo without a password). Otherwise it
 # prints the command that a user with rights has to run, and ends with 2. Running it twice is harmless.
 #
-# usage: scripts/setup.sh [build] [web] [browser] [kafka] [database] [library] [bench] [accuracy] [package]
+# usage: scripts/setup.sh [build] [web] [browser] [kafka] [database] [hosts] [library] [bench] [accuracy] [package]
 #   build   Rust with rustfmt and clippy, a C compiler, make, git
 #   web     build, and Node with npm: the script of the pages is TypeScript
 #   browser web, and Chromium with a font: pages are tested in it
 #   kafka   build, and a JDK 17 or newer and Maven: local clusters are real Apache Kafka
 #   database  build, and PostgreSQL's server and tools, of which the installation starts none
+#   hosts   build, and what other hosts are made of in tests: sshd (the installation starts none), ip, unshare
 #   library build, and what librdkafka needs to be built: apps/library has it as its client
 #   bench   kafka, and what librdkafka's own benchmark needs to be built
 #   accuracy  what the probes are held against: pidstat, sar, iostat
@@ -25,6 +26,10 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 need() { # command, words, package
     have "$1" || { missing+=("$2"); packages+=("$3"); }
+}
+
+need_of_root() { # the same of what is in no folder of a user's PATH
+    [ -x "/usr/sbin/$1" ] || need "$@"
 }
 
 java_major() { # 17 for "17.0.15", 8 for "1.8.0_402"; empty without a working Java
@@ -130,8 +135,26 @@ install() { # the groups, to look again once the package lists are fresh
         ;;
     *) no_cluster= ;;
     esac
+    # This one would start a server that the network reaches, now and after each boot.
+    local no_service=/usr/sbin/policy-rc.d no_boot=()
+    case " ${packages[*]} " in
+    *" openssh-server "*)
+        ! have systemctl || no_boot=("${as_root[@]}" systemctl --quiet disable ssh.service)
+        if [ -e "$no_service" ]; then
+            no_service=
+        else
+            printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$no_service" >/dev/null &&
+                "${as_root[@]}" chmod 755 "$no_service"
+        fi
+        ;;
+    *) no_service= ;;
+    esac
     echo "setup: installing ${packages[*]}" >&2
-    if ! "${add[@]}" "${packages[@]}" >&2; then
+    local status=0
+    "${add[@]}" "${packages[@]}" >&2 || status=$?
+    [ -z "$no_service" ] || "${as_root[@]}" rm -f "$no_service"
+    [ ${#no_boot[@]} -eq 0 ] || "${no_boot[@]}" >&2 || true
+    if [ "$status" -ne 0 ]; then
         echo "setup: the installation failed" >&2
         echo "hint: run by hand: $command" >&2
         exit 2
@@ -151,6 +174,13 @@ survey() {
     case " $* " in *" kafka "* | *" bench "*) check_kafka ;; esac
     case " $* " in *" database "*)
         have_postgres || { missing+=("PostgreSQL"); packages+=(postgresql); }
+        ;;
+    esac
+    case " $* " in *" hosts "*)
+        need_of_root sshd "sshd" openssh-server
+        need_of_root ip "ip" iproute2
+        need ssh "ssh" openssh-client
+        need unshare "unshare" util-linux
         ;;
     esac
     case " $* " in *" web "* | *" browser "*) check_node ;; esac
@@ -180,10 +210,10 @@ main() {
     local group
     for group in "$@"; do
         case "$group" in
-        build | web | browser | kafka | database | library | bench | accuracy | package) ;;
+        build | web | browser | kafka | database | hosts | library | bench | accuracy | package) ;;
         *)
             echo "setup: unknown group: $group" >&2
-            echo "hint: build, web, browser, kafka, database, library, bench, accuracy, package" >&2
+            echo "hint: build, web, browser, kafka, database, hosts, library, bench, accuracy, package" >&2
             exit 2
             ;;
         esac

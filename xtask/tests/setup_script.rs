@@ -77,6 +77,20 @@ fn nothing_missing_is_quiet() {
     assert_eq!((output.status.code(), words(&output).as_str()), (Some(0), ""));
 }
 
+/// `sshd` and `ip` are looked for where only root's PATH leads, too.
+#[test]
+fn what_other_hosts_are_made_of_is_one_group() {
+    let machine = Machine::complete();
+    machine.with("sshd", "").with("ip", "").with("ssh", "").with("unshare", "");
+    let output = machine.set_up(&["hosts"]);
+    assert_eq!((output.status.code(), words(&output).as_str()), (Some(0), ""));
+    machine.without("ssh").without("unshare").with("id", "echo 1000").with_apt();
+    let output = machine.set_up(&["hosts"]);
+    assert_eq!(output.status.code(), Some(2), "{}", words(&output));
+    let expected = "apt-get install -y --no-install-recommends openssh-client util-linux";
+    assert!(words(&output).contains(expected), "{}", words(&output));
+}
+
 #[test]
 fn root_installs_what_is_missing_and_says_so() {
     let machine = Machine::complete();

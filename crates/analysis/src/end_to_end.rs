@@ -1,6 +1,6 @@
 //! Which records never came to the application's hands: what was acknowledged, less what was handed over.
 
-use crate::evidence::{items, streams_of};
+use crate::evidence::{items, streams_of, whole_until};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{ConsumePlan, IsolationLevel, LoadPlan, StartOffset};
@@ -33,7 +33,7 @@ pub(crate) fn clock_error_ns(evidence: &TrialEvidence, item: &str) -> Option<u64
 /// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to
 /// it, by second of their t0. `None`: unknown, since records of transactions that were aborted are kept from it,
 /// since it came when some had been written, or went before all were, since other items are members of its group, or since
-/// its group was handed some twice.
+/// its group was handed some twice. Records that were due when a part of the load had been lost are not among them.
 ///
 /// The numbers of each second's records are compared: what a producer counts as failed and the log has all the same
 /// takes the place of another one that is missing, and so does what the log has twice. Then these are fewer than they
@@ -54,7 +54,10 @@ pub(crate) fn censored(evidence: &TrialEvidence, item: &str) -> Option<BTreeMap<
         return None;
     }
     let mut missing: BTreeMap<u32, u64> = BTreeMap::new();
-    let measured = || seconds(evidence).filter(|row| row.phase == Phase::Measure);
+    let end = whole_until(evidence);
+    let is_measured =
+        |row: &&Sample| row.phase == Phase::Measure && end.is_none_or(|end| row.t0_second < end);
+    let measured = || seconds(evidence).filter(is_measured);
     for row in measured().filter(|row| writers.contains(&row.id)) {
         let second = missing.entry(row.t0_second).or_default();
         *second = second.saturating_add(row.counts.acknowledged);

@@ -94,12 +94,23 @@ pub(crate) fn cut_short(evidence: &TrialEvidence) -> Option<String> {
 /// The end of a worker on another host, if the trial was to go on without it and did.
 pub(crate) fn lost_and_gone_on(evidence: &TrialEvidence) -> Option<&Event> {
     let has_ended_early = evidence.events.iter().any(|event| event.kind == EventKind::CutShort);
+    lost(evidence).filter(|_| !has_ended_early)
+}
+
+/// The end of a worker on another host, if the trial was to go on without it.
+fn lost(evidence: &TrialEvidence) -> Option<&Event> {
     let goes_on = evidence.start.trial.effective.generators.lost_workers == LostWorkers::Report;
     let is_lost = |event: &&Event| {
         event.kind == EventKind::WorkerEnded
             && cut_off(evidence).any(|stream| event.subject == Subject::Worker(stream.id.worker))
     };
-    evidence.events.iter().find(is_lost).filter(|_| goes_on && !has_ended_early)
+    evidence.events.iter().find(is_lost).filter(|_| goes_on)
+}
+
+/// The second of t0 from which on a part of the load was missing, where the trial was to go on without it: what was due
+/// then is in no figure. `None`: nothing was lost so.
+pub(crate) fn whole_until(evidence: &TrialEvidence) -> Option<u32> {
+    lost(evidence).map(|_| window(evidence).map_or(0, |window| window.end_second))
 }
 
 /// Whether a command was started whose end is unknown.

@@ -8,17 +8,20 @@
 
 use crate::end_to_end;
 use crate::error::AnalysisError;
-use crate::evidence::streams_of;
+use crate::evidence::{streams_of, whole_until};
 use crate::histogram::LatencyDistribution;
-use crate::tally::{open_of, unfinished, waited_ns};
+use crate::tally::{OpenSecond, open_of, unfinished, waited_ns};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::sample::{Grain, Phase, Sample, Timing};
+use kdyno_model::sample::{Grain, Phase, Sample, StreamId, Timing};
 
 /// Latencies of an item's measured records; what connecting took is of all of its clients.
 ///
 /// Each stream's row of the whole phase is taken. A stream that was cut off before it wrote that one gives its rows of
 /// five seconds and, of what was acknowledged after the last of them was written, its rows of seconds. Those hold the
 /// response alone: other timings lack these records.
+///
+/// Where a part of the load was lost and the trial went on, those rows of longer times are of what was left too: only rows
+/// of the seconds before are taken, which hold the response and the end-to-end latency alone.
 ///
 /// # Errors
 /// When a stored histogram is damaged.
@@ -36,19 +39,32 @@ pub fn measured_latencies(
             add_censored(&mut merged, evidence, item);
         }
     }
-    for stream in streams_of(evidence, item) {
+    let (streams, end) = (streams_of(evidence, item), whole_until(evidence));
+    let is_whole = |t0_second: u32| end.is_none_or(|end| t0_second < end);
+    if end.is_some() && !is_in_seconds(evidence, &streams, timing) {
+        // Without those that were acknowledged, records that failed would be all that there is.
+        return Ok(merged);
+    }
+    for stream in streams {
         // A long trial has hundreds of thousands of rows: they are gone through once for each stream.
         let of_stream: Vec<&Sample> = evidence.samples.iter().filter(|row| row.id == stream).collect();
         let rows = |grain| of_stream.iter().copied().filter(move |row| row.grain == grain);
         // Clients connect in start-up, or where they come later in the measure phase.
-        let is_counted = |row: &&Sample| row.phase == Phase::Measure || timing == Timing::Connect;
+        let is_counted = |row: &&Sample| {
+            timing == Timing::Connect || row.phase == Phase::Measure && is_whole(row.t0_second)
+        };
         let measured = |grain| rows(grain).filter(is_counted);
         add_unfinished(&mut merged, timing, measured(Grain::Second));
         let is_cut_off = !evidence.totals.iter().any(|totals| totals.id == stream);
         if is_cut_off && ends_with_outcome(timing) {
             // It wrote nothing off: what its rows leave open waited at least until the last of them.
-            let open = open_of(evidence, stream).into_iter().filter(|open| open.phase == Phase::Measure);
+            let is_measured = |open: &OpenSecond| open.phase == Phase::Measure && is_whole(open.t0_second);
+            let open = open_of(evidence, stream).into_iter().filter(is_measured);
             open.for_each(|open| merged.add_unfinished(open.records, open.waited_ns));
+        }
+        if end.is_some() && timing != Timing::Connect {
+            add_finished(&mut merged, timing, measured(Grain::Second))?;
+            continue;
         }
         if measured(Grain::Phase).any(|row| !row.histograms.is_empty()) {
             add_finished(&mut merged, timing, measured(Grain::Phase))?;
@@ -61,6 +77,13 @@ pub fn measured_latencies(
         add_finished(&mut merged, timing, measured(Grain::FiveSeconds).chain(rest))?;
     }
     Ok(merged)
+}
+
+/// Whether rows of seconds of some streams hold a timing, or would if there were any.
+fn is_in_seconds(evidence: &TrialEvidence, streams: &[StreamId], timing: Timing) -> bool {
+    let has_it = |row: &Sample| row.grain == Grain::Second && row.histograms.contains_key(&timing);
+    let is_always = matches!(timing, Timing::Response | Timing::EndToEnd | Timing::Connect);
+    is_always || evidence.samples.iter().any(|row| has_it(row) && streams.contains(&row.id))
 }
 
 /// Adds records that failed or stayed unresolved, which only rows of seconds count.

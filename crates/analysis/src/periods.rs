@@ -2,7 +2,7 @@
 //! and how long it took. Latencies are of records of the measure phase that were acknowledged, or consumed, in the stretch.
 
 use crate::error::AnalysisError;
-use crate::evidence::window;
+use crate::evidence::{whole_until, window};
 use crate::histogram::LatencyDistribution;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::RoleKind;
@@ -91,12 +91,18 @@ pub fn periods(evidence: &TrialEvidence, length_s: u32, groups: u32) -> Result<V
     starts.map(one).collect()
 }
 
-/// Latencies of the whole measure phase, at the digits of its rows; nothing is counted.
+/// Latencies of the whole measure phase, at the digits of its rows. Where a part of the load was lost and the trial went
+/// on, they are of the window, at the digits of seconds, and the generator's delay of its stretches of five.
 ///
 /// # Errors
 /// When a stored histogram is damaged.
 pub fn whole(evidence: &TrialEvidence) -> Result<Period, AnalysisError> {
     let mut period = Period::default();
+    if whole_until(evidence).is_some() {
+        let window = window(evidence).map_or(0..0, |window| window.first_second..window.end_second);
+        period.add(evidence, window)?;
+        return Ok(period);
+    }
     for row in evidence.samples.iter().filter(|row| row.grain == Grain::Phase) {
         let all = [Timing::Service, Timing::Response, Timing::ScheduleDelay, Timing::Block, Timing::EndToEnd];
         period.add_timings(row, &all)?;

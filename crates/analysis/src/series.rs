@@ -4,7 +4,7 @@ use crate::commands;
 use crate::cpu;
 use crate::end_to_end;
 use crate::error::AnalysisError;
-use crate::evidence::{NS_PER_S, items, streams_of};
+use crate::evidence::{NS_PER_S, items, streams_of, whole_until};
 use crate::heat::Heat;
 use crate::histogram::LatencyDistribution;
 use crate::imported;
@@ -76,11 +76,14 @@ fn stream(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Result<Strea
     })
 }
 
-/// Records of the measure phase that failed.
+/// Records of the measure phase that failed, of those that were due while the load was whole.
 fn failed_in_measure(evidence: &TrialEvidence, item: &str) -> u64 {
-    let streams = streams_of(evidence, item);
+    let (streams, end) = (streams_of(evidence, item), whole_until(evidence));
     let is_one = |row: &&Sample| {
-        row.grain == Grain::Second && row.phase == Phase::Measure && streams.contains(&row.id)
+        row.grain == Grain::Second
+            && row.phase == Phase::Measure
+            && end.is_none_or(|end| row.t0_second < end)
+            && streams.contains(&row.id)
     };
     evidence.samples.iter().filter(is_one).fold(0, |sum, row| sum.saturating_add(failed(&row.counts)))
 }

@@ -1,6 +1,6 @@
 //! One load item's counts, its workers added up.
 
-use crate::evidence::{NS_PER_S, Window, fetching_streams_of, streams_of};
+use crate::evidence::{NS_PER_S, Window, fetching_streams_of, streams_of, whole_until};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{ClientTotals, Counts, Grain, PartitionTotals, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
@@ -17,7 +17,8 @@ pub(crate) struct ItemTally {
     pub(crate) lag_records: (Option<u64>, Option<u64>),
     /// Counts written in the window, whatever phase the records belong to; `offered` of it is not used.
     pub(crate) windowed: Counts,
-    /// Counts of the records of the measure phase, whenever they were written.
+    /// Counts of the records of the measure phase, whenever they were written; without those that were due when a part of
+    /// the load had been lost.
     pub(crate) measured: Counts,
     /// All counts of all rows.
     pub(crate) all: Counts,
@@ -34,13 +35,16 @@ impl ItemTally {
     pub(crate) fn of(evidence: &TrialEvidence, item: &str, window: Option<Window>) -> Self {
         let streams = streams_of(evidence, item);
         let mut tally = Self::default();
+        let end = whole_until(evidence);
+        let is_measured =
+            |phase: Phase, t0_second: u32| phase == Phase::Measure && end.is_none_or(|end| t0_second < end);
         let rows = || {
             let seconds = evidence.samples.iter().filter(|row| row.grain == Grain::Second);
             seconds.filter(|row| streams.contains(&row.id))
         };
         for row in rows() {
             tally.all.add(&row.counts);
-            if row.phase == Phase::Measure {
+            if is_measured(row.phase, row.t0_second) {
                 tally.measured.add(&row.counts);
             }
             if window.is_some_and(|window| window.holds(row.t0_second)) {
@@ -58,8 +62,8 @@ impl ItemTally {
         }
         // For a stream that was cut off, what was open was not written off.
         let cut_off = streams.iter().filter(|id| !evidence.totals.iter().any(|totals| totals.id == **id));
-        for open in cut_off.flat_map(|id| open_of(evidence, *id)).filter(|open| open.phase == Phase::Measure)
-        {
+        let open = cut_off.flat_map(|id| open_of(evidence, *id));
+        for open in open.filter(|open| is_measured(open.phase, open.t0_second)) {
             tally.measured.unresolved = tally.measured.unresolved.saturating_add(open.records);
         }
         // In the order of the streams, so that sums of fractions do not depend on who gave them first.
@@ -161,6 +165,8 @@ pub(crate) fn lag_at<'a, R: Iterator<Item = &'a Sample>>(
 pub(crate) struct OpenSecond {
     /// The phase that they belong to.
     pub(crate) phase: Phase,
+    /// When they were due, from T0.
+    pub(crate) t0_second: u32,
     /// How many.
     pub(crate) records: u64,
     /// What each has waited at least, ns.
@@ -180,6 +186,7 @@ pub(crate) fn open_of(evidence: &TrialEvidence, stream: StreamId) -> Vec<OpenSec
     let last = rows().map(|row| row.written_second).max().unwrap_or(0);
     let open = seconds.into_iter().map(|((phase, t0_second), (offered, known))| OpenSecond {
         phase,
+        t0_second,
         records: offered.saturating_sub(known),
         waited_ns: waited_ns(t0_second, last),
     });

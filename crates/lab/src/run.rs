@@ -38,11 +38,11 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
     let secrets = RunSecrets::resolve(&request.plan, options.generators, options.variables)?;
-    let hidden = secrets.variables();
-    let generators = Generators::resolve(&request.plan, options.generators, options.variables, hidden)?;
+    let generators = Generators::resolve(&request.plan, &options, secrets.variables())?;
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
-    generators.check(&request.plan)?;
+    let reached = generators.check(&request.plan, options.progress);
+    reached.map_err(|error| unless_stopped(error, &options))?;
     let environment = &options.environment;
     let drivers = ReadyDrivers::make_ready(&request.plan, environment, options.progress);
     let drivers = drivers.map_err(|error| unless_stopped(error, &options))?;

@@ -5,9 +5,10 @@ use kdyno_model::worker::MEASURE_AHEAD_NS;
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// How late a worker may learn of T0, ns: so long a busy processor may take to give its thread a turn. What was due by
-/// then counts as sent late.
-const START_LATE_NS_MAX: u64 = 100_000_000;
+/// How late a worker may learn of T0, ns. It is no measure of a good start: what was due by then counts as sent late, which
+/// the caveats about the generator report, and a busy host with few processors may take some hundred milliseconds to give
+/// the thread a turn. Beyond it a message was held up, or the clocks of two hosts are not where they were taken to be.
+const START_LATE_NS_MAX: u64 = 1_000_000_000;
 
 /// Whether T0 lies ahead, or has just been.
 ///
@@ -57,7 +58,7 @@ mod tests {
         for now_ns in [0, t0_ns, t0_ns + START_LATE_NS_MAX] {
             assert!(check_start(t0_ns, now_ns).is_ok(), "{now_ns}");
         }
-        assert_eq!(check_start(t0_ns, t0_ns + START_LATE_NS_MAX + NS_PER_MS), Err(101));
+        assert_eq!(check_start(t0_ns, t0_ns + START_LATE_NS_MAX + NS_PER_MS), Err(1001));
     }
 
     #[test]

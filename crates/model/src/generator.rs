@@ -28,7 +28,7 @@ pub enum LostWorkers {
     /// It ends, and is not measured.
     #[default]
     End,
-    /// It goes on with the load that is left; its figures cover the time before.
+    /// It goes on with the load that is left, once it is measured; its figures cover the time before.
     Report,
 }
 
@@ -68,12 +68,14 @@ pub struct GeneratorHost {
 /// How an agent is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// `ssh DESTINATION PROGRAM agent --stdio`.
+    /// An agent that ssh starts, and that ends with ssh.
     Ssh {
         /// `host` or `user@host`, as ssh takes it.
         destination: String,
-        /// The program there.
-        program: String,
+        /// The file that ssh is configured by instead of the user's own.
+        config: Option<PathBuf>,
+        /// The program there; `None`: this program, which is copied to where it is missing.
+        program: Option<String>,
     },
     /// TLS to `kdyno agent --listen`.
     Tls {

@@ -121,7 +121,7 @@ impl GivenContent {
 pub enum ToWorker {
     /// Connect, fetch metadata, build pools; answer [`FromWorker::Prepared`].
     Prepare(Box<WorkerTask>),
-    /// Start all streams at this instant of CLOCK_MONOTONIC. A worker that learns of it more than 100 ms after it answers
+    /// Start all streams at this instant of CLOCK_MONOTONIC. A worker that learns of it more than 1 s after it answers
     /// [`FromWorker::Failed`].
     Start {
         /// T0, ns on CLOCK_MONOTONIC.

@@ -13,9 +13,6 @@ use std::path::Path;
 /// Longest name of a host.
 const NAME_CHARS_MAX: usize = 100;
 
-/// The program on a host that ssh reaches.
-const PROGRAM: &str = "kdyno";
-
 /// Checked generators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generators {
@@ -77,7 +74,7 @@ fn host(node: &YamlNode, folder: &Path) -> Result<GeneratorHost, InputError> {
                 let message = format!("`{name}` goes with `connect`: ssh checks both sides itself");
                 return Err(InputError::at(fields.place, message));
             }
-            ssh(&typed, fields.scalar("program")?)?
+            ssh(&typed, &fields, folder)?
         }
         (None, Some(typed)) => tls(&typed, &fields, folder)?,
         _ => {
@@ -96,21 +93,27 @@ fn host(node: &YamlNode, folder: &Path) -> Result<GeneratorHost, InputError> {
 }
 
 /// What ssh is given, and the host in it. A destination that begins with `-` would be an option.
-fn ssh(typed: &Scalar, program: Option<Scalar>) -> Result<(Scalar, Reach), InputError> {
+fn ssh(typed: &Scalar, fields: &Fields<'_>, folder: &Path) -> Result<(Scalar, Reach), InputError> {
     let (user, host) = typed.text.rsplit_once('@').unwrap_or(("", &typed.text));
     let is_user = user.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     if !is_user || typed.text.starts_with(['-', '@']) || !is_generator_name(host) {
-        return Err(InputError::at(typed.place, format!("{} is no host of ssh", quoted(&typed.text)))
-            .hint("`host` or `user@host`; a port is in ssh's own configuration"));
+        return Err(InputError::at(typed.place, format!("{} is no host of ssh", quoted(&typed.text))).hint(
+            "`host` or `user@host`; a port is in ssh's configuration: the user's own, or `ssh_config`",
+        ));
     }
-    let program = program.unwrap_or_else(|| Scalar { text: PROGRAM.to_owned(), ..typed.clone() });
+    let program = fields.scalar("program")?;
     // A shell there reads it.
     let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+');
-    if program.text.starts_with('-') || !program.text.chars().all(is_path) {
-        return Err(InputError::at(program.place, format!("{} is no path of kdyno", quoted(&program.text)))
+    let is_no_path = |typed: &&Scalar| typed.text.starts_with('-') || !typed.text.chars().all(is_path);
+    if let Some(typed) = program.as_ref().filter(is_no_path) {
+        return Err(InputError::at(typed.place, format!("{} is no path of kdyno", quoted(&typed.text)))
             .hint("letters, digits, `-`, `_`, `.`, `+` and `/`"));
     }
-    let reach = Reach::Ssh { destination: typed.text.clone(), program: program.text };
+    let reach = Reach::Ssh {
+        destination: typed.text.clone(),
+        config: fields.scalar("ssh_config")?.map(|file| folder.join(file.text)),
+        program: program.map(|typed| typed.text),
+    };
     Ok((Scalar { text: host.to_owned(), ..typed.clone() }, reach))
 }
 
@@ -123,8 +126,8 @@ fn tls(typed: &Scalar, fields: &Fields<'_>, folder: &Path) -> Result<(Scalar, Re
         InputError::at(fields.place, format!("`connect` takes `{name}`, too"))
             .hint("`kdyno agent --listen` has written both files: `certificate.pem` and `token`")
     };
-    if fields.get("program").is_some() {
-        let message = "`program` goes with `ssh`: an agent that listens runs already";
+    if let Some(name) = ["program", "ssh_config"].into_iter().find(|name| fields.get(name).is_some()) {
+        let message = format!("`{name}` goes with `ssh`: an agent that listens runs already");
         return Err(InputError::at(fields.place, message));
     }
     let certificate = fields.scalar("certificate")?.ok_or_else(|| lacks("certificate"))?;
@@ -193,8 +196,15 @@ mod tests {
         let found = read(TWO).expect("two hosts");
         assert_eq!(found.plan.hosts, ["gen-1", "gen-2"]);
         assert!(found.plan.shares.is_empty());
-        let Reach::Ssh { destination, program } = &found.hosts[0].reach else { panic!("ssh") };
-        assert_eq!((destination.as_str(), program.as_str()), ("load@gen-1", "kdyno"));
+        let by_ssh = |config: Option<&str>, program: Option<&str>| Reach::Ssh {
+            destination: "load@gen-1".to_owned(),
+            config: config.map(Into::into),
+            program: program.map(ToOwned::to_owned),
+        };
+        assert_eq!(found.hosts[0].reach, by_ssh(None, None));
+        let named = read("hosts: [{ssh: load@gen-1, ssh_config: ci/config, program: /opt/kdyno}]\n");
+        let named = named.expect("a host").hosts.remove(0).reach;
+        assert_eq!(named, by_ssh(Some("/lab/ci/config"), Some("/opt/kdyno")));
         let token = SecretRef::File("/lab/gen-2.token".into());
         let certificate = "/lab/gen-2.pem".into();
         let wanted = Reach::Tls { address: "gen-2:7400".to_owned(), certificate, token };
@@ -221,6 +231,7 @@ mod tests {
             ("hosts: [{ssh: 'a b'}]\n", "is no host of ssh"),
             ("hosts: [{ssh: a, program: 'kdyno; rm'}]\n", "is no path of kdyno"),
             ("hosts: [{ssh: a, token: {file: t}}]\n", "`token` goes with `connect`"),
+            ("hosts: [{connect: 'a:1', ssh_config: c}]\n", "`ssh_config` goes with `ssh`"),
             ("hosts: [{ssh: a}, {ssh: b@a}]\n", "two generators are called `a` | give each a `name`"),
             ("hosts: [{connect: a, certificate: c, token: {file: t}}]\n", "`a` is not `host:port`"),
             ("hosts: [{connect: 'a:1', token: {file: t}}]\n", "`connect` takes `certificate`, too"),

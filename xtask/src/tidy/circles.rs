@@ -329,7 +329,7 @@ mod tests {
             text: (*text).to_owned(),
         };
         let files: Vec<SourceFile> = files.iter().map(file).collect();
-        check_but(&files, &[]).into_iter().map(|problem| problem.what).collect()
+        check(&files).into_iter().map(|problem| problem.what).collect()
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! End-to-end latencies: what was handed over, what never was, and where it is unknown.
 
-use crate::fixture::{MS, PER_SECOND, READERS, S, TrialFixture, histogram};
+use crate::fixture::{MS, PER_SECOND, READERS, S, TrialFixture, WRITERS, event, histogram};
 use kdyno_analysis::series;
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::event::Subject;
+use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Mark, Value};
+use kdyno_model::generator::LostWorkers;
 use kdyno_model::plan::{
     IsolationLevel, LoadSpan, Payload, ReadDepth, Role, RoleKind, StartOffset, WorkerPlan,
 };
-use kdyno_model::run::cluster_fact;
-use kdyno_model::sample::{Grain, Phase, ProbeReading, Sample, Timing, series as of_clock};
+use kdyno_model::run::{StreamInfo, cluster_fact};
+use kdyno_model::sample::{Grain, Phase, ProbeReading, Sample, StreamId, Timing, series as of_clock};
 
 fn reader_seconds(trial: &mut TrialFixture) -> impl Iterator<Item = &mut Sample> {
     trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second)
@@ -89,6 +90,22 @@ fn what_never_came_lies_above_every_quantile() {
     let readers = course.streams.iter().find(|stream| stream.role == RoleKind::Consume).unwrap();
     let p99 = |second| readers.seconds.iter().find(|point| point.second == second).unwrap().end_to_end_ns_p99;
     assert!(matches!(p99(5), Value::AtLeast(_)) && about(p99(6), 6.0));
+}
+
+/// Writers on another host are lost in second 4, before what never came was due.
+#[test]
+fn what_was_due_after_a_lost_host_is_not_censored() {
+    let mut trial = trial(200);
+    trial.start.trial.effective.generators.lost_workers = LostWorkers::Report;
+    let writers = trial.start.streams.iter().find(|stream| stream.id == WRITERS).unwrap().clone();
+    let id = StreamId { worker: 1, ..WRITERS };
+    trial.start.streams.push(StreamInfo { id, ..writers });
+    trial.push(id, Grain::Second, Phase::Measure, 4, 4).counts.offered = 1;
+    trial.events.push(event(EventKind::WorkerEnded, Subject::Worker(1), "worker 1 ended"));
+    for (metric, count) in [("censored", 0.0), ("end_to_end", 2_000.0)] {
+        assert_eq!(trial.value(&format!("readers.{metric}")), Value::Is(count), "{metric}");
+    }
+    assert!(about(trial.value("readers.end_to_end.max"), 6.0));
 }
 
 /// The clock of another host: what lies below zero counts with its sign.

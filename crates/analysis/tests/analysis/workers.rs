@@ -1,10 +1,11 @@
 //! A load item on two workers: what both of them wrote is one item's.
 
-use crate::fixture::{MS, PER_SECOND, READERS, TrialFixture, WRITERS, histogram};
+use crate::fixture::{MS, PER_SECOND, READERS, TrialFixture, WRITERS, event, histogram};
 use kdyno_analysis::latencies::measured_latencies;
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::event::Subject;
+use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value;
+use kdyno_model::generator::LostWorkers;
 use kdyno_model::plan::{WorkerPlan, WorkerShare};
 use kdyno_model::sample::{Grain, Phase, StreamId, Timing, series};
 
@@ -159,6 +160,50 @@ fn the_window_ends_where_the_first_worker_was_cut_off() {
     trial.totals.retain(|totals| totals.id != WRITERS);
     // Seconds 2 to 10 of the one, 2 to 4 of the other.
     trial.is("writers.acked_per_s", (9000.0 + 3000.0) / 9.0);
+}
+
+/// Worker 1 is lost in second 6; what is left of the load is ten times slower from then on, and a tenth of it fails.
+#[test]
+fn no_figure_is_of_a_load_that_has_lost_a_part() {
+    let mut trial = two_workers();
+    let generators = &mut trial.start.trial.effective.generators;
+    generators.hosts = vec!["one".to_owned(), "two".to_owned()];
+    generators.lost_workers = LostWorkers::Report;
+    trial.samples.retain(|row| row.id != OTHER || (row.grain == Grain::Second && row.written_second <= 6));
+    trial.totals.retain(|totals| totals.id != OTHER);
+    for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.t0_second >= 6) {
+        row.histograms.insert(Timing::Response, histogram(&[(40 * MS, PER_SECOND)], 2));
+        if row.grain == Grain::Second {
+            row.counts.failed.insert("timeout".to_owned(), PER_SECOND / 10);
+        }
+    }
+    trial.counts(3).failed.insert("timeout".to_owned(), 8);
+    trial.events.push(event(EventKind::WorkerEnded, Subject::Worker(1), "worker 1 ended"));
+    for went_on in [true, false] {
+        if !went_on {
+            trial.events.push(event(EventKind::CutShort, Subject::Kdyno, "stopped"));
+        }
+        // Seconds 2 to 5 of both.
+        trial.is("writers.offered_per_s", 2000.0);
+        let response = measured_latencies(&trial, "writers", Timing::Response).unwrap();
+        assert_eq!(response.total(), 8 * PER_SECOND + 8);
+        let Value::Is(p99_ns) = response.quantile(0.99) else { panic!("{:?}", response.quantile(0.99)) };
+        assert!((4e6..4.05e6).contains(&p99_ns), "{p99_ns}");
+        let service = measured_latencies(&trial, "writers", Timing::Service).unwrap();
+        assert_eq!(service.total(), 0, "rows of seconds do not have it");
+        for (count, wanted) in [("failed", 8.0), ("failed_share", 0.001), ("unresolved", 0.0)] {
+            trial.is(&format!("writers.{count}"), wanted);
+        }
+        let course = kdyno_analysis::series::trial(&trial).unwrap();
+        let writers = course.streams.iter().find(|stream| stream.name == "writers").unwrap();
+        assert_eq!((writers.outcomes.kept, writers.outcomes.failed), (8 * PER_SECOND, 8));
+        let caveats = trial.judged().caveats;
+        let found = caveats.iter().find_map(|found| match &found.caveat {
+            Caveat::CutShort { measured_s, went_on, .. } => Some((*measured_s, *went_on)),
+            _ => None,
+        });
+        assert_eq!(found, Some((4, went_on)));
+    }
 }
 
 #[test]

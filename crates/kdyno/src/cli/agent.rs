@@ -7,7 +7,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   kdyno agent --listen 0.0.0.0:7400            then name this host in the generators of a run
-  ssh load@gen-1 kdyno agent --stdio           what `{ssh: load@gen-1}` starts by itself";
+  ssh load@gen-1 kdyno agent --stdio           what `{ssh: load@gen-1, program: kdyno}` starts";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

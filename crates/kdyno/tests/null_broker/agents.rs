@@ -140,7 +140,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8) {
 }
 
 /// The evidence of the only trial.
-fn evidence(place: &TestFolder) -> TrialEvidence {
+pub fn evidence(place: &TestFolder) -> TrialEvidence {
     let file = RunFile::open(&place.run_file()).expect("the run file");
     let trials = file.trials().expect("its trials");
     assert_eq!(trials.len(), 1);
@@ -359,7 +359,8 @@ fn an_agent_is_started_by_ssh_and_ends_with_its_stream() {
     let listening = std::fs::read_to_string(&agents.file).expect("the file");
     let listening = listening.lines().find(|line| line.contains("name: one")).expect("the first agent");
     let listening = listening.replace("{file: one/token}", &format!("{{env: {TOKEN}}}"));
-    let generators = place.file("generators.yaml", &format!("hosts:\n- {{ssh: load@gen-1}}\n{listening}\n"));
+    let generators = place
+        .file("generators.yaml", &format!("hosts:\n- {{ssh: load@gen-1, program: kdyno}}\n{listening}\n"));
     let args: Vec<&str> = files.iter().map(String::as_str).collect();
     let more = ["--share", "--generators", generators.to_str().expect("plain path")];
     let mut command = place.command(&[&["run"], &args[..], &more].concat());

@@ -20,10 +20,12 @@ mod init;
 mod java;
 mod many_clients;
 mod metrics;
+mod namespaces;
 mod omb;
 mod probe;
 mod producer_perf_test;
 mod quick;
+mod ssh;
 mod system;
 mod terminal;
 

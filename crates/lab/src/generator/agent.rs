@@ -149,7 +149,7 @@ pub(super) fn serve<R: Read + AsFd>(
         Ok(()) => None,
     };
     // A lab that is gone does not hear it.
-    why.into_iter().for_each(|why| outgoing.last_note(&FromAgent::Refused { why }));
+    why.into_iter().for_each(|why| outgoing.note_soon(&FromAgent::Refused { why }));
     served
 }
 
@@ -180,15 +180,12 @@ fn serve_connections<R: Read + AsFd>(
             let gone = || io::Error::new(io::ErrorKind::TimedOut, "its lab is gone");
             return Err(outgoing.over().map(io::Error::other).or(why).unwrap_or_else(gone));
         };
-        ended = session
-            .resume(&stream, received)
-            .and_then(|()| session.hear_all(&mut Watched::new(stream, None).with_silence(silence)));
-        if let Err(error) = &ended
-            && error.kind() != io::ErrorKind::InvalidData
-        {
+        ended = match session.resume(&stream, received) {
+            Ok(()) => session.hear_all(&mut Watched::new(stream, None).with_silence(silence)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error),
             // It broke again before anything was heard.
-            ended = Ok(ConnectionEnd::Broke(None, last));
-        }
+            Err(_) => Ok(ConnectionEnd::Broke(None, last)),
+        };
     }
 }
 
@@ -297,7 +294,7 @@ impl<'o> AgentSession<'o> {
             ToAgent::End => {}
             ToAgent::Clock { asked_ns } => {
                 let answered_ns = monotonic_ns();
-                self.outgoing.note(&FromAgent::Clock { asked_ns, read_ns, answered_ns })?;
+                self.outgoing.note_soon(&FromAgent::Clock { asked_ns, read_ns, answered_ns });
             }
             ToAgent::Start { worker } => {
                 if let Err(why) = self.start(worker) {

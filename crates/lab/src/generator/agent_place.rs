@@ -57,6 +57,7 @@ fn carry(shared: &Shared, worker: u16, mut from_lab: UnixStream) {
             }
         };
         if let Err(error) = told {
+            piece.fill(0);
             return shared.lose(format!("its session broke: {error}"));
         }
     }

@@ -2,14 +2,16 @@
 
 use super::agent_place::AgentPlace;
 use super::clock::Exchange;
+use super::copied::OwnProgram;
 use super::courses::{ClockCourse, ClockCourses, of_clock};
 use super::credentials::read_certificate;
 use super::lab_session::LabSession;
 use super::session::{AgentHost, SILENCE};
+use super::ssh::{Opening, ProgramThere, Ssh, SshHost, Unreached};
 use super::tls;
 use crate::error::LabError;
-use crate::output::{OutputTail, last_lines, read_lines};
-use crate::secrets::{VariableLookup, resolved};
+use crate::options::{RunOptions, RunProgress};
+use crate::secrets::resolved;
 use crate::task::T0_AHEAD_NS;
 use kdyno_model::generator::{GeneratorHost, Reach};
 use kdyno_model::plan::{CasePlan, Plan};
@@ -19,20 +21,17 @@ use kdyno_model::secret::Secret;
 use rustls::ClientConfig;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 use std::time::Duration;
 
 /// How long a host may take to accept a connection.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long ssh may take to end once its stream is closed.
-const SSH_END_DEADLINE: Duration = Duration::from_secs(5);
+/// And once more, where a connection broke: some attempts fit into the time in which a session may be resumed.
+const REDIAL_DEADLINE: Duration = Duration::from_secs(3);
 
 /// From the announcement to T0 at least where workers are on other hosts, ns; and so many of the slowest round trips.
 const REMOTE_T0_AHEAD_NS: u64 = 1_000_000_000;
@@ -45,6 +44,8 @@ pub(crate) struct Generators {
     own: AgentHost,
     /// Environment variables that ssh does not inherit.
     hidden: Vec<String>,
+    /// Set from outside to end the run.
+    stop: Arc<AtomicBool>,
 }
 
 struct ReachedHost {
@@ -53,22 +54,22 @@ struct ReachedHost {
 }
 
 enum ReachedBy {
-    Ssh { destination: String, program: String },
+    Ssh(SshHost),
     Tls { address: String, config: Arc<ClientConfig>, token: Secret },
 }
 
 impl Generators {
-    /// Reads certificates and tokens of the hosts that the plan names. What is started to reach one does not inherit the
-    /// environment variables `hidden`.
+    /// Reads certificates and tokens of the hosts that the plan names, and this program where one takes its copy. What is
+    /// started to reach one does not inherit the environment variables `hidden`.
     ///
     /// # Errors
     /// One cannot be read, or the plan names an unknown host.
     pub(crate) fn resolve(
         plan: &Plan,
-        known: &[GeneratorHost],
-        variables: VariableLookup<'_>,
+        options: &RunOptions<'_>,
         hidden: Vec<String>,
     ) -> Result<Self, LabError> {
+        let known = options.generators;
         let named: BTreeSet<&String> = plan.every_case().flat_map(|case| &case.generators.hosts).collect();
         let is_known = |name: &String| known.iter().any(|host| host.name == *name);
         if let Some(name) = named.iter().find(|name| !is_known(name)) {
@@ -78,12 +79,12 @@ impl Generators {
                 hint: "name the generators again: `--generators FILE`",
             });
         }
-        let mut hosts = Vec::new();
+        let (mut hosts, mut copied) = (Vec::new(), None);
         for host in known.iter().filter(|host| named.contains(&host.name)) {
-            hosts.push(ReachedHost::resolve(host, variables)?);
+            hosts.push(ReachedHost::resolve(host, options, &mut copied)?);
         }
         let own = if hosts.is_empty() { AgentHost::default() } else { AgentHost::here() };
-        Ok(Self { hosts, own, hidden })
+        Ok(Self { hosts, own, hidden, stop: Arc::clone(&options.stop) })
     }
 
     /// Whether no other host carries load.
@@ -91,19 +92,31 @@ impl Generators {
         self.hosts.is_empty()
     }
 
-    /// Opens a session with each host of a case.
+    /// Opens a session with each host of a case; `say` gets what takes time.
     ///
     /// # Errors
     /// One is not reached, or cannot carry load of this case.
-    pub(crate) fn open(&self, case: &CasePlan) -> Result<TrialPlaces, LabError> {
+    pub(crate) fn open(
+        &self,
+        case: &CasePlan,
+        say: &mut dyn FnMut(RunProgress),
+    ) -> Result<TrialPlaces, LabError> {
         let wanted = case.workers.iter().filter_map(|planned| {
             let name = case.generators.host_of(planned.worker)?;
             self.hosts.iter().find(|host| host.name == name).map(|host| (planned.worker, host))
         });
+        let (steps, heard) = mpsc::channel();
         let opened: Vec<_> = std::thread::scope(|scope| {
             let opening: Vec<_> = wanted
-                .map(|(worker, host)| (worker, scope.spawn(move || host.open(&self.own, &self.hidden))))
+                .map(|(worker, host)| {
+                    let (own, hidden, stop) = (&self.own, self.hidden.as_slice(), &*self.stop);
+                    let opening = Opening { own, hidden, stop, steps: steps.clone() };
+                    (worker, scope.spawn(move || host.open(&opening)))
+                })
                 .collect();
+            drop(steps);
+            // Until all have come to their end.
+            heard.iter().for_each(|step| say(RunProgress::Step(step)));
             let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 // A defect of ours: it is not hidden by going on.
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -119,22 +132,38 @@ impl Generators {
         Ok(places)
     }
 
-    /// Tries whether all of them can be reached.
+    /// Tries whether all of them can be reached, and gives each a copy of this program that takes one.
     ///
     /// # Errors
     /// The first one that cannot.
-    pub(crate) fn check(&self, plan: &Plan) -> Result<(), LabError> {
+    pub(crate) fn check(&self, plan: &Plan, say: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         let case = plan.every_case().find(|case| !case.generators.is_empty());
-        case.map_or(Ok(()), |case| self.open(case).map(drop))
+        case.map_or(Ok(()), |case| self.open(case, say).map(drop))
     }
 }
 
 impl ReachedHost {
-    fn resolve(host: &GeneratorHost, variables: VariableLookup<'_>) -> Result<Self, LabError> {
+    /// `copied`: this program, once it has been read.
+    fn resolve(
+        host: &GeneratorHost,
+        options: &RunOptions<'_>,
+        copied: &mut Option<Arc<OwnProgram>>,
+    ) -> Result<Self, LabError> {
         let name = host.name.clone();
         let by = match &host.reach {
-            Reach::Ssh { destination, program } => {
-                ReachedBy::Ssh { destination: destination.clone(), program: program.clone() }
+            Reach::Ssh { destination, config, program } => {
+                let program = match (program, copied.as_ref()) {
+                    (Some(path), _) => ProgramThere::Named(path.clone()),
+                    (None, Some(read)) => ProgramThere::Copied(Arc::clone(read)),
+                    (None, None) => {
+                        let read = OwnProgram::read(&options.self_exe);
+                        let failed = |why| LabError::Generator { name: name.clone(), why, hint: "" };
+                        let read = copied.insert(Arc::new(read.map_err(failed)?));
+                        ProgramThere::Copied(Arc::clone(read))
+                    }
+                };
+                let (destination, config) = (destination.clone(), config.clone());
+                ReachedBy::Ssh(SshHost { destination, config, program })
             }
             Reach::Tls { address, certificate, token } => {
                 let config = read_certificate(certificate).and_then(|pem| {
@@ -145,51 +174,26 @@ impl ReachedHost {
                     why: format!("{} {why}", certificate.display()),
                     hint: "`kdyno agent --listen` has written it: `certificate.pem`",
                 })?;
-                let token = resolved(&format!("token of {name}"), token, variables)?;
+                let token = resolved(&format!("token of {name}"), token, options.variables)?;
                 ReachedBy::Tls { address: address.clone(), config, token }
             }
         };
         Ok(Self { name, by })
     }
 
-    fn open(&self, own: &AgentHost, hidden: &[String]) -> Result<HostSession, LabError> {
+    fn open(&self, opening: &Opening<'_>) -> Result<HostSession, LabError> {
         let opened = match &self.by {
-            ReachedBy::Ssh { destination, program } => self.by_ssh(destination, program, own, hidden),
-            ReachedBy::Tls { address, config, token } => self.by_tls(address, config, token, own),
-        };
-        let hint = match self.by {
-            ReachedBy::Ssh { .. } => "does `ssh HOST kdyno version` work without a question?",
-            ReachedBy::Tls { .. } => {
-                "does `kdyno agent --listen` run there, with this certificate and token?"
+            ReachedBy::Ssh(host) => host.open(&self.name, opening).map(|(session, ssh)| (session, Some(ssh))),
+            ReachedBy::Tls { address, config, token } => {
+                let opened = self.by_tls(address, config, token, opening.own);
+                let hint = "does `kdyno agent --listen` run there, with this certificate and token?";
+                opened.map(|session| (session, None)).map_err(|why| Unreached { why, hint })
             }
         };
-        opened.map_err(|why| LabError::Generator { name: self.name.clone(), why, hint })
-    }
-
-    fn by_ssh(
-        &self,
-        destination: &str,
-        program: &str,
-        own: &AgentHost,
-        hidden: &[String],
-    ) -> Result<HostSession, String> {
-        let failed = |error: std::io::Error| format!("ssh could not be started: {error}");
-        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-        let output = theirs.try_clone().map_err(failed)?;
-        let mut command = Command::new("ssh");
-        for variable in hidden {
-            command.env_remove(variable);
-        }
-        // It never asks for input: a terminal may be missing.
-        command.args(["-T", "-o", "BatchMode=yes", "--", destination, program, "agent", "--stdio"]);
-        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::from(OwnedFd::from(output)));
-        let child = command.stderr(Stdio::piped()).process_group(0).spawn().map_err(failed)?;
-        // It holds ends of the socket, which must close when ssh ends.
-        drop(command);
-        let mut ssh = Ssh::new(child);
-        match LabSession::open(&self.name, ours, &[], own, None) {
-            Ok(session) => Ok(HostSession { name: self.name.clone(), session, _ssh: Some(ssh) }),
-            Err(why) => Err(format!("{why}{}", ssh.last_words())),
+        let name = self.name.clone();
+        match opened {
+            Ok((session, ssh)) => Ok(HostSession { name, session, _ssh: ssh }),
+            Err(Unreached { why, hint }) => Err(LabError::Generator { name, why, hint }),
         }
     }
 
@@ -199,16 +203,19 @@ impl ReachedHost {
         config: &Arc<ClientConfig>,
         token: &Secret,
         own: &AgentHost,
-    ) -> Result<HostSession, String> {
-        let tcp = connected(address).map_err(|error| format!("it is not reached: {error}"))?;
+    ) -> Result<LabSession, String> {
+        let not_reached = |error: std::io::Error| format!("it is not reached: {error}");
+        let tcp = connected(address).map_err(not_reached)?;
+        let peer = tcp.peer_addr().map_err(not_reached)?;
         let (stream, carrier) = tls::connect(config, tcp).map_err(|error| error.to_string())?;
-        let (address, config) = (address.to_owned(), Arc::clone(config));
+        let config = Arc::clone(config);
+        // The session is with the agent at this very address: its name is not resolved again.
         let again = move || {
-            let tcp = connected(&address).map_err(|error| format!("it is not reached: {error}"))?;
+            let tcp = TcpStream::connect_timeout(&peer, REDIAL_DEADLINE).map_err(not_reached)?;
             tls::connect(&config, tcp).map(|(stream, _)| stream).map_err(|error| error.to_string())
         };
         match LabSession::open(&self.name, stream, token.expose(), own, Some(Box::new(again))) {
-            Ok(session) => Ok(HostSession { name: self.name.clone(), session, _ssh: None }),
+            Ok(session) => Ok(session),
             // What ended the stream says more than that it ended.
             Err(why) => Err(match carrier.join() {
                 Ok(Err(error)) => format!("it is not spoken to by TLS: {error}"),
@@ -227,49 +234,6 @@ fn connected(address: &str) -> std::io::Result<TcpStream> {
         }
     }
     Err(last)
-}
-
-/// A running ssh, and the end of what it and the agent wrote.
-struct Ssh {
-    child: Child,
-    tail: Option<JoinHandle<String>>,
-}
-
-impl Ssh {
-    fn new(mut child: Child) -> Self {
-        let tail = child.stderr.take().and_then(|stderr| {
-            let read = move || {
-                let mut tail = OutputTail::default();
-                read_lines(stderr, |line| tail.push(line));
-                tail.text()
-            };
-            std::thread::Builder::new().name("ssh-output".to_owned()).spawn(read).ok()
-        });
-        Self { child, tail }
-    }
-
-    /// Ends it; what it wrote last.
-    fn last_words(&mut self) -> String {
-        self.end();
-        self.tail
-            .take()
-            .and_then(|thread| thread.join().ok())
-            .map(|tail| last_lines(&tail))
-            .unwrap_or_default()
-    }
-
-    fn end(&mut self) {
-        super::exited_within(self.child.id(), SSH_END_DEADLINE);
-        // Both fail only when there is nothing left to end.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Ssh {
-    fn drop(&mut self) {
-        self.end();
-    }
 }
 
 /// A session, and what carries it.

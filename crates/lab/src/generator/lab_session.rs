@@ -103,9 +103,10 @@ impl Shared {
             if let Some(why) = &state.lost {
                 return Err(why.clone());
             }
-            let left = end.saturating_duration_since(Instant::now());
+            let now = Instant::now();
+            let (left, over) = (end.saturating_duration_since(now), now.saturating_duration_since(end));
             // Without a connection it cannot; then the session goes on soon, or ends.
-            if left.is_zero() && self.outgoing.is_connected() {
+            if left.is_zero() && (self.outgoing.is_connected() || over >= SILENCE) {
                 return Err(format!("its agent did not answer within {} s", deadline.as_secs()));
             }
             let wait = if left.is_zero() { BEAT } else { left };
@@ -148,7 +149,16 @@ impl Shared {
             let Some(again) = again else { break broke };
             let over = || self.state().lost.clone();
             match again.resume(&self.outgoing, heard + SILENCE, &broke, over) {
-                Ok(resumed) => (reader, connection) = resumed,
+                Ok(resumed) => {
+                    (reader, connection) = resumed;
+                    heard = Instant::now();
+                    // Its end was said when there was no connection.
+                    let lost = self.state().lost.clone();
+                    if let Some(why) = lost {
+                        self.outgoing.note_soon(&ToAgent::End);
+                        break why;
+                    }
+                }
                 Err(why) => break why,
             }
         };
@@ -393,7 +403,7 @@ impl LabSession {
         state.lost = Some(CLOSED.to_owned());
         drop(state);
         // An agent that does not hear of it finds out by itself.
-        self.shared.outgoing.last_note(&ToAgent::End);
+        self.shared.outgoing.note_soon(&ToAgent::End);
     }
 }
 

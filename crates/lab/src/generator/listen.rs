@@ -127,6 +127,8 @@ impl ListeningAgent<'_> {
 
     /// A session from its first connection to its end.
     fn begin(&self, id: SessionId, reader: Watched<UnixStream>, stream: UnixStream) -> io::Result<()> {
+        // Before anything is made known that an error would leave behind.
+        let writer = stream.try_clone()?;
         let Some(_session) = self.sessions.take() else {
             return refuse(&mut &stream, &format!("serves {SESSIONS_MAX} sessions already"));
         };
@@ -135,7 +137,7 @@ impl ListeningAgent<'_> {
             outgoing.end("it has not begun");
             return refuse(&mut &stream, "has a session of this id");
         };
-        let served = welcome(&outgoing, stream.try_clone()?, Some(stream))
+        let served = welcome(&outgoing, writer, Some(stream))
             .and_then(|()| serve(reader, &outgoing, Some(&again), self.options));
         self.running().remove(&id);
         outgoing.end("it has ended");

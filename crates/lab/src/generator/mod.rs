@@ -5,6 +5,7 @@ mod agent;
 mod agent_place;
 mod child;
 mod clock;
+mod copied;
 mod courses;
 mod credentials;
 mod delivery;
@@ -14,6 +15,7 @@ mod listen;
 mod outgoing;
 mod resuming;
 mod session;
+mod ssh;
 #[cfg(test)]
 mod tests;
 mod tls;

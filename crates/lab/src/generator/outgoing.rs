@@ -1,7 +1,9 @@
 //! The sending end of a session, over all of its connections: what is said is kept by [`Delivery`], and one thread sends it,
 //! and each second what has come.
 //!
-//! Who reads a connection never waits for the other direction: it takes no lock that is held while something is written.
+//! Who reads a connection hardly waits for the other direction. The notes that it sends are few and short, are given up
+//! where something else is being written for longer than [`NOTE_DEADLINE`], and what is written is waited for only once
+//! the socket of the connection has been closed.
 
 use super::delivery::{Delivery, Taken};
 use super::session::{self, BEAT, BYTES, MESSAGE};
@@ -16,9 +18,9 @@ use std::time::{Duration, Instant};
 /// Bytes that may wait for a connection that is there; who says more waits with them.
 const UNSENT_BYTES_MAX: usize = 4 << 20;
 
-/// How long a last note may wait for the stream.
-const LAST_NOTE_DEADLINE: Duration = Duration::from_secs(1);
-const LAST_NOTE_LOOK: Duration = Duration::from_millis(10);
+/// How long a note of who reads may wait for the stream, and how often it looks.
+const NOTE_DEADLINE: Duration = Duration::from_secs(1);
+const NOTE_LOOK: Duration = Duration::from_millis(1);
 
 /// What is said in a session.
 #[derive(Default)]
@@ -118,24 +120,24 @@ impl Outgoing {
         state.over.as_ref().map_or(Ok(()), |why| Err(io::Error::other(why.clone())))
     }
 
-    /// Sends a message that is of no use on another connection. Without one it is lost.
+    /// Sends a message that is of no use on another connection, when the stream takes it. Without one it is lost.
     pub(super) fn note(&self, message: &impl Serialize) -> io::Result<()> {
         let note = session::note(message)?;
         self.write(locked(&self.stream), None, note.expose());
         Ok(())
     }
 
-    /// Sends a last note, unless the stream does not take it soon.
-    pub(super) fn last_note(&self, message: &impl Serialize) {
+    /// Sends a note, unless the stream is written to for too long; for who reads the connection, and for last notes.
+    pub(super) fn note_soon(&self, message: &impl Serialize) {
         let Ok(note) = session::note(message) else { return };
-        let end = Instant::now() + LAST_NOTE_DEADLINE;
+        let end = Instant::now() + NOTE_DEADLINE;
         loop {
             let stream = match self.stream.try_lock() {
                 Ok(stream) => stream,
                 Err(TryLockError::Poisoned(stream)) => stream.into_inner(),
                 Err(TryLockError::WouldBlock) if Instant::now() >= end => return,
                 Err(TryLockError::WouldBlock) => {
-                    std::thread::sleep(LAST_NOTE_LOOK);
+                    std::thread::sleep(NOTE_LOOK);
                     continue;
                 }
             };

@@ -72,7 +72,9 @@ impl Resuming {
             if let Some(why) = over().or_else(|| outgoing.over()) {
                 return Err(why);
             }
-            match self.connect(outgoing) {
+            // Also before the first one: connections that break at once are not made without end.
+            std::thread::sleep(RESUME_PAUSE);
+            match self.connect(outgoing, until) {
                 Ok(resumed) => return Ok(resumed),
                 Err(NotResumed::Refused(why)) => return Err(format!("its agent {}", shown(&why))),
                 Err(NotResumed::Failed(why)) if Instant::now() + RESUME_PAUSE >= until => {
@@ -81,17 +83,18 @@ impl Resuming {
                         "{broke}, and it could not be reached again within {seconds} s: {why}"
                     ));
                 }
-                Err(NotResumed::Failed(_)) => std::thread::sleep(RESUME_PAUSE),
+                Err(NotResumed::Failed(_)) => {}
             }
         }
     }
 
-    fn connect(&self, outgoing: &Outgoing) -> Result<(Watched<UnixStream>, u64), NotResumed> {
+    /// Answered by then at the latest.
+    fn connect(&self, outgoing: &Outgoing, until: Instant) -> Result<(Watched<UnixStream>, u64), NotResumed> {
         let failed = |error: io::Error| NotResumed::Failed(error.to_string());
         let stream = (self.dial)().map_err(NotResumed::Failed)?;
         let reader = stream.try_clone().map_err(failed)?;
-        let mut reader =
-            Watched::new(reader, Some(Instant::now() + RESUMED_DEADLINE)).with_silence(SUSPICION);
+        let until = until.min(Instant::now() + RESUMED_DEADLINE);
+        let mut reader = Watched::new(reader, Some(until)).with_silence(SUSPICION);
         let greeting = session::greeting(Wish::Resume(self.id, outgoing.received()), self.token.expose());
         (&stream).write_all(greeting.expose()).map_err(failed)?;
         let received = match session::read::<FromAgent>(&mut reader).map_err(failed)? {

@@ -1,5 +1,6 @@
 //! Both sides of a session in one process, over a socket pair.
 
+use super::Place;
 use super::agent::{AgentOptions, NO_SESSION, Resumption, greet, refuse, serve, welcome};
 use super::agent_place::AgentPlace;
 use super::hosts::TrialPlaces;
@@ -7,7 +8,6 @@ use super::lab_session::{EXCHANGES, LabSession};
 use super::outgoing::Outgoing;
 use super::resuming::Redial;
 use super::session::{self, AgentHost, Arrived, FromAgent, ToAgent, Watched, Wish};
-use super::{Place, WorkerProcess};
 use crate::clock::monotonic_ns;
 use crate::inbox::Inbox;
 use crate::worker::Worker;
@@ -239,6 +239,27 @@ fn a_session_goes_on_over_another_connection() {
     drop(session);
     thread.join().expect("no panic").expect("an orderly end");
     assert_eq!(left_in(&sessions), 0);
+}
+
+#[test]
+fn a_session_that_is_closed_while_it_is_resumed_ends_there_too() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let (stream, again, thread) = resumable_agent(dir.path(), true);
+    let ((dials, dialled), (closed, is_closed)) = (channel(), channel::<()>());
+    let held: Redial = Box::new(move || {
+        let _ = dials.send(());
+        // Until its other end is dropped.
+        let _ = is_closed.recv();
+        again()
+    });
+    let cut = stream.try_clone().expect("shared");
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(held)).expect("a session");
+    cut.shutdown(Shutdown::Both).expect("cut");
+    dialled.recv_timeout(GENEROUS).expect("it makes another connection");
+    drop(session);
+    drop(closed);
+    thread.join().expect("no panic").expect("an orderly end");
+    assert_eq!(left_in(dir.path()), 0);
 }
 
 #[test]

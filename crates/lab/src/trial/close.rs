@@ -13,6 +13,9 @@ use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::sample::{ProbeReading, series};
 use std::time::Duration;
 
+/// Most readings of clocks that are stored at once: those of hours, of many hosts, are more than the store reads back as one.
+const CLOCK_READINGS_MAX: usize = 4096;
+
 impl Execution<'_> {
     /// Stores what is left to be stored: who ended since the last reading, the last readings, the workers' cost, what the
     /// logs hold, why it ended early.
@@ -53,7 +56,9 @@ impl Execution<'_> {
             }
         }
         let courses = self.places.clock_courses(t0_ns, ended_ns);
-        context.store.probe(context.trial.id, courses.readings())?;
+        for piece in courses.readings().chunks(CLOCK_READINGS_MAX) {
+            context.store.probe(context.trial.id, piece.to_vec())?;
+        }
         let ways = std::mem::take(&mut self.held_back).known(|from, to| courses.way_error_ns(from, to));
         ways.rows.into_iter().try_for_each(|row| context.store.sample(context.trial.id, row))?;
         context.store.probe(context.trial.id, ways.errors)?;

@@ -35,7 +35,7 @@ const READ_NS: u64 = 120_000_000_000;
 
 impl Execution<'_> {
     /// The measure phase, CLOCK_MONOTONIC, ns; `None`: it is not known yet when it begins.
-    fn measured_ns(&self) -> Option<(u64, u64)> {
+    pub(super) fn measured_ns(&self) -> Option<(u64, u64)> {
         let span = self.phases.iter().find(|span| span.phase == Phase::Measure)?;
         Some((self.t0_ns.saturating_add(span.start_ns), self.t0_ns.saturating_add(span.end_ns)))
     }

@@ -91,15 +91,17 @@ impl HeldBack {
     }
 
     /// What may be stored, `way_error_ns` being how far a way from a worker to another one may be from the truth, ns: of items
-    /// where that is at most a tenth of the median and no value lies further below zero.
+    /// where that is at most a tenth of the median and no value lies further below zero, both of the whole way and of the part
+    /// of it that also has its ends on two clocks.
     pub(super) fn known(self, way_error_ns: impl Fn(u16, u16) -> Option<u64>) -> KnownWays {
         let mut known = KnownWays::default();
         for (name, item) in self.items {
             let errors: Option<Vec<u64>> =
                 item.ways.iter().map(|(from, to)| way_error_ns(*from, *to)).collect();
             let Some(error_ns) = errors.and_then(|errors| errors.into_iter().max()) else { continue };
-            let Some((median_ns, below_ns)) = item.median_and_lowest_ns() else { continue };
-            if error_ns as f64 > ERROR_SHARE_MAX * median_ns as f64 || below_ns > error_ns {
+            let is_known_of = |of| item.is_little(error_ns, of);
+            let has_part = item.has(Timing::UntilFetched);
+            if !is_known_of(Timing::EndToEnd) || has_part && !is_known_of(Timing::UntilFetched) {
                 continue;
             }
             known.rows.extend(item.rows);
@@ -115,9 +117,24 @@ impl HeldBack {
 }
 
 impl HeldItem {
+    /// Whether any row has this timing.
+    fn has(&self, of: Timing) -> bool {
+        self.rows
+            .iter()
+            .flat_map(|row| row.histograms.keys())
+            .any(|has| *has == of || Some(*has) == of.below_zero())
+    }
+
+    /// Whether an error of so much is little for this timing.
+    fn is_little(&self, error_ns: u64, of: Timing) -> bool {
+        self.median_and_lowest_ns(of).is_some_and(|(median_ns, below_ns)| {
+            error_ns as f64 <= ERROR_SHARE_MAX * median_ns as f64 && below_ns <= error_ns
+        })
+    }
+
     /// The median of the measure phase, and the largest magnitude below zero, ns; `None`: a stream has no row of the phase, or
     /// the median itself lies below zero.
-    fn median_and_lowest_ns(&self) -> Option<(u64, u64)> {
+    fn median_and_lowest_ns(&self, of: Timing) -> Option<(u64, u64)> {
         let is_of_phase = |row: &&Sample| row.grain == Grain::Phase && row.phase == Phase::Measure;
         let rows = || self.rows.iter().filter(is_of_phase);
         if !self.readers.iter().all(|reader| rows().any(|row| row.id == *reader)) {
@@ -132,8 +149,8 @@ impl HeldItem {
             }
             Some(Some(into))
         };
-        let above = merged(Timing::EndToEnd)??;
-        let below = merged(Timing::EndToEndBelowZero)?;
+        let above = merged(of)??;
+        let below = merged(of.below_zero()?)?;
         let (below_count, below_ns) = below.map_or((0, 0), |below| (below.len(), below.max()));
         let rank = above.len().saturating_add(below_count).div_ceil(2).saturating_sub(below_count);
         let quantile = rank as f64 / above.len() as f64;
@@ -186,7 +203,7 @@ mod tests {
     fn what_two_clocks_measured_is_stored_where_the_error_is_small() {
         let ways = [(Timing::EndToEnd, bytes(6 * MS, 10)), (Timing::HandOver, bytes(MS, 10))];
         let connect = (Timing::Connect, bytes(MS, 1));
-        let all = [&ways[..], &[connect.clone()]].concat();
+        let all = [&ways[..], std::slice::from_ref(&connect)].concat();
         let known = |error_ns: Option<u64>, grain| {
             let mut held = held();
             let mut row = sample(READER, grain, &all);
@@ -203,6 +220,27 @@ mod tests {
         for (error_ns, grain) in [(Some(MS), Grain::Phase), (None, Grain::Phase), (Some(1), Grain::Second)] {
             let found = known(error_ns, grain);
             assert!(found.rows.is_empty() && found.errors.is_empty(), "{error_ns:?} {grain:?}");
+        }
+    }
+
+    #[test]
+    fn the_part_until_records_were_fetched_has_the_same_error_and_is_shorter() {
+        const ERROR_NS: u64 = MS / 2;
+        let below = |ns| (Timing::UntilFetchedBelowZero, bytes(ns, 2));
+        let until_fetched = |ns| (Timing::UntilFetched, bytes(ns, 10));
+        for (part, is_known) in [
+            (vec![until_fetched(5 * MS)], true),
+            (vec![until_fetched(MS)], false),
+            (vec![until_fetched(5 * MS), below(MS / 10)], true),
+            (vec![until_fetched(5 * MS), below(MS)], false),
+            (vec![below(MS / 10)], false),
+        ] {
+            let mut held = held();
+            let all = [part.as_slice(), &[(Timing::EndToEnd, bytes(6 * MS, 10))]].concat();
+            held.take(&mut sample(READER, Grain::Phase, &all));
+            let found = held.known(|_, _| Some(ERROR_NS));
+            let of: Vec<_> = part.iter().map(|(timing, _)| timing).collect();
+            assert_eq!(found.rows.len(), usize::from(is_known), "{of:?}");
         }
     }
 

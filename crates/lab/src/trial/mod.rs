@@ -184,7 +184,8 @@ impl<'a> Execution<'a> {
     fn spawn(context: &'a TrialContext<'a>, seat: Option<Seat>) -> Result<Self, LabError> {
         let inbox = Inbox::default();
         let case = &context.trial.effective;
-        let places = context.generators.open(case)?;
+        // What took time was said when the run began.
+        let places = context.generators.open(case, &mut |_| {})?;
         let workers = workers(context, &places, &inbox)?;
         Ok(Self {
             context,
@@ -277,8 +278,9 @@ impl<'a> Execution<'a> {
         }
     }
 
+    /// Sends all of them a message, also where one cannot be reached; the first error.
     fn tell_workers(&mut self, message: &ToWorker) -> Result<(), LabError> {
-        self.workers.iter_mut().try_for_each(|worker| worker.send(message))
+        self.workers.iter_mut().map(|worker| worker.send(message)).fold(Ok(()), Result::and)
     }
 
     /// Keeps where the phases lie, now that the workers know: for the store, the observer and the deadline.
@@ -439,11 +441,12 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// Whether the load is to go on without the worker of another host, and there is any left.
+    /// Whether the load is to go on without the worker of another host: something was measured, and there is any left.
     fn goes_on_without(&self, worker: u16) -> bool {
         let generators = &self.context.trial.effective.generators;
         let is_meant = generators.lost_workers == LostWorkers::Report && generators.host_of(worker).is_some();
-        is_meant && self.cut_short.is_none() && self.done.len() + 1 < self.workers.len()
+        let has_begun = self.measured_ns().is_some_and(|(start_ns, _)| start_ns <= monotonic_ns());
+        is_meant && has_begun && self.cut_short.is_none() && self.done.len() + 1 < self.workers.len()
     }
 
     /// Asks the workers to stop, once; the first reason counts.

@@ -26,6 +26,7 @@ public final class ConformanceWorker {
     static final int FRAME_BYTES_MAX = 64 << 20;
     static final long SECOND = 1_000_000_000L;
     static final long MEASURE_AHEAD_NS = SECOND;
+    static final long START_LATE_NS_MAX = SECOND;
 
     /** What the reading thread passes on at the end of the socket. */
     static final Object LAB_GONE = new Object();
@@ -164,6 +165,9 @@ public final class ConformanceWorker {
             isStopped = true;
         } else if (message instanceof Map && ((Map<?, ?>) message).containsKey("start") && t0Ns == null) {
             t0Ns = integer(field(message, "start"), "t0_monotonic_ns");
+            if (System.nanoTime() - t0Ns > START_LATE_NS_MAX) {
+                throw new IOException("the start was announced too late");
+            }
         } else if (message instanceof Map && ((Map<?, ?>) message).containsKey("measure")) {
             measure(integer(field(message, "measure"), "start_ns"));
         } else if (message instanceof Map && ((Map<?, ?>) message).containsKey("secrets")) {

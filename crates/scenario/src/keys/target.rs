@@ -204,7 +204,7 @@ pub static GENERATORS: Section = section(
             ValueKind::Choice(&["end", "report"]),
             "end",
             "what becomes of a trial that loses the worker of a host: `end`, it ends and is invalid; `report`, it goes on with the load that \
-             is left, and its figures cover the time before: for loads of hours",
+             is left, unless it was still warming up, and its figures cover the time before: for loads of hours",
         ),
     ],
 );
@@ -218,9 +218,19 @@ pub static GENERATOR: Section = section(
         key(
             "ssh",
             TEXT,
-            "`HOST` or `USER@HOST` as ssh takes it; keys and jump hosts are those of ssh's own configuration",
+            "`HOST` or `USER@HOST` as ssh takes it; ports, keys and jump hosts are those of ssh's own configuration",
         ),
-        key("program", TEXT, "with `ssh`: kdyno's path there; without it `kdyno`"),
+        key(
+            "ssh_config",
+            TEXT,
+            "with `ssh`: file by which ssh is configured instead of the user's own (`ssh -F`), relative to this file's folder",
+        ),
+        key(
+            "program",
+            TEXT,
+            "with `ssh`: path of a kdyno that is there; without it the kdyno of the run is copied to \
+             `~/.cache/kdyno/SHA256/kdyno` there, once",
+        ),
         key("connect", TEXT, "`HOST:PORT` at which `kdyno agent --listen` answers"),
         key(
             "certificate",

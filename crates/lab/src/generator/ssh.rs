@@ -1,0 +1,200 @@
+//! Hosts that ssh reaches: it starts their agent, and copies this program to where it is missing.
+
+use super::copied::{MISSING, OwnProgram};
+use super::exited_within;
+use super::lab_session::LabSession;
+use super::session::AgentHost;
+use crate::output::{OutputTail, last_lines, read_lines};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long ssh may take to end once its stream is closed.
+const SSH_END_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long copying the program may take: 100 MB at 2 Mbit/s are less.
+const COPY_DEADLINE: Duration = Duration::from_secs(600);
+
+/// How soon a wish to stop is seen meanwhile.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Where ssh itself is what failed.
+const HINT: &str = "does `ssh HOST true` work without a question?";
+
+/// A host, and which program is its agent.
+pub(super) struct SshHost {
+    pub(super) destination: String,
+    /// File by which ssh is configured instead of the user's own.
+    pub(super) config: Option<PathBuf>,
+    pub(super) program: ProgramThere,
+}
+
+/// The program of an agent that ssh starts.
+pub(super) enum ProgramThere {
+    /// A path on the host.
+    Named(String),
+    /// This program's copy.
+    Copied(Arc<OwnProgram>),
+}
+
+/// What opening a session takes, whichever the host.
+pub(super) struct Opening<'a> {
+    /// What an agent on this host would say of it.
+    pub(super) own: &'a AgentHost,
+    /// Environment variables that ssh does not inherit.
+    pub(super) hidden: &'a [String],
+    /// Set from outside to end the run.
+    pub(super) stop: &'a AtomicBool,
+    /// Gets what takes time, one lowercase phrase.
+    pub(super) steps: Sender<String>,
+}
+
+/// Why a host is not reached, one lowercase clause, and what can be done.
+pub(super) struct Unreached {
+    pub(super) why: String,
+    pub(super) hint: &'static str,
+}
+
+impl SshHost {
+    /// A session with its agent, and the ssh that carries it.
+    pub(super) fn open(&self, name: &str, opening: &Opening<'_>) -> Result<(LabSession, Ssh), Unreached> {
+        if let Some(opened) = self.try_open(name, opening)? {
+            return Ok(opened);
+        }
+        if let ProgramThere::Copied(program) = &self.program {
+            self.copy(program, name, opening)?;
+        }
+        let gone = || Unreached { why: "the copy of kdyno there is gone again".to_owned(), hint: "" };
+        self.try_open(name, opening)?.ok_or_else(gone)
+    }
+
+    /// `None`: the host has no copy of this program.
+    fn try_open(&self, name: &str, opening: &Opening<'_>) -> Result<Option<(LabSession, Ssh)>, Unreached> {
+        let (ours, theirs) = UnixStream::pair().map_err(not_started)?;
+        let output = theirs.try_clone().map_err(not_started)?;
+        let mut command = self.command(&[], opening.hidden);
+        match &self.program {
+            ProgramThere::Named(program) => command.args([program.as_str(), "agent", "--stdio"]),
+            ProgramThere::Copied(program) => command.arg(program.start_script()),
+        };
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::from(OwnedFd::from(output)));
+        // With the command go its ends of the socket, which must close when ssh ends.
+        let mut ssh = Ssh::start(command)?;
+        match LabSession::open(name, ours, &[], opening.own, None) {
+            Ok(session) => Ok(Some((session, ssh))),
+            Err(why) => match (ssh.end(), &self.program) {
+                (Some(MISSING), ProgramThere::Copied(_)) => Ok(None),
+                (_, program) => Err(Unreached {
+                    why: format!("{why}{}", ssh.last_words()),
+                    hint: match program {
+                        ProgramThere::Named(_) => "does `ssh HOST PROGRAM version` work without a question?",
+                        ProgramThere::Copied(_) => HINT,
+                    },
+                }),
+            },
+        }
+    }
+
+    fn copy(&self, program: &OwnProgram, name: &str, opening: &Opening<'_>) -> Result<(), Unreached> {
+        // Who listens has gone: then there is nothing to be said.
+        let _ = opening.steps.send(format!("copying this kdyno ({}) to {name}", program.size()));
+        let file = File::open(&program.path).map_err(|error| Unreached {
+            why: format!("this program cannot be read to be copied there: {error}"),
+            hint: "",
+        })?;
+        // A host that is gone is not waited for.
+        let mut command =
+            self.command(&["-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"], opening.hidden);
+        command.arg(program.copy_script()).stdin(Stdio::from(file)).stdout(Stdio::null());
+        let mut ssh = Ssh::start(command)?;
+        let until = Instant::now() + COPY_DEADLINE;
+        while !exited_within(ssh.child.id(), LOOK) {
+            if opening.stop.load(Ordering::Relaxed) || Instant::now() >= until {
+                ssh.kill();
+            }
+        }
+        match ssh.end() {
+            Some(0) => Ok(()),
+            status => {
+                let (why, hint) = program.why_not(status);
+                let hint = if hint.is_empty() { HINT } else { hint };
+                Err(Unreached { why: format!("{why}{}", ssh.last_words()), hint })
+            }
+        }
+    }
+
+    fn command(&self, options: &[&str], hidden: &[String]) -> Command {
+        let mut command = Command::new("ssh");
+        for variable in hidden {
+            command.env_remove(variable);
+        }
+        // It never asks for input: a terminal may be missing.
+        command.args(["-T", "-o", "BatchMode=yes"]).args(options);
+        if let Some(config) = &self.config {
+            command.arg("-F").arg(config);
+        }
+        command.args(["--", self.destination.as_str()]);
+        command
+    }
+}
+
+fn not_started(error: std::io::Error) -> Unreached {
+    Unreached { why: format!("ssh could not be started: {error}"), hint: "" }
+}
+
+/// A running ssh, and the end of what it and the agent wrote.
+pub(super) struct Ssh {
+    child: Child,
+    tail: Option<JoinHandle<String>>,
+}
+
+impl Ssh {
+    fn start(mut command: Command) -> Result<Self, Unreached> {
+        let mut child = command.stderr(Stdio::piped()).process_group(0).spawn().map_err(not_started)?;
+        let tail = child.stderr.take().and_then(|stderr| {
+            let read = move || {
+                let mut tail = OutputTail::default();
+                read_lines(stderr, |line| tail.push(line));
+                tail.text()
+            };
+            std::thread::Builder::new().name("ssh-output".to_owned()).spawn(read).ok()
+        });
+        Ok(Self { child, tail })
+    }
+
+    /// What it wrote last, once it has ended.
+    fn last_words(&mut self) -> String {
+        self.tail
+            .take()
+            .and_then(|thread| thread.join().ok())
+            .map(|tail| last_lines(&tail))
+            .unwrap_or_default()
+    }
+
+    fn kill(&mut self) {
+        // It fails only when there is nothing left to end.
+        let _ = self.child.kill();
+    }
+
+    /// Ends it; its status, which is that of the command there; `None`: a signal ended it.
+    fn end(&mut self) -> Option<i32> {
+        if !exited_within(self.child.id(), SSH_END_DEADLINE) {
+            self.kill();
+        }
+        self.child.wait().ok().and_then(|status| status.code())
+    }
+}
+
+impl Drop for Ssh {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
