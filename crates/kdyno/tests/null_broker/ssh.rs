@@ -34,6 +34,7 @@ struct SshHosts<'a> {
 
 impl<'a> SshHosts<'a> {
     /// `None`: there can be none here, which is printed.
+    #[expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
     fn new(place: &'a TestFolder) -> Option<Self> {
         let Some(sshd) = SSHD.iter().map(PathBuf::from).find(|path| path.exists()) else {
             eprintln!("skipped: no sshd on this host (Debian's package openssh-server has it)");
