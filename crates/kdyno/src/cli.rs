@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Publish(PublishArgs),
     /// Serve the pages of a folder of runs to a browser on this host
     Serve(ServeArgs),
-    /// Add series (CSV), such as CloudWatch's, to a stored run, or print a published result as a scenario
+    /// Add series (CSV) to a stored run, or print a published result as a scenario
     Import(ImportArgs),
     /// Start the system of a scenario without load and leave it running
     Up(ScenarioSystemArgs),

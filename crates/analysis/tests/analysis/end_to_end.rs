@@ -135,7 +135,7 @@ fn a_way_from_one_clock_to_another_one_is_not_reported() {
     let fact = cluster_fact::generator("one", cluster_fact::OWN_CLOCK);
     trial.start.cluster.insert(fact, cluster_fact::YES.to_owned());
     let differ = |trial: &TrialFixture| {
-        let found = trial.caveats().into_iter().map(|(_, caveat)| caveat);
+        let found = trial.judged().caveats.into_iter().map(|one| one.caveat);
         found.filter(|caveat| matches!(caveat, Caveat::ClocksDiffer(_))).collect::<Vec<_>>()
     };
     assert!(is_stated(&trial, "readers.end_to_end.p50") && differ(&trial).is_empty());

@@ -44,6 +44,7 @@ fn files_shown(place: &TestFolder) {
     for target in ["staging", "dev"] {
         place.file(&format!("{target}.yaml"), &shown("target: staging"));
     }
+    place.file("generators.yaml", "hosts: [{ssh: load@gen-1}]\n");
     place.file("staging.properties", "bootstrap.servers=127.0.0.1:9092\n");
     place.file("old.properties", "num.io.threads=8\n");
     place.file("new.properties", "num.io.threads=12\n");

@@ -40,7 +40,7 @@ fn a_wrong_name_is_refused_in_its_place() {
         ),
         ("{mbeans: ['a:b=c/d', 'a:b=c/d']}", "`a:b=c/d` is there twice"),
         ("{mbean: ['a:b=c/d']}", "`mbean` is not a key of the metrics of brokers"),
-        ("{}", "s.yaml:6:12: `mbeans` is missing"),
+        ("{}", "s.yaml:6:12: the metrics of brokers lacks `mbeans`"),
         ("{mbeans: 'a:b=c/d'}", "`mbeans` takes a list"),
         ("[jmx]", "s.yaml:6:12: "),
     ] {

@@ -5,7 +5,7 @@ use crate::input::{ReportInput, trial_name};
 use crate::table::{Cell, Table};
 use crate::units;
 use kdyno_model::finding::{Finding, Scope};
-use kdyno_model::mbean::{self, MBEAN};
+use kdyno_model::mbean::{self, MBEAN, MbeanAttribute};
 use kdyno_model::trial::Trial;
 
 /// One row for each attribute, trial and broker; `None`: the plan names none.
@@ -50,10 +50,17 @@ pub(super) fn answer(input: &ReportInput<'_>) -> Option<Answer> {
     Some(Answer::of_table(title, Table::new(&head, rows).with_names(3), notes))
 }
 
+/// What tells it apart, without domain and keys: `ReplicaManager LeaderCount/Value`. Charts and exports have the whole name.
+fn short(text: &str) -> String {
+    let Ok(of) = MbeanAttribute::parse(text) else { return text.to_owned() };
+    let values: Vec<&str> = of.object.properties.iter().map(|(_, value)| *value).collect();
+    format!("{}/{}", values.join(" "), of.attribute)
+}
+
 fn row(text: &str, trial: &Trial, finding: &Finding) -> Vec<Cell> {
     let (least, most) = finding.range.unwrap_or((finding.estimate, finding.estimate));
     vec![
-        text.into(),
+        short(text).into(),
         finding.of.subject.as_str().into(),
         trial_name(trial).into(),
         finding.into(),
@@ -65,7 +72,7 @@ fn row(text: &str, trial: &Trial, finding: &Finding) -> Vec<Cell> {
 
 fn unread(text: &str, trial: &Trial) -> Vec<Cell> {
     let mut cells: Vec<Cell> =
-        vec![text.into(), units::NOTHING.into(), trial_name(trial).into(), "not read".into()];
+        vec![short(text).into(), units::NOTHING.into(), trial_name(trial).into(), "not read".into()];
     cells.extend((0..3).map(|_| Cell::from(units::NOTHING)));
     cells
 }

@@ -13,7 +13,8 @@ use kdyno_report::terminal::{TextOptions, run_table};
 use kdyno_report::{json, markdown};
 
 const OPTIONS: TextOptions = TextOptions { width: 300, colour: false };
-const SAID: &str = "broker CPUs in use: 92.0 % (brokers), above 80.0 %: requests wait for a CPU";
+/// It begins a sentence in some forms, with a capital.
+const SAID: &str = "roker CPUs in use: 92.0 % (brokers), above 80.0 %: requests wait for a CPU";
 
 fn health(trial: TrialId, brokers: f64) -> Conclusion {
     let check = |rule: HealthRule, of: &str, value: f64| {

@@ -350,7 +350,7 @@ fn settings_without_effect_warn_and_misspelt_ones_are_refused() {
         "{reported:?}"
     );
     let reported = found.of_load(&CONSUMER).facts;
-    assert!(reported.iter().any(|note| note.contains("defines the clients: `acks`")), "{reported:?}");
+    assert!(reported.iter().any(|note| note.contains("are not taken: `acks`")), "{reported:?}");
     let reported = refused("ssl.truststore.locaton=x\n");
     assert!(reported.contains("did you mean `ssl.truststore.location`?"), "{reported}");
     assert!(refused("security.protokol=SSL\n").contains("did you mean `security.protocol`?"));
@@ -375,7 +375,7 @@ fn a_java_client_also_takes_settings_that_no_table_has() {
         "{reported}"
     );
     assert!(
-        reported.contains("defines the clients: `fetch.min.bytes`") && !reported.contains("hunter2"),
+        reported.contains("are not taken: `fetch.min.bytes`") && !reported.contains("hunter2"),
         "{reported}"
     );
 }
