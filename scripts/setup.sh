@@ -143,6 +143,7 @@ install() { # the groups, to look again once the package lists are fresh
         if [ -e "$no_service" ]; then
             no_service=
         else
+            trap "${as_root[*]} rm -f $no_service" EXIT
             printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$no_service" >/dev/null &&
                 "${as_root[@]}" chmod 755 "$no_service"
         fi
@@ -153,6 +154,7 @@ install() { # the groups, to look again once the package lists are fresh
     local status=0
     "${add[@]}" "${packages[@]}" >&2 || status=$?
     [ -z "$no_service" ] || "${as_root[@]}" rm -f "$no_service"
+    trap - EXIT
     [ ${#no_boot[@]} -eq 0 ] || "${no_boot[@]}" >&2 || true
     if [ "$status" -ne 0 ]; then
         echo "setup: the installation failed" >&2

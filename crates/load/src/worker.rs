@@ -48,7 +48,7 @@ pub enum WorkerError {
     OutOfTurn(&'static str),
     /// The lab announced T0 when it was over.
     #[error(
-        "it learned of T0 {late_ms} ms after it, and its clients were to begin with those of the other workers"
+        "the start was announced {late_ms} ms too late, so its clients could not begin with those of the other workers"
     )]
     LateStart {
         /// How late, ms by this worker's clock.

@@ -175,7 +175,9 @@ pub(crate) fn check_on_target(case: &CasePlan) -> Result<(), PlanError> {
 fn named_by_target(system: &SystemPlan, group: &GroupPlan) -> Option<String> {
     let (target, name) = (system.target()?, &group.name);
     let is_named = target.groups.contains(name);
-    is_named.then(|| format!("group `{name}`: target `{}` names a group so under `groups`", target.target))
+    is_named.then(|| {
+        format!("group `{name}`: target `{}` lists a group of this name under `groups`", target.target)
+    })
 }
 
 /// Why the coordinator would refuse one of two members.

@@ -156,6 +156,11 @@ pub fn known_hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clo
 
 /// What is wrong with a word that is none of those allowed, which are listed; and a hint when one is near.
 pub fn not_allowed(word: &str, allowed: &[&str]) -> (String, Option<String>) {
-    let message = format!("{} is none of {}", quoted(word), listed(allowed.iter().copied()));
+    // A line of a properties file may hold the next one, with its secret, if it ends in a backslash.
+    let shown = match word.split_once([' ', '=']) {
+        Some((first, _)) => quoted(&format!("{first} …")),
+        None => quoted(word),
+    };
+    let message = format!("{shown} is none of {}", listed(allowed.iter().copied()));
     (message, meant(word, allowed.iter().copied()).map(|name| format!("did you mean `{name}`?")))
 }

@@ -53,10 +53,10 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
         "CPU per record of Kafka's client driven by kdyno ÷ plain, null broker",
         java_driver::run,
     ),
-    ("codecs", "records in a compressed batch beside Kafka's producer, one real broker", codecs::run),
-    ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
-    ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", peers::drop_in),
-    ("end-to-end", "a probe beside Kafka's own kafka-e2e-latency, one real broker", |bench| {
+    ("codecs", "records in a compressed batch next to Kafka's producer, one real broker", codecs::run),
+    ("peers", "the maximum rate next to librdkafka's and Kafka's own tools, one real broker", peers::run),
+    ("drop-in", "the drop-in command next to Kafka's own tool, one real broker", peers::drop_in),
+    ("end-to-end", "a probe next to Kafka's own kafka-e2e-latency, one real broker", |bench| {
         ask(bench, "run", &["end-to-end"])
     }),
     ("inside", "what the JMX agent costs a local broker", |bench| ask(bench, "compare", &["inside"])),

@@ -141,7 +141,7 @@ fn topic_settings_differ_as_requested_or_not_with_their_source() {
 }
 
 #[test]
-fn limits_of_brokers_and_clients_on_one_side_are_reported_as_requested() {
+fn limits_on_one_side_are_reported_as_requested() {
     let limited = "each client may produce 1 MiB/s at each broker";
     for (fact, value, setting) in
         [("cpu_limit", "1.5 CPUs", "brokers CPU limit"), ("quotas", limited, "brokers quotas of clients")]

@@ -28,16 +28,16 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "UNIT", requires = "file")]
     pub(crate) unit: Option<String>,
     /// Another unit of one column; may be repeated
-    #[arg(long, value_name = "COLUMN=UNIT", value_parser = name_and_value)]
+    #[arg(long, value_name = "COLUMN=UNIT", value_parser = name_and_value, requires = "file")]
     pub(crate) unit_of: Vec<(String, String)>,
     /// Take this column; may be repeated [default: all but the times]
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", requires = "file")]
     pub(crate) column: Vec<String>,
     /// Time zone of times without an offset: UTC, +02:00, America/New_York
-    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true, requires = "file")]
     pub(crate) zone: Option<String>,
     /// Under which name it is kept: imported-NAME [default: that of the file]
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(long = "as", value_name = "NAME", requires = "file")]
     pub(crate) name: Option<String>,
     /// Folder in which names are looked up [default: kdyno-runs] [env: KDYNO_OUT]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

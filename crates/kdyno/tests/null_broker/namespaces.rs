@@ -169,7 +169,7 @@ fn expect_clock(evidence: &TrialEvidence, worker: u16, ahead_s: i32) {
 /// Their clocks are 3 s ahead and 3 s behind: an instant that were not translated would be refused, or lie outside of the
 /// window.
 #[test]
-fn agents_in_networks_and_clocks_of_their_own_start_together_and_their_counts_add_up() {
+fn agents_with_networks_and_clocks_of_their_own_add_up() {
     let Some(networks) = Networks::make() else { return };
     let place = TestFolder::new();
     let broker = Broker::start(networks.listener());
@@ -187,7 +187,7 @@ fn agents_in_networks_and_clocks_of_their_own_start_together_and_their_counts_ad
     let args = ["run", &scenario, &option, &target, "--share", "--generators", generators];
     let said = place.start(networks.command(&place, "lab", &[], &args)).wait(RUN_DEADLINE);
     ran(&said);
-    assert!(said.stderr.contains("the load is carried by one, two"), "{said:?}");
+    assert!(said.stderr.contains("the load runs on one, two"), "{said:?}");
     let evidence = evidence(&place);
     let mut taken = 0;
     for (worker, (name, ahead_s)) in (0..).zip(AGENTS) {

@@ -166,7 +166,7 @@ fn run_on(place: &TestFolder, broker: &NullBroker<'_>, hosts: &str) -> ProgramOu
 
 /// One that has no kdyno gets a copy of this one, once; one with a `program` of its own gets none.
 #[test]
-fn hosts_behind_sshd_share_a_load_and_the_program_is_copied_once() {
+fn hosts_behind_sshd_share_a_load_and_a_program_copied_once() {
     let place = TestFolder::new();
     let Some(mut hosts) = SshHosts::new(&place) else { return };
     let homes = ["gen-1", "gen-2"].map(|name| hosts.start(name, &Oddity::None));

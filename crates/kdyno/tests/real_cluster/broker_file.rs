@@ -1,7 +1,7 @@
 //! Brokers with the settings of a company's own file.
 
 use crate::common::turns::with_others;
-use crate::common::{RUN_DEADLINE, TestFolder};
+use crate::common::{RUN_DEADLINE, TestFolder, one_line};
 use crate::fixture::{ended, ran};
 use serde_json::Value;
 
@@ -57,13 +57,13 @@ fn brokers_run_with_their_file_and_a_rerun_needs_no_file() {
     }
     let planned = place.kdyno(&["rerun", "latest", "--dry-run"]);
     ended(&planned, 0);
-    let planned: String = planned.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let planned = one_line(&planned.stdout);
     for words in ["ignored of the brokers' file: ", "Kafka 4.0 removed it", "zookeeper.session.timeout.ms"] {
         assert!(planned.contains(words), "no {words:?} in: {planned}");
     }
     let details = place.details();
     assert!(!details.contains("unknown-setting"), "{details}");
-    let details: String = details.split_whitespace().collect::<Vec<_>>().join(" ");
+    let details = one_line(&details);
     assert!(
         details.contains("Ignored of the brokers' file: ") && details.contains("Kafka 4.0 removed it"),
         "{details}"

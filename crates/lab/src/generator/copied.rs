@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_copied_where_it_is_missing_and_started_from_there() {
+    fn a_program_is_copied_where_missing_and_started_there() {
         let dir = tempfile::tempdir().expect("temp dir");
         let (home, own) = (dir.path().join("a home"), program(dir.path(), 0));
         std::fs::create_dir(&home).expect("a folder");

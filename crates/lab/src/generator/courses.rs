@@ -50,13 +50,13 @@ impl ClockCourses {
         if from == to {
             return Some(0);
         }
-        let ((from_least, from_most), (to_least, to_most)) = (self.beside(from)?, self.beside(to)?);
+        let ((from_least, from_most), (to_least, to_most)) = (self.off_by(from)?, self.off_by(to)?);
         let most = (to_most - from_least).max(from_most - to_least);
         u64::try_from(most).ok()
     }
 
     /// How far a clock was ahead of where it was taken to be, the least and the most, ns.
-    fn beside(&self, worker: u16) -> Option<(i128, i128)> {
+    fn off_by(&self, worker: u16) -> Option<(i128, i128)> {
         // A child of the lab has its clock.
         let Some(ClockCourse { used, spans }) = self.clocks.get(&worker) else { return Some((0, 0)) };
         if used.bound_ns == 0 {

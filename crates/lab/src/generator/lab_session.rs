@@ -2,7 +2,7 @@
 
 use super::clock::{self, ClockOffset, ClockSpan, Exchange};
 use super::delivery::Taken;
-use super::outgoing::Outgoing;
+use super::outgoing::{Outgoing, locked};
 use super::resuming::{ConnectionEnd, Redial, Resuming, SUSPICION, greeted};
 use super::session::{
     self, AgentHost, Arrived, BEAT, EndedThere, Frame, FromAgent, SILENCE, SessionId, ToAgent, Watched, Wish,
@@ -84,8 +84,7 @@ pub(super) struct WorkerThere {
 
 impl Shared {
     pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
-        // What a thread that failed wrote is whole: nothing that can fail happens in between.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
     /// Waits until something is there, the session has ended or the time is over.

@@ -2,7 +2,7 @@
 
 use super::agent::{AgentOptions, GREETING_DEADLINE, NO_SESSION, Resumption, greet, refuse, serve, welcome};
 use super::credentials::{CERTIFICATE, Identity, TOKEN};
-use super::outgoing::Outgoing;
+use super::outgoing::{Outgoing, locked};
 use super::session::{SILENCE, SessionId, Watched, Wish};
 use super::tls::{self, HANDSHAKE_DEADLINE};
 use crate::error::LabError;
@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// Most connections that have not shown a token yet.
@@ -165,8 +165,7 @@ impl ListeningAgent<'_> {
     }
 
     fn running(&self) -> MutexGuard<'_, BTreeMap<SessionId, RunningSession>> {
-        // What a thread that failed wrote is whole: nothing that can fail happens in between.
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.running)
     }
 }
 

@@ -49,7 +49,7 @@ struct Connection {
 }
 
 /// Locks what a thread that failed has left whole: nothing that can fail happens while it is locked.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -314,9 +314,13 @@ mod tests {
             let piece = vec![0u8; session::PIECE_BYTES];
             (0..).find_map(|_| saying.bytes(0, &piece).err()).expect("an end").to_string()
         });
-        // Without a reader it waits.
+        // Without a reader it waits, once so much has been said.
+        while outgoing.state().delivery.unsent_bytes() <= UNSENT_BYTES_MAX && outgoing.over().is_none() {
+            std::thread::yield_now();
+        }
         std::thread::sleep(Duration::from_millis(100));
-        assert!(!thread.is_finished() && outgoing.over().is_none());
+        let unsent = outgoing.state().delivery.unsent_bytes();
+        assert!(!thread.is_finished() && unsent < UNSENT_BYTES_MAX + 2 * session::PIECE_BYTES, "{unsent}");
         outgoing.break_off(number);
         assert!(thread.join().expect("no panic").starts_with("more than 64 MiB waited"));
         drop(stream);

@@ -255,7 +255,7 @@ pub(super) fn read<T: DeserializeOwned>(stream: &mut impl Read) -> io::Result<Op
 
 /// The first frame of a connection.
 pub(super) struct Greeting {
-    /// The version that the peer speaks; of another one than ours only the token is known.
+    /// The version that the peer speaks.
     pub(super) version: u32,
     pub(super) wish: Wish,
     /// Empty where the stream itself is of somebody known.
@@ -272,11 +272,6 @@ pub(super) fn read_greeting(stream: &mut impl Read) -> io::Result<Greeting> {
     let no_greeting = || wrong("it is no greeting");
     let (version, rest) = body.expose().split_first_chunk::<4>().ok_or_else(no_greeting)?;
     let version = u32::from_be_bytes(*version);
-    if version != VERSION && kind == GREETING {
-        // What it wants is not known, and it is only answered who has the token.
-        let token = Secret::new(rest.to_vec());
-        return Ok(Greeting { version, wish: Wish::Begin(SessionId::default()), token });
-    }
     let (id, rest) = rest.split_first_chunk::<16>().ok_or_else(no_greeting)?;
     let (received, token) = rest.split_first_chunk::<8>().ok_or_else(no_greeting)?;
     let wish = match kind {

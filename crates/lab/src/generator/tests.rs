@@ -129,7 +129,7 @@ fn slow_agent(delay: Duration) -> UnixStream {
 
 #[test]
 fn t0_is_as_far_ahead_as_the_slowest_of_many_hosts_needs() {
-    const DELAY: Duration = Duration::from_millis(100);
+    const DELAY: Duration = Duration::from_millis(300);
     const HOSTS: u32 = 12;
     let open =
         |_| LabSession::open("there", slow_agent(DELAY), &[], &AgentHost::here(), None).expect("a session");
@@ -151,8 +151,9 @@ fn a_wrong_token_is_not_answered_and_a_wrong_version_is_named() {
     let error = thread.join().expect("no panic").expect_err("refused").to_string();
     assert!(error.contains("token is not that of this agent") && !error.contains("hunter2"), "{error}");
     let (mut stream, thread) = agent("/bin/false", dir.path(), Some("token"), GENEROUS);
-    stream.write_all(&[0, 0, 0, 9, 0, 0, 0, 0, 99]).expect("sent");
-    stream.write_all(b"token").expect("sent");
+    let mut greeting = session::greeting(session::Wish::Begin([7; 16]), b"token").expose().to_vec();
+    greeting[5..9].copy_from_slice(&99_u32.to_be_bytes());
+    stream.write_all(&greeting).expect("sent");
     let Ok(Some(Arrived::Note(FromAgent::Refused { why }))) = session::read::<FromAgent>(&mut stream) else {
         panic!("a refusal")
     };

@@ -70,8 +70,13 @@ fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<PlainEnd> {
     tcp.set_nodelay(true)?;
     tcp.set_nonblocking(true)?;
     plain.set_nonblocking(true)?;
-    let carrier =
-        TlsPump { tls, tcp, plain, waiting: Vec::new(), until: Instant::now() + HANDSHAKE_DEADLINE };
+    let carrier = TlsPump {
+        tls,
+        tcp,
+        plain,
+        waiting: Vec::with_capacity(2 * WAITING_BYTES_MAX),
+        until: Instant::now() + HANDSHAKE_DEADLINE,
+    };
     let thread = std::thread::Builder::new().name("tls".to_owned()).spawn(move || carrier.run())?;
     Ok((ours, thread))
 }
@@ -84,6 +89,13 @@ struct TlsPump {
     waiting: Vec<u8>,
     /// When the handshake has to be over.
     until: Instant,
+}
+
+impl Drop for TlsPump {
+    fn drop(&mut self) {
+        // It may hold secrets.
+        self.waiting.fill(0);
+    }
 }
 
 impl TlsPump {

@@ -8,7 +8,7 @@ use kdyno_model::run::TrialStart;
 use kdyno_model::sample::{Counts, Grain, Phase, ProbeReading, Sample, StreamId, Timing, series};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most bytes of histograms that are held back; beyond them there are none.
+/// Most bytes of rows that are held back; beyond them there are none.
 const BYTES_MAX: usize = 64 << 20;
 
 /// Most that the error may be of the median.
@@ -82,7 +82,12 @@ impl HeldBack {
             sums_ns,
             ..*sample
         };
-        self.bytes = self.bytes.saturating_add(row.histograms.values().map(Vec::len).sum());
+        // A row of a phase says that its stream has ended, also where nothing was consumed.
+        if row.histograms.is_empty() && row.grain != Grain::Phase {
+            return;
+        }
+        let own = size_of::<Sample>() + row.histograms.values().map(Vec::len).sum::<usize>();
+        self.bytes = self.bytes.saturating_add(own);
         if self.bytes <= BYTES_MAX {
             item.rows.push(row);
         } else {
@@ -224,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_part_until_records_were_fetched_has_the_same_error_and_is_shorter() {
+    fn the_shorter_part_until_fetched_needs_a_small_error_too() {
         const ERROR_NS: u64 = MS / 2;
         let below = |ns| (Timing::UntilFetchedBelowZero, bytes(ns, 2));
         let until_fetched = |ns| (Timing::UntilFetched, bytes(ns, 10));

@@ -390,7 +390,10 @@ fn a_start_that_comes_behind_t0_is_refused_with_how_late_it_is() {
     lab.expect_prepared();
     lab.say(&ToWorker::Start { t0_monotonic_ns: monotonic_ns() - 3 * SECOND });
     let message = lab.expect_failed();
-    assert!(message.starts_with("it learned of T0 3") && message.contains(" ms after it"), "{message}");
+    assert!(
+        message.starts_with("the start was announced 3") && message.contains(" ms too late"),
+        "{message}"
+    );
     assert!(lab.worker.join().expect("no panic").is_err());
 }
 

@@ -118,13 +118,12 @@ fn a_target_names_no_group_of_the_scenario() {
     let text = with("{consume: t, group: billing}");
     let error = planned(&text, &on(there("orders, billing"))).unwrap_err();
     assert!(error.starts_with("s.yaml:"), "{error}");
-    let words =
-        "group `billing`: target `there` names a group so under `groups` | rename the scenario's group";
+    let words = "group `billing`: target `there` lists a group of this name under `groups` | rename the scenario's group";
     assert!(error.contains(words), "{error}");
     let mut stored = planned(&text, &on(there("orders"))).unwrap();
     retarget(&mut stored, &[there("orders")]).unwrap();
     let error = retarget(&mut stored, &[there("billing")]).unwrap_err();
-    assert!(error.message.contains("target `there` names a group so"), "{error}");
+    assert!(error.message.contains("target `there` lists a group of this name"), "{error}");
     assert!(error.hint.is_some_and(|hint| hint.contains("rename the scenario's group")));
 }
 
