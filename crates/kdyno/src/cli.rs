@@ -8,6 +8,7 @@ pub(crate) mod help;
 mod hidden;
 mod import;
 mod init;
+mod kubernetes;
 mod listeners;
 mod omb;
 mod perf_test;
@@ -23,6 +24,7 @@ pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs}
 pub(crate) use import::ImportArgs;
 pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
+pub(crate) use kubernetes::KubernetesCommand;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use omb::OmbArgs;
 pub(crate) use perf_test::PerfTestArgs;
@@ -110,6 +112,9 @@ pub(crate) enum Command {
     NullBroker(NullBrokerArgs),
     /// Carry load on this host for a run on another one
     Agent(AgentArgs),
+    /// Rights, objects and leftovers of pods that carry load
+    #[command(subcommand)]
+    Kubernetes(KubernetesCommand),
     /// Print the version
     #[command(hide = true)]
     Version,

@@ -3,6 +3,7 @@
 use crate::inbox::Stop;
 use kdyno_kafka::admin::AdminError;
 use kdyno_kafka::errors::ErrorCode;
+use kdyno_kubernetes::PodsError;
 use kdyno_model::secret::{SECRET_BYTES_MAX, SecretRef};
 use kdyno_store::StoreError;
 use kdyno_testbed::TestbedError;
@@ -98,6 +99,9 @@ pub enum LabError {
         /// What can be done; empty: nothing that is known.
         hint: &'static str,
     },
+    /// Pods cannot carry load.
+    #[error("the load cannot be put into pods: {0}")]
+    Pods(#[from] PodsError),
     /// An agent cannot serve.
     #[error("the agent cannot serve: {why}")]
     Agent {
@@ -243,6 +247,7 @@ impl LabError {
         match self {
             Self::Testbed(error) => error.hint().map(ToOwned::to_owned),
             Self::Generator { hint, .. } => Some((*hint).to_owned()).filter(|hint| !hint.is_empty()),
+            Self::Pods(error) => Some(error.hint.to_owned()).filter(|hint| !hint.is_empty()),
             Self::JavaConnection { .. } => Some("name the certificates by file (`ssl.truststore.location`)".to_owned()),
             Self::Side { source, .. } => source.hint(),
             Self::Store(error) => error.hint().map(ToOwned::to_owned),

@@ -20,6 +20,8 @@ mod java;
 mod many_clients;
 mod metrics;
 mod omb;
+#[cfg(not(feature = "kubernetes"))]
+mod pods;
 mod probe;
 mod producer_perf_test;
 mod quick;

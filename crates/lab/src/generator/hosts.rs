@@ -2,14 +2,16 @@
 
 use super::credentials::read_certificate;
 use super::lab_session::{AgentPlace, LabSession};
+use super::pods::PodHosts;
 use super::session::AgentHost;
 use super::tls;
 use crate::error::LabError;
 use crate::output::{OutputTail, last_lines, read_lines};
 use crate::secrets::{VariableLookup, resolved};
 use crate::task::T0_AHEAD_NS;
+use kdyno_kubernetes::PodsError;
 use kdyno_model::event::Subject;
-use kdyno_model::generator::{GeneratorHost, Reach};
+use kdyno_model::generator::{GeneratorHost, GeneratorPods, Reach};
 use kdyno_model::plan::{CasePlan, Plan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{ProbeReading, Sample, Timing, series};
@@ -23,6 +25,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -43,6 +46,10 @@ pub(crate) struct Generators {
     own: AgentHost,
     /// Environment variables with tokens.
     variables: Vec<String>,
+    /// Those of the hosts that are pods, to be made.
+    planned_pods: Option<Arc<GeneratorPods>>,
+    /// And once they were made.
+    pods: Option<PodHosts>,
 }
 
 struct ReachedHost {
@@ -53,6 +60,7 @@ struct ReachedHost {
 enum ReachedBy {
     Ssh { destination: String, program: String },
     Tls { address: String, config: Arc<ClientConfig>, token: Secret },
+    Pod { index: u16 },
 }
 
 impl Generators {
@@ -80,11 +88,41 @@ impl Generators {
         }
         let variable = |host: &GeneratorHost| match &host.reach {
             Reach::Tls { token: SecretRef::Env(name), .. } => Some(name.clone()),
-            Reach::Tls { .. } | Reach::Ssh { .. } => None,
+            Reach::Tls { .. } | Reach::Ssh { .. } | Reach::Pod { .. } => None,
         };
         let variables = known.iter().filter_map(variable).collect();
         let own = if hosts.is_empty() { AgentHost::default() } else { AgentHost::here() };
-        Ok(Self { hosts, own, variables })
+        let planned_pods = if hosts.is_empty() { None } else { GeneratorPods::among(known) };
+        Ok(Self { hosts, own, variables, planned_pods, pods: None })
+    }
+
+    /// Makes the pods that carry load, if there are some, and waits until all of them run.
+    ///
+    /// # Errors
+    /// One does not. Nothing stays of them.
+    pub(crate) fn make_pods(
+        &mut self,
+        run_id: u64,
+        stop: &AtomicBool,
+        say: &mut dyn FnMut(String),
+    ) -> Result<(), LabError> {
+        if let Some(planned) = &self.planned_pods {
+            self.pods = Some(PodHosts::start(planned, run_id, &self.own, stop, say)?);
+        }
+        Ok(())
+    }
+
+    /// Why pods no longer run, one lowercase sentence each.
+    pub(crate) fn gone_pods(&self) -> Vec<String> {
+        self.pods.as_ref().map(PodHosts::gone).unwrap_or_default()
+    }
+
+    /// Removes the pods, which dropping this does too, without a word where it fails.
+    ///
+    /// # Errors
+    /// Something may be left.
+    pub(crate) fn remove_pods(&mut self) -> Result<(), PodsError> {
+        self.pods.take().map_or(Ok(()), |mut pods| pods.remove())
     }
 
     /// Whether no other host carries load.
@@ -107,8 +145,9 @@ impl Generators {
             self.hosts.iter().find(|host| host.name == name).map(|host| (planned.worker, host))
         });
         let opened: Vec<_> = std::thread::scope(|scope| {
-            let opening: Vec<_> =
-                wanted.map(|(worker, host)| (worker, scope.spawn(move || host.open(&self.own)))).collect();
+            let opening: Vec<_> = wanted
+                .map(|(worker, host)| (worker, scope.spawn(move || host.open(&self.own, self.pods.as_ref()))))
+                .collect();
             let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 // A defect of ours: it is not hidden by going on.
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -119,7 +158,12 @@ impl Generators {
         for (worker, session) in opened {
             sessions.insert(worker, session?);
         }
-        let places = TrialPlaces { sessions, own: self.own.clone() };
+        let node = |host: &ReachedHost| match (&host.by, &self.pods) {
+            (ReachedBy::Pod { index }, Some(pods)) => Some((host.name.clone(), pods.node(*index).to_owned())),
+            _ => None,
+        };
+        let nodes = self.hosts.iter().filter_map(node).collect();
+        let places = TrialPlaces { sessions, own: self.own.clone(), nodes };
         places.can_reach(case)?;
         Ok(places)
     }
@@ -153,20 +197,27 @@ impl ReachedHost {
                 let token = resolved(&format!("token of {name}"), token, variables)?;
                 ReachedBy::Tls { address: address.clone(), config, token }
             }
+            Reach::Pod { index, .. } => ReachedBy::Pod { index: *index },
         };
         Ok(Self { name, by })
     }
 
-    fn open(&self, own: &AgentHost) -> Result<HostSession, LabError> {
+    fn open(&self, own: &AgentHost, pods: Option<&PodHosts>) -> Result<HostSession, LabError> {
         let opened = match &self.by {
             ReachedBy::Ssh { destination, program } => self.by_ssh(destination, program, own),
             ReachedBy::Tls { address, config, token } => self.by_tls(address, config, token, own),
+            ReachedBy::Pod { index } => {
+                let pods = pods.ok_or_else(|| "its pod was not made".to_owned());
+                let session = pods.and_then(|pods| pods.open(*index, &self.name, own));
+                session.map(|session| HostSession { name: self.name.clone(), session, _ssh: None })
+            }
         };
         let hint = match self.by {
             ReachedBy::Ssh { .. } => "does `ssh HOST kdyno version` work without a question?",
             ReachedBy::Tls { .. } => {
                 "does `kdyno agent --listen` run there, with this certificate and token?"
             }
+            ReachedBy::Pod { .. } => "",
         };
         opened.map_err(|why| LabError::Generator { name: self.name.clone(), why, hint })
     }
@@ -275,6 +326,8 @@ struct HostSession {
 pub(crate) struct TrialPlaces {
     sessions: BTreeMap<u16, HostSession>,
     own: AgentHost,
+    /// The nodes of those that are pods, by the names of hosts.
+    nodes: BTreeMap<String, String>,
 }
 
 impl TrialPlaces {
@@ -307,7 +360,8 @@ impl TrialPlaces {
                 (cluster_fact::ELSEWHERE, yes_if(!there.is_host_of(&self.own))),
                 (cluster_fact::OWN_CLOCK, yes_if(host.session.clock.bound_ns > 0)),
             ];
-            let all: Vec<_> = found.into_iter().chain(there.known_facts()).collect();
+            let node = self.nodes.get(&host.name).map(|node| (cluster_fact::NODE, node.clone()));
+            let all: Vec<_> = found.into_iter().chain(node).chain(there.known_facts()).collect();
             let name = host.name.clone();
             all.into_iter().map(move |(what, value)| (cluster_fact::generator(&name, what), value))
         };

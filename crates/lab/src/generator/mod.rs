@@ -8,6 +8,7 @@ mod credentials;
 mod hosts;
 mod lab_session;
 mod listen;
+mod pods;
 mod session;
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,12 @@ fn agent(
 ) -> (UnixStream, JoinHandle<io::Result<()>>) {
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     let token = token.map(|text| Secret::new(text.as_bytes().to_vec()));
-    let options = AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop: Arc::default() };
+    let options = AgentOptions {
+        self_exe: exe.into(),
+        temp_dir: folder.to_owned(),
+        stop: Arc::default(),
+        waits_for_first: None,
+    };
     let thread = std::thread::spawn(move || {
         let mut reader = Watched::new(theirs.try_clone()?, None).with_silence(silence);
         let writer = Arc::new(SessionWriter::new(theirs.try_clone()?));
