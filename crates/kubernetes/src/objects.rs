@@ -188,8 +188,8 @@ fn volume_name(at: usize) -> String {
     format!("secret-{at}")
 }
 
-/// The least rights that a run with pods takes in their namespace. Who may also list nodes is told before anything starts where
-/// pods do not fit together: that right is of the whole cluster.
+/// The least rights that a run with pods takes in their namespace. Where nodes may be listed too, a right of the whole cluster,
+/// pods that do not fit together are refused before anything starts.
 pub fn role(namespace: &str) -> Value {
     let rule = |group: &str, resources: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": [resources], "verbs": verbs});
     let role = json!({

@@ -100,8 +100,8 @@ fn text(value: &Value) -> Option<String> {
     (!shown.is_empty()).then_some(shown)
 }
 
-/// Why pods that ran no longer do, by their places; `found` are those that are there. Where one ends its job ends the others: these
-/// are left out.
+/// Why pods that ran no longer do, by their places; `found` are those that are there. Where one ends its job ends the others:
+/// these are left out.
 pub fn gone(ran: &BTreeSet<u16>, found: &BTreeMap<u16, Value>) -> Vec<(u16, String)> {
     let why = |index: &u16| match found.get(index).map(of) {
         None => Some(DELETED.to_owned()),

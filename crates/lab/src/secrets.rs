@@ -162,8 +162,8 @@ fn read_value(stream: impl Read) -> Result<Secret, NoValue> {
     Ok(Secret::new(bytes))
 }
 
-/// Whether only its owner may read a file; or the group of this process alone, where root gave the file to it: in a pod secrets
-/// are such files.
+/// Whether only its owner may read a file; or the group of this process alone, where root gave the file to it: in a pod
+/// secrets are such files.
 fn is_private(mode: u32, owner: (u32, u32), own: (u32, u32)) -> bool {
     const OTHERS: u32 = 0o077;
     const ALL_BUT_READING_BY_GROUP: u32 = 0o037;
