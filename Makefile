@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench release test-library test-matrix accuracy accuracy-cluster mutants docs pictures clean
+.PHONY: help demo test check bench release test-kubernetes test-library test-matrix accuracy accuracy-cluster mutants docs pictures clean
 
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
@@ -52,8 +52,13 @@ bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick
 release: ## archive, Debian package and container image that run where no toolchain is, with their sums, in target/release-archive
 	@scripts/setup.sh web package
 	@scripts/web.sh
-	cargo build --locked --release --workspace --bin kdyno --bin xtask
+	cargo build --locked --release --workspace --features kdyno/kubernetes --bin kdyno --bin xtask
 	$${CARGO_TARGET_DIR:-target}/release/xtask release
+
+# With a feature that other builds have not.
+test-kubernetes: ## load from pods of a Kubernetes cluster of two real nodes, started for it and ended after it (as root; a quarter of an hour once, then minutes)
+	@scripts/setup.sh kubernetes
+	scripts/kubernetes/test.sh $(ONLY)
 
 # A workspace of its own, which takes longer to build than the tests that need it: no part of `make test`.
 test-library: ## the example application: format, lints, its tests, and what goes wrong on real brokers (quarter of an hour)

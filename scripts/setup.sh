@@ -3,7 +3,7 @@
 # what is, and installs it when this user may (root, or sudo without a password). Otherwise it
 # prints the command that a user with rights has to run, and ends with 2. Running it twice is harmless.
 #
-# usage: scripts/setup.sh [build] [web] [browser] [kafka] [database] [hosts] [library] [bench] [accuracy] [package]
+# usage: scripts/setup.sh [build] [web] [browser] [kafka] [database] [hosts] [library] [bench] [accuracy] [package] [kubernetes]
 #   build   Rust with rustfmt and clippy, a C compiler, make, git
 #   web     build, and Node with npm: the script of the pages is TypeScript
 #   browser web, and Chromium with a font: pages are tested in it
@@ -14,6 +14,7 @@
 #   bench   kafka, and what librdkafka's own benchmark needs to be built
 #   accuracy  what the probes are held against: pidstat, sar, iostat
 #   package  on Debian and its like, what is in a container image
+#   kubernetes  what a cluster of two nodes is made of, Go to build it with, and root
 set -uo pipefail
 
 readonly OLDEST_JAVA=17
@@ -91,6 +92,18 @@ have_postgres() {
         [ -x "$initdb" ] && return 0
     done
     return 1
+}
+
+check_go() {
+    if ! have go; then
+        echo "setup: missing: a Go toolchain (go 1.24 or newer)" >&2
+        echo "hint: install it from go.dev, then run this again" >&2
+        exit 2
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        echo "setup: nodes of a cluster are made by root" >&2
+        exit 2
+    fi
 }
 
 check_node() {
@@ -199,6 +212,16 @@ survey() {
             { missing+=("trusted authorities"); packages+=(ca-certificates); }
         ;;
     esac
+    case " $* " in *" kubernetes "*)
+        need containerd "containerd" containerd
+        need runc "runc" runc
+        need etcd "etcd" etcd-server
+        need ip "ip" iproute2
+        need openssl "OpenSSL" openssl
+        need python3 "Python 3" python3
+        [ -x /usr/lib/cni/bridge ] || { missing+=("network plugins of containers"); packages+=(containernetworking-plugins); }
+        ;;
+    esac
     case " $* " in *" accuracy "*) need pidstat "pidstat, sar and iostat" sysstat ;; esac
     case " $* " in *" bench "* | *" library "*)
         need c++ "a C++ compiler" g++
@@ -212,15 +235,16 @@ main() {
     local group
     for group in "$@"; do
         case "$group" in
-        build | web | browser | kafka | database | hosts | library | bench | accuracy | package) ;;
+        build | web | browser | kafka | database | hosts | library | bench | accuracy | package | kubernetes) ;;
         *)
             echo "setup: unknown group: $group" >&2
-            echo "hint: build, web, browser, kafka, database, hosts, library, bench, accuracy, package" >&2
+            echo "hint: build, web, browser, kafka, database, hosts, library, bench, accuracy, package, kubernetes" >&2
             exit 2
             ;;
         esac
     done
     check_rust
+    case " $* " in *" kubernetes "*) check_go ;; esac
     survey "$@"
     [ ${#missing[@]} -gt 0 ] || exit 0
     local thing

@@ -8,6 +8,7 @@ pub(crate) mod help;
 mod hidden;
 mod import;
 mod init;
+mod kubernetes;
 mod listeners;
 mod omb;
 mod perf_test;
@@ -23,6 +24,7 @@ pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs}
 pub(crate) use import::ImportArgs;
 pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
+pub(crate) use kubernetes::KubernetesCommand;
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use omb::OmbArgs;
 pub(crate) use perf_test::PerfTestArgs;
@@ -42,7 +44,6 @@ const EXAMPLES: &str = "\
 Examples:
   kdyno quick --bootstrap-server host:9092    a first figure of a running cluster
   kdyno run first-light --dry-run             what would be done, and how long it takes
-  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.4.0
 
 Exit codes: 0 done · 1 kdyno failed · 2 usage · 3 claim, threshold, SLA or advice of high severity
 not met · 4 materially worse · 5 no answer (--gate) · 6 answer invalid · 130 interrupted";
@@ -110,6 +111,9 @@ pub(crate) enum Command {
     NullBroker(NullBrokerArgs),
     /// Carry load on this host for a run on another one
     Agent(AgentArgs),
+    /// Rights, objects and leftovers of pods that carry load
+    #[command(subcommand)]
+    Kubernetes(KubernetesCommand),
     /// Print the version
     #[command(hide = true)]
     Version,

@@ -27,7 +27,8 @@ pub(crate) fn place<'f>(
     Ok(hosts)
 }
 
-fn read(path: &Path) -> Result<Generators, Failure> {
+/// A file of generators.
+pub(crate) fn read(path: &Path) -> Result<Generators, Failure> {
     let text = String::from_utf8(scenario_source::read_bytes(path, "file of generators")?)
         .map_err(|_| Failure::usage(format!("the file of generators {} is not UTF-8", path.display())))?;
     Ok(Generators::parse(&text, &path.display().to_string())?)

@@ -3,6 +3,7 @@
 use crate::inbox::Stop;
 use kdyno_kafka::admin::AdminError;
 use kdyno_kafka::errors::ErrorCode;
+use kdyno_kubernetes::PodsError;
 use kdyno_store::StoreError;
 use kdyno_testbed::TestbedError;
 use std::path::Path;
@@ -188,6 +189,13 @@ pub(crate) fn is_denied(error: &AdminError) -> bool {
     [ErrorCode::TOPIC_AUTHORIZATION_FAILED, ErrorCode::CLUSTER_AUTHORIZATION_FAILED]
         .into_iter()
         .any(|denied| code == Some(denied))
+}
+
+impl From<PodsError> for LabError {
+    fn from(error: PodsError) -> Self {
+        let hint = Some(error.hint.to_owned()).filter(|hint| !hint.is_empty());
+        Self::Failed { message: format!("the load cannot be put into pods: {error}"), hint }
+    }
 }
 
 impl From<Stop> for LabError {

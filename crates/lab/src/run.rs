@@ -38,10 +38,11 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
     let secrets = RunSecrets::resolve(&request.plan, options.generators, options.variables)?;
-    let generators = Generators::resolve(&request.plan, &options, secrets.variables())?;
+    let mut generators = Generators::resolve(&request.plan, &options, secrets.variables())?;
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
-    let reached = generators.check(&request.plan, options.progress);
+    let made = generators.make_pods(request.run_id, options.progress);
+    let reached = made.and_then(|()| generators.check(&request.plan, options.progress));
     reached.map_err(|error| unless_stopped(error, &options))?;
     let environment = &options.environment;
     let drivers = ReadyDrivers::make_ready(&request.plan, environment, options.progress);
@@ -286,6 +287,9 @@ impl RunInProgress<'_> {
             self.provisions.has_run(trial)?;
         }
         if let Some(reason) = cut_short.into_iter().flatten().next() {
+            for why in self.generators.gone_pods() {
+                (self.options.progress)(RunProgress::Warning(why));
+            }
             return Err(reason);
         }
         for trial in trials {
@@ -353,6 +357,10 @@ impl RunInProgress<'_> {
         }
         let judged = self.judge_together(out_of_time.is_some());
         failure = self.provisions.take_down(failure.or(judged.err()), self.options.progress);
+        if let Err(error) = self.generators.remove_pods() {
+            let hint = LabError::from(error).in_passing();
+            (self.options.progress)(RunProgress::Warning(hint));
+        }
         let why = failure.as_ref().map(|error| self.private.hide(&error.to_string()));
         let end = SessionEnd {
             status: status(failure.as_ref(), out_of_time.is_some()),

@@ -10,14 +10,14 @@ use kdyno_model::plan::{AttachedPlan, CasePlan, Plan};
 use kdyno_model::properties::{PROPERTIES_BYTES_MAX, Properties, trim};
 use kdyno_model::secret::{SECRET_BYTES_MAX, Secret, SecretRef};
 use rustix::fs::OFlags;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, getegid, geteuid, kill_process_group};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -71,7 +71,7 @@ impl RunSecrets {
         }
         let tokens = generators.iter().filter_map(|host| match &host.reach {
             Reach::Tls { token, .. } => Some(token),
-            Reach::Ssh { .. } => None,
+            Reach::Ssh { .. } | Reach::Pod { .. } => None,
         });
         let variable = |reference: &SecretRef| match reference {
             SecretRef::Env(name) => Some(name.clone()),
@@ -176,9 +176,17 @@ fn read_value(stream: impl Read) -> Result<Secret, NoValue> {
     Ok(Secret::new(bytes))
 }
 
+/// Whether only its owner may read a file; or the group of this process alone, where root gave the file to it: in a pod
+/// secrets are such files.
+fn is_private(mode: u32, owner: (u32, u32), own: (u32, u32)) -> bool {
+    const OTHERS: u32 = 0o077;
+    const ALL_BUT_READING_BY_GROUP: u32 = 0o037;
+    let is_given = owner.0 == 0 && own.0 != 0 && owner.1 == own.1;
+    mode & OTHERS == 0 || (is_given && mode & ALL_BUT_READING_BY_GROUP == 0)
+}
+
 /// A file that its owner alone may read.
 fn private_file(path: &Path) -> Result<File, NoValue> {
-    const OTHERS: u32 = 0o077;
     let failed = |e: std::io::Error| format!("could not be read: {e}");
     // A pipe without a writer is opened at once, and then refused.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
@@ -188,7 +196,8 @@ fn private_file(path: &Path) -> Result<File, NoValue> {
         return Err("is no regular file".to_owned().into());
     }
     let mode = metadata.permissions().mode() & 0o777;
-    if mode & OTHERS != 0 {
+    let own = (geteuid().as_raw(), getegid().as_raw());
+    if !is_private(mode, (metadata.uid(), metadata.gid()), own) {
         let why = format!("is open to other users (mode {mode:o})");
         return Err(NoValue { why, hint: Some(format!("chmod 600 {}", path.display())) });
     }
@@ -316,6 +325,23 @@ mod tests {
         assert!(open.hint.is_some_and(|hint| hint.starts_with("chmod 600 ")));
         assert_eq!(reported(file(dir.path().to_owned())), "is no regular file");
         assert!(reported(file(dir.path().join("none"))).starts_with("could not be read"));
+    }
+
+    #[test]
+    fn root_may_give_a_file_to_the_group_of_this_process() {
+        let (user, root) = ((1000, 1000), (0, 0));
+        for (mode, owner, own, wanted) in [
+            (0o600, user, user, true),
+            (0o440, (0, 1000), user, true),
+            (0o640, (0, 1000), user, true),
+            (0o640, user, user, false),
+            (0o440, (0, 1001), user, false),
+            (0o444, (0, 1000), user, false),
+            (0o460, (0, 1000), user, false),
+            (0o440, root, root, false),
+        ] {
+            assert_eq!(is_private(mode, owner, own), wanted, "{mode:o} of {owner:?} for {own:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::secret::SecretRef;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Most hosts that carry a load.
 pub const HOSTS_MAX: usize = 100;
@@ -86,6 +87,72 @@ pub enum Reach {
         /// Where its token is.
         token: SecretRef,
     },
+    /// One of the pods that are made for the run, by its place from 0.
+    Pod {
+        /// All of them.
+        pods: Arc<GeneratorPods>,
+        /// Which one.
+        index: u16,
+    },
+}
+
+/// Pods of a Kubernetes cluster that carry load: made when a run begins, removed at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GeneratorPods {
+    /// Context of the kubeconfig; `None`: the current one, or the cluster in which the lab runs.
+    pub context: Option<String>,
+    /// Their namespace; `None`: that of the context.
+    pub namespace: Option<String>,
+    /// Image of kdyno by its digest: `name@sha256:…`.
+    pub image: String,
+    /// How many.
+    pub count: u16,
+    /// CPU time that is reserved for each, thousandths of a processor.
+    pub cpu_milli: u32,
+    /// Memory that each has, bytes.
+    pub memory_bytes: u64,
+    /// Label of nodes over whose values they are spread evenly.
+    pub spread: String,
+    /// Labels of the nodes that may run them.
+    pub node_selector: BTreeMap<String, String>,
+    /// Secrets of the namespace that they see as files.
+    pub secrets: Vec<MountedSecret>,
+    /// How long they may take until all of them run, s.
+    pub wait_s: u64,
+}
+
+/// A secret that pods see as files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountedSecret {
+    /// Its name in the namespace.
+    pub secret: String,
+    /// The folder, an absolute path.
+    pub at: String,
+}
+
+impl GeneratorPods {
+    /// The name of a pod's host in plans and reports.
+    pub fn host_name(index: u16) -> String {
+        format!("pod-{index}")
+    }
+
+    /// Those that are among hosts.
+    pub fn among(hosts: &[GeneratorHost]) -> Option<Arc<Self>> {
+        hosts.iter().find_map(|host| match &host.reach {
+            Reach::Pod { pods, .. } => Some(Arc::clone(pods)),
+            Reach::Ssh { .. } | Reach::Tls { .. } => None,
+        })
+    }
+
+    /// All of them, as hosts.
+    pub fn hosts(self) -> Vec<GeneratorHost> {
+        let pods = Arc::new(self);
+        let host = |index| GeneratorHost {
+            name: Self::host_name(index),
+            reach: Reach::Pod { pods: Arc::clone(&pods), index },
+        };
+        (0..pods.count).map(host).collect()
+    }
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ pub mod cluster_fact {
         format!("java_client.{item}.{what}")
     }
 
-    /// A fact of a host that carries load: one of the next three, or what is known of the host as of the lab's.
+    /// A fact of a host that carries load: one of the next four, or what is known of the host as of the lab's.
     pub fn generator(host: &str, what: &str) -> String {
         format!("generator.{host}.{what}")
     }
@@ -176,6 +176,8 @@ pub mod cluster_fact {
     pub const ELSEWHERE: &str = "is_another_host";
     /// `yes` when its monotonic clock is not the lab's.
     pub const OWN_CLOCK: &str = "has_own_clock";
+    /// The node of Kubernetes that it is on, where it is a pod.
+    pub const NODE: &str = "node";
 
     /// The fact that states the highest rate of a load item against a broker that does nothing, records/s.
     pub fn generator_max_per_s(item: &str) -> String {

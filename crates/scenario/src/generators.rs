@@ -1,9 +1,11 @@
-//! Generators: the hosts that carry a load, in a target file or in a file of their own.
+//! Generators: the hosts and pods that carry a load, in a target file or in a file of their own.
+
+mod pods;
 
 use crate::input::{InputError, known_hint, quoted};
 use crate::keys;
 use crate::target::reference;
-use crate::walk::{Fields, entries, list, scalars};
+use crate::walk::{Fields, entries, list_of, opt, scalars};
 use crate::yaml::{self, Scalar, YamlNode};
 use kdyno_model::address::is_address;
 use kdyno_model::generator::{GeneratorHost, GeneratorsPlan, HOSTS_MAX, LostWorkers, Reach};
@@ -43,20 +45,22 @@ impl Generators {
     /// Reads the section; paths begin in `folder`.
     pub(crate) fn read(node: &YamlNode, folder: &Path) -> Result<Self, InputError> {
         let fields = Fields::of(node, &keys::GENERATORS)?;
-        let typed = list(fields.node("hosts")?, "hosts")?;
-        if typed.is_empty() || typed.len() > HOSTS_MAX {
-            let message = format!("`hosts` takes 1 to {HOSTS_MAX} hosts, not {}", typed.len());
-            return Err(InputError::at(fields.place, message));
+        let mut hosts = list_of(&fields, "hosts", |node| Ok((node.place(), host(node, folder)?)))?;
+        if let Some(pods) = opt(&fields, "kubernetes", pods::pods)? {
+            hosts.extend(pods.hosts().into_iter().map(|host| (fields.place, host)));
         }
-        let mut hosts: Vec<GeneratorHost> = Vec::new();
-        for node in typed {
-            let found = host(node, folder)?;
-            if hosts.iter().any(|known| known.name == found.name) {
+        if hosts.is_empty() || hosts.len() > HOSTS_MAX {
+            let message = format!("generators are 1 to {HOSTS_MAX} hosts and pods, not {}", hosts.len());
+            return Err(InputError::at(fields.place, message)
+                .hint("`hosts: [{ssh: user@host}]`, or `kubernetes: {image: NAME@sha256:…, pods: 2}`"));
+        }
+        for (at, (place, found)) in hosts.iter().enumerate() {
+            if hosts[..at].iter().any(|(_, known)| known.name == found.name) {
                 let message = format!("two generators are called {}", quoted(&found.name));
-                return Err(InputError::at(node.place(), message).hint("give each a `name` of its own"));
+                return Err(InputError::at(*place, message).hint("give each a `name` of its own"));
             }
-            hosts.push(found);
         }
+        let hosts: Vec<GeneratorHost> = hosts.into_iter().map(|(_, host)| host).collect();
         let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
         let shares = fields.get("share").map(|node| shares(node, &names)).transpose()?.unwrap_or_default();
         let lost_workers = fields.scalar("lost_workers")?.map(|typed| lost_workers(&typed)).transpose()?;
@@ -217,10 +221,53 @@ mod tests {
         assert_eq!(goes_on.plan.lost_workers, LostWorkers::Report);
     }
 
+    const DIGEST: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn pods_are_hosts_with_names_of_their_own() {
+        let pods =
+            format!("kubernetes: {{namespace: kdyno, image: 'r.example/kdyno@sha256:{DIGEST}', pods: 2}}\n");
+        let found = read(&pods).expect("two pods");
+        assert_eq!(found.plan.hosts, ["pod-0", "pod-1"]);
+        let Reach::Pod { pods: of, index: 1 } = &found.hosts[1].reach else { panic!("a pod") };
+        assert_eq!(
+            (of.cpu_milli, of.memory_bytes, of.spread.as_str()),
+            (1000, 1 << 30, "kubernetes.io/hostname")
+        );
+        let more = pods.replace(
+            "pods: 2",
+            "pods: 1, cpu: 0.25, memory: 8GiB, node_selector: {pool: clients}, context: lab, secrets: [{secret: ca, at: /certs}]",
+        );
+        let found =
+            read(&format!("hosts: [{{ssh: gen-1}}]\n{more}share: {{readers: [pod-0]}}\n")).expect("both");
+        assert_eq!(found.plan.hosts, ["gen-1", "pod-0"]);
+        let Reach::Pod { pods: of, .. } = &found.hosts[1].reach else { panic!("a pod") };
+        assert_eq!((of.cpu_milli, of.context.as_deref()), (250, Some("lab")));
+        assert_eq!((of.node_selector["pool"].as_str(), of.secrets[0].at.as_str()), ("clients", "/certs"));
+        for (from, to, wanted) in [
+            ("pods: 2", "pods: 101", "`pods` takes 1 to 100, not `101`"),
+            ("pods: 2", "pods: 0", "`pods` takes 1 to 100, not `0`"),
+            ("pods: 2", "pods: 2, cpu: 0.0001", "`cpu`: `0.0001` is no number of CPUs"),
+            ("pods: 2", "pods: 2, memory: 8", "`memory`: `8` is a number, not a size"),
+            ("pods: 2", "pods: 2, memory: 0B", "`memory` is nothing"),
+            ("pods: 2", "pods: 2, wait: 10ms", "`wait` is at least 1 s"),
+            ("pods: 2", "pods: 2, secrets: [{secret: ca, at: certs}]", "`at`: `certs` is no absolute path"),
+            ("@sha256:", ":1@sha256:0", "is no image with its digest"),
+            ("namespace: kdyno", "namespace: ../x", "`namespace`: `../x` is no name of a namespace"),
+            ("pods: 2", "replicas: 2", "`replicas` is not a key of `kubernetes`"),
+        ] {
+            let reported = read(&pods.replace(from, to)).expect_err(to);
+            assert!(reported.contains(wanted), "{to}: {reported}");
+        }
+        let twice = read(&format!("hosts: [{{name: pod-1, ssh: a}}]\n{pods}")).expect_err("a name twice");
+        assert!(twice.contains("two generators are called `pod-1`"), "{twice}");
+    }
+
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
         for (text, wanted) in [
-            ("hosts: []\n", "/lab/generators.yaml:1:1: `hosts` takes 1 to 100 hosts, not 0"),
+            ("hosts: []\n", "/lab/generators.yaml:1:1: generators are 1 to 100 hosts and pods, not 0"),
+            ("share: even\n", "generators are 1 to 100 hosts and pods, not 0"),
             ("hosts: [{name: a}]\n", "either `ssh` or `connect`"),
             (
                 "hosts: [{ssh: a}]\nlost_workers: ignore\n",

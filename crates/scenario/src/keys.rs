@@ -5,6 +5,7 @@ mod broker_config;
 mod client;
 mod command;
 mod component;
+mod generators;
 mod http_load;
 mod listeners;
 mod load;
@@ -12,6 +13,7 @@ mod metrics;
 mod questions;
 mod quotas;
 mod records;
+mod secret;
 mod target;
 mod topic;
 mod zones;
@@ -20,6 +22,7 @@ pub use broker_config::BROKER_CONFIG;
 pub use client::{DRIVERS, ITEM_CLIENT, JAVA_CLIENT};
 pub use command::{COLUMNS, COMMAND};
 pub use component::{COMPONENT, POSTGRES, READY, READY_WORDS, STOP};
+pub use generators::{GENERATOR, GENERATORS, HOSTS_OF_ITEMS, KUBERNETES, MOUNTED_SECRET};
 pub use http_load::{HTTP_STEP, JOB, USERS};
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{
@@ -31,10 +34,8 @@ pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{COMPONENTS_OF_SIDE, LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use quotas::QUOTAS;
 pub use records::{AVRO, GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
-pub use target::{
-    ALLOW, ALLOW_LATER, CAPS, CLIENT, GENERATOR, GENERATORS, GUARD, HOSTS_OF_ITEMS, METRICS, PRICE, SECRET,
-    TARGET,
-};
+pub use secret::SECRET;
+pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, METRICS, PRICE, TARGET};
 pub use topic::TOPIC;
 pub use zones::ZONES;
 
@@ -106,6 +107,7 @@ const NOUNS: &[&str] = &[
     "step",
     "target",
     "generator",
+    "mounted secret",
     "side",
     "contrast",
     "secret",

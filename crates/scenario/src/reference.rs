@@ -81,6 +81,8 @@ pub(crate) const TARGET_SECTIONS: &[&Section] = &[
     &keys::CAPS,
     &keys::GENERATORS,
     &keys::GENERATOR,
+    &keys::KUBERNETES,
+    &keys::MOUNTED_SECRET,
 ];
 
 /// The reference of scenarios and targets, as Markdown.

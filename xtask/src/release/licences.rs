@@ -17,6 +17,9 @@ const NAMES: &[&str] = &["license", "licence", "copying", "copyright", "notice",
 const NOT_LINKED: &[&str] =
     &["benches", "contrib", "examples", "fuzz", "programs", "test", "tests", "zlib-ng"];
 
+/// Features of the program that a release has, as `make release` builds it.
+const RELEASED: &str = "--features=kdyno/kubernetes";
+
 /// What Cargo reports of this workspace.
 pub struct CargoMetadata {
     /// The program's version.
@@ -43,8 +46,9 @@ impl CargoMetadata {
     /// all programs here: what is in both is linked.
     pub fn read(root: &Path) -> anyhow::Result<CargoMetadata> {
         let host = cargo::host(root)?;
-        let reported = cargo::metadata(root, &host, &["--locked"])?;
-        let tree = ["tree", "--locked", "--workspace", "--target", &host, "--edges=normal,no-proc-macro"];
+        let reported = cargo::metadata(root, &host, &["--locked", RELEASED])?;
+        let tree =
+            ["tree", "--locked", RELEASED, "--workspace", "--target", &host, "--edges=normal,no-proc-macro"];
         let tree = cargo::cargo(root, &[&tree[..], &["--prefix=none", "--format={p}"]].concat())?;
         CargoMetadata::parse(&reported, &tree)
     }

@@ -22,4 +22,8 @@ pub(crate) struct AgentArgs {
     /// copies of `certificate.pem` and `token`
     #[arg(long, value_name = "DIR", default_value = "kdyno-agent", value_hint = ValueHint::DirPath, conflicts_with = "stdio")]
     pub(crate) identity: PathBuf,
+    /// End by itself: when no run has come within so many seconds, and 5 s after the last one has left or may no longer resume
+    /// its session, as in a pod that is made for one run
+    #[arg(long, value_name = "SECONDS", requires = "listen")]
+    pub(crate) until_alone: Option<u64>,
 }

@@ -60,8 +60,8 @@ pub(crate) struct ExecutionArgs {
     /// a name are read, as NAME-PID. May be repeated; at most 16 processes. `--resume` and `rerun` look for the names again
     #[arg(long, value_name = "NAME|PID")]
     pub(crate) probe: Vec<String>,
-    /// A file with the `hosts` that carry the load and how they `share` it; `--resume` and `rerun` need it again [default:
-    /// `generators` of the target, else this host]
+    /// A file with the `hosts`, or the pods (`kubernetes`), that carry the load and how they `share` it; `--resume` and `rerun`
+    /// need it again [default: `generators` of the target, else this host]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) generators: Option<PathBuf>,
     /// Run although another run measures on this host

@@ -33,7 +33,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
         ],
     ),
     ("Look", &["show", "runs", "report", "serve", "export", "publish", "import"]),
-    ("Clusters", &["target", "cluster", "up", "down", "doctor", "clean", "null-broker", "agent"]),
+    (
+        "Clusters",
+        &["target", "cluster", "up", "down", "doctor", "clean", "null-broker", "agent", "kubernetes"],
+    ),
     ("Other", &["scenarios", "schema", "completions"]),
 ];
 

@@ -8,6 +8,7 @@ use crate::{out, signals};
 use kdyno_lab::generator::{AgentOptions, Listening, listen, serve_stdio};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 /// Serves until the lab ends the session, or until it is interrupted.
 pub(crate) fn agent(args: &AgentArgs) -> CommandResult {
@@ -17,6 +18,7 @@ pub(crate) fn agent(args: &AgentArgs) -> CommandResult {
         self_exe: environment.self_exe,
         temp_dir: environment.temp_dir,
         stop: signals::stop_flag()?,
+        waits_for_first: args.until_alone.map(Duration::from_secs),
     };
     let Some(address) = args.listen else {
         // Without the buffers of the standard streams, in which bytes would wait unseen.

@@ -18,6 +18,7 @@ mod find;
 mod import;
 mod init;
 mod inner;
+mod kubernetes;
 mod manual;
 mod null_broker;
 mod omb;
@@ -96,6 +97,7 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
         Command::Man(args) => manual::manual(&args),
         Command::Version => out::line(&format!("kdyno {VERSION}")).map(|()| Exit::Done),
         Command::Agent(args) => agent::agent(&args),
+        Command::Kubernetes(command) => kubernetes::kubernetes(&command),
         Command::Worker => inner::worker(),
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),

@@ -6,6 +6,7 @@ mod broker_file;
 mod common;
 mod doctor;
 mod init;
+mod kubernetes;
 mod plans;
 mod questions;
 mod readme;

@@ -22,6 +22,8 @@ mod many_clients;
 mod metrics;
 mod namespaces;
 mod omb;
+#[cfg(not(feature = "kubernetes"))]
+mod pods;
 mod probe;
 mod producer_perf_test;
 mod quick;

@@ -58,6 +58,9 @@ pub struct AgentOptions {
     pub temp_dir: PathBuf,
     /// Set from outside to end it.
     pub stop: Arc<AtomicBool>,
+    /// How long one that listens waits for the first session, to end by itself then, or soon after the last one; `None`: it
+    /// serves for ever.
+    pub waits_for_first: Option<Duration>,
 }
 
 /// Serves the lab at the other end of a stream whose ends know each other, as those of ssh do, until it ends.

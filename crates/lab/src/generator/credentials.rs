@@ -14,6 +14,10 @@ pub(super) const CERTIFICATE: &str = "certificate.pem";
 pub(super) const TOKEN: &str = "token";
 const KEY: &str = "key.pem";
 
+/// All of them.
+#[cfg(test)]
+pub(super) const FILES: [&str; 3] = [CERTIFICATE, KEY, TOKEN];
+
 /// More than any certificate has, bytes.
 const CERTIFICATE_BYTES_MAX: u64 = 64 << 10;
 
@@ -27,6 +31,23 @@ pub(super) struct Identity {
 }
 
 impl Identity {
+    /// A new one.
+    ///
+    /// # Errors
+    /// This host has no random numbers.
+    pub(super) fn made() -> Result<Self, LabError> {
+        let failed = |error: &dyn std::fmt::Display| LabError::Agent {
+            why: format!("no certificate could be made: {error}"),
+        };
+        let key = rcgen::KeyPair::generate().map_err(|e| failed(&e))?;
+        let certificate = rcgen::CertificateParams::new(vec![tls::NAME.to_owned()])
+            .and_then(|params| params.self_signed(&key))
+            .map_err(|e| failed(&e))?;
+        let token = resolve_again(&SecretRef::Made).map_err(|e| failed(&e))?;
+        let key = Secret::new(key.serialize_pem().into_bytes());
+        Ok(Self { certificate: certificate.pem().into_bytes(), key, token })
+    }
+
     /// That of the folder, which is made with a new one where it is not there.
     ///
     /// # Errors
@@ -56,18 +77,11 @@ pub(super) fn read_certificate(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn make(folder: &Path) -> Result<(), LabError> {
-    let failed = |error: &dyn std::fmt::Display| LabError::Agent {
-        why: format!("no certificate could be made: {error}"),
-    };
-    let key = rcgen::KeyPair::generate().map_err(|e| failed(&e))?;
-    let certificate = rcgen::CertificateParams::new(vec![tls::NAME.to_owned()])
-        .and_then(|params| params.self_signed(&key))
-        .map_err(|e| failed(&e))?;
-    let token = resolve_again(&SecretRef::Made).map_err(|e| failed(&e))?;
+    let Identity { certificate, key, token } = Identity::made()?;
     folder::create_private(folder)?;
     let path = folder.join(CERTIFICATE);
-    std::fs::write(&path, certificate.pem()).map_err(|error| LabError::not_made(&path, &error))?;
-    secret_file::write(folder, KEY, &Secret::new(key.serialize_pem().into_bytes()))?;
+    std::fs::write(&path, certificate).map_err(|error| LabError::not_made(&path, &error))?;
+    secret_file::write(folder, KEY, &key)?;
     secret_file::write(folder, TOKEN, &token)?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use super::copied::OwnProgram;
 use super::courses::{ClockCourse, ClockCourses, of_clock};
 use super::credentials::read_certificate;
 use super::lab_session::LabSession;
+use super::pods::PodHosts;
 use super::session::{AgentHost, SILENCE};
 use super::ssh::{Opening, ProgramThere, Ssh, SshHost, Unreached};
 use super::tls;
@@ -13,7 +14,8 @@ use crate::error::LabError;
 use crate::options::{RunOptions, RunProgress};
 use crate::secrets::resolved;
 use crate::task::T0_AHEAD_NS;
-use kdyno_model::generator::{GeneratorHost, Reach};
+use kdyno_kubernetes::PodsError;
+use kdyno_model::generator::{GeneratorHost, GeneratorPods, Reach};
 use kdyno_model::plan::{CasePlan, Plan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{ProbeReading, series};
@@ -46,6 +48,10 @@ pub(crate) struct Generators {
     hidden: Vec<String>,
     /// Set from outside to end the run.
     stop: Arc<AtomicBool>,
+    /// Those of the hosts that are pods, to be made.
+    planned_pods: Option<Arc<GeneratorPods>>,
+    /// And once they were made.
+    pods: Option<PodHosts>,
 }
 
 struct ReachedHost {
@@ -56,6 +62,7 @@ struct ReachedHost {
 enum ReachedBy {
     Ssh(SshHost),
     Tls { address: String, config: Arc<ClientConfig>, token: Secret },
+    Pod { index: u16 },
 }
 
 impl Generators {
@@ -84,7 +91,37 @@ impl Generators {
             hosts.push(ReachedHost::resolve(host, options, &mut copied)?);
         }
         let own = if hosts.is_empty() { AgentHost::default() } else { AgentHost::here() };
-        Ok(Self { hosts, own, hidden, stop: Arc::clone(&options.stop) })
+        let planned_pods = if hosts.is_empty() { None } else { GeneratorPods::among(known) };
+        Ok(Self { hosts, own, hidden, stop: Arc::clone(&options.stop), planned_pods, pods: None })
+    }
+
+    /// Makes the pods that carry load, if there are some, and waits until all of them run; `say` gets what they wait for.
+    ///
+    /// # Errors
+    /// One does not. Nothing stays of them.
+    pub(crate) fn make_pods(
+        &mut self,
+        run_id: u64,
+        say: &mut dyn FnMut(RunProgress),
+    ) -> Result<(), LabError> {
+        if let Some(planned) = &self.planned_pods {
+            let say = &mut |step| say(RunProgress::Step(step));
+            self.pods = Some(PodHosts::start(planned, run_id, &self.own, &self.stop, say)?);
+        }
+        Ok(())
+    }
+
+    /// Why pods no longer run, one lowercase sentence each.
+    pub(crate) fn gone_pods(&self) -> Vec<String> {
+        self.pods.as_ref().map(PodHosts::gone).unwrap_or_default()
+    }
+
+    /// Removes the pods, which dropping this does too, without a word where it fails.
+    ///
+    /// # Errors
+    /// Something may be left.
+    pub(crate) fn remove_pods(&mut self) -> Result<(), PodsError> {
+        self.pods.take().map_or(Ok(()), |mut pods| pods.remove())
     }
 
     /// Whether no other host carries load.
@@ -111,7 +148,8 @@ impl Generators {
                 .map(|(worker, host)| {
                     let (own, hidden, stop) = (&self.own, self.hidden.as_slice(), &*self.stop);
                     let opening = Opening { own, hidden, stop, steps: steps.clone() };
-                    (worker, scope.spawn(move || host.open(&opening)))
+                    let pods = self.pods.as_ref();
+                    (worker, scope.spawn(move || host.open(&opening, pods)))
                 })
                 .collect();
             drop(steps);
@@ -127,7 +165,12 @@ impl Generators {
         for (worker, session) in opened {
             sessions.insert(worker, session?);
         }
-        let places = TrialPlaces { sessions, own: self.own.clone() };
+        let node = |host: &ReachedHost| match (&host.by, &self.pods) {
+            (ReachedBy::Pod { index }, Some(pods)) => Some((host.name.clone(), pods.node(*index).to_owned())),
+            _ => None,
+        };
+        let nodes = self.hosts.iter().filter_map(node).collect();
+        let places = TrialPlaces { sessions, own: self.own.clone(), nodes };
         places.can_reach(case)?;
         Ok(places)
     }
@@ -177,17 +220,23 @@ impl ReachedHost {
                 let token = resolved(&format!("token of {name}"), token, options.variables)?;
                 ReachedBy::Tls { address: address.clone(), config, token }
             }
+            Reach::Pod { index, .. } => ReachedBy::Pod { index: *index },
         };
         Ok(Self { name, by })
     }
 
-    fn open(&self, opening: &Opening<'_>) -> Result<HostSession, LabError> {
+    fn open(&self, opening: &Opening<'_>, pods: Option<&PodHosts>) -> Result<HostSession, LabError> {
         let opened = match &self.by {
             ReachedBy::Ssh(host) => host.open(&self.name, opening).map(|(session, ssh)| (session, Some(ssh))),
             ReachedBy::Tls { address, config, token } => {
                 let opened = self.by_tls(address, config, token, opening.own);
                 let hint = "does `kdyno agent --listen` run there, with this certificate and token?";
                 opened.map(|session| (session, None)).map_err(|why| Unreached { why, hint })
+            }
+            ReachedBy::Pod { index } => {
+                let pods = pods.ok_or_else(|| "its pod was not made".to_owned());
+                let opened = pods.and_then(|pods| pods.open(*index, &self.name, opening.own));
+                opened.map(|session| (session, None)).map_err(|why| Unreached { why, hint: "" })
             }
         };
         let name = self.name.clone();
@@ -255,6 +304,8 @@ impl HostSession {
 pub(crate) struct TrialPlaces {
     sessions: BTreeMap<u16, HostSession>,
     own: AgentHost,
+    /// The nodes of those that are pods, by the names of hosts.
+    nodes: BTreeMap<String, String>,
 }
 
 impl Drop for TrialPlaces {
@@ -269,7 +320,8 @@ impl TrialPlaces {
     /// Sessions that are open already, for workers from 0 on.
     pub(super) fn carried_by(sessions: impl IntoIterator<Item = LabSession>) -> Self {
         let host = |session| HostSession { name: "there".to_owned(), session, _ssh: None };
-        Self { sessions: (0..).zip(sessions.into_iter().map(host)).collect(), own: AgentHost::here() }
+        let sessions = (0..).zip(sessions.into_iter().map(host)).collect();
+        Self { sessions, own: AgentHost::here(), nodes: BTreeMap::new() }
     }
 }
 
@@ -303,7 +355,8 @@ impl TrialPlaces {
                 (cluster_fact::ELSEWHERE, yes_if(!there.is_host_of(&self.own))),
                 (cluster_fact::OWN_CLOCK, yes_if(host.session.clock.bound_ns > 0)),
             ];
-            let all: Vec<_> = found.into_iter().chain(there.known_facts()).collect();
+            let node = self.nodes.get(&host.name).map(|node| (cluster_fact::NODE, node.clone()));
+            let all: Vec<_> = found.into_iter().chain(node).chain(there.known_facts()).collect();
             let name = host.name.clone();
             all.into_iter().map(move |(what, value)| (cluster_fact::generator(&name, what), value))
         };

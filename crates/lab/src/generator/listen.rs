@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Most connections that have not shown a token yet.
 const UNKNOWN_MAX: usize = 16;
@@ -28,6 +28,10 @@ const SESSIONS_MAX: usize = 8;
 
 /// How soon a wish to stop is seen.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// How long an agent that is to end by itself goes on without a session, once it had one. A session whose connection broke is
+/// there for as long as its lab may go on with it: here only the next attempt of a lab counts whose first one failed.
+const ALONE: Duration = Duration::from_secs(5);
 
 /// Where an agent listens, and what a lab needs to reach it.
 pub struct Listening {
@@ -72,9 +76,10 @@ pub fn listen(
         running: Mutex::default(),
         say,
     };
+    let mut last_session = LastSession::of(options);
     // Sessions see a wish to stop by themselves, and are waited for.
     std::thread::scope(|scope| {
-        while !options.stop.load(Ordering::Relaxed) {
+        while !options.stop.load(Ordering::Relaxed) && !last_session.is_long_ago(&agent.sessions) {
             // What is wrong with it shows when a connection is accepted.
             let _ = poll(&mut [PollFd::new(&listener, PollFlags::IN)], Some(&LOOK));
             let Ok((tcp, peer)) = listener.accept() else { continue };
@@ -169,8 +174,29 @@ impl ListeningAgent<'_> {
     }
 }
 
+/// When an agent that ends by itself had a session for the last time.
+struct LastSession {
+    at: Instant,
+    /// How long it goes on without; `None`: for ever.
+    waits: Option<Duration>,
+}
+
+impl LastSession {
+    fn of(options: &AgentOptions) -> Self {
+        Self { at: Instant::now(), waits: options.waits_for_first }
+    }
+
+    fn is_long_ago(&mut self, sessions: &Slots) -> bool {
+        if sessions.is_any_taken() {
+            *self = Self { at: Instant::now(), waits: self.waits.map(|_| ALONE) };
+        }
+        self.waits.is_some_and(|waits| self.at.elapsed() > waits)
+    }
+}
+
 /// So many at once.
 struct Slots {
+    count: usize,
     free: AtomicUsize,
 }
 
@@ -179,7 +205,11 @@ struct SessionSlot<'s>(&'s Slots);
 
 impl Slots {
     fn new(count: usize) -> Self {
-        Self { free: AtomicUsize::new(count) }
+        Self { count, free: AtomicUsize::new(count) }
+    }
+
+    fn is_any_taken(&self) -> bool {
+        self.free.load(Ordering::Acquire) < self.count
     }
 
     fn take(&self) -> Option<SessionSlot<'_>> {
@@ -191,5 +221,27 @@ impl Slots {
 impl Drop for SessionSlot<'_> {
     fn drop(&mut self) {
         self.0.free.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_ends_once_it_is_alone_and_only_where_it_is_to() {
+        let sessions = Slots::new(1);
+        let mut for_ever = LastSession { at: Instant::now() - 2 * ALONE, waits: None };
+        assert!(!for_ever.is_long_ago(&sessions));
+        let mut first = LastSession { at: Instant::now() - 2 * ALONE, waits: Some(3 * ALONE) };
+        assert!(!first.is_long_ago(&sessions), "the first one may take longer");
+        let session = sessions.take().expect("a slot");
+        assert!(!first.is_long_ago(&sessions));
+        drop(session);
+        assert!(!first.is_long_ago(&sessions), "just now");
+        first.at -= 2 * ALONE;
+        assert!(first.is_long_ago(&sessions));
+        let mut never = LastSession { at: Instant::now() - 2 * ALONE, waits: Some(ALONE) };
+        assert!(never.is_long_ago(&sessions), "no lab came");
     }
 }

@@ -13,6 +13,7 @@ mod hosts;
 mod lab_session;
 mod listen;
 mod outgoing;
+mod pods;
 mod resuming;
 mod session;
 mod ssh;

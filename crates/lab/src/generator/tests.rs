@@ -42,7 +42,8 @@ fn agent_until(
 ) -> (UnixStream, JoinHandle<io::Result<()>>) {
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     let token = token.map(|text| Secret::new(text.as_bytes().to_vec()));
-    let options = AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop };
+    let options =
+        AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop, waits_for_first: None };
     let thread = std::thread::spawn(move || {
         let mut reader = Watched::new(theirs.try_clone()?, None).with_silence(silence);
         let served = greet(&mut reader, &mut &theirs, token.as_ref()).and_then(|_| {
@@ -188,8 +189,12 @@ fn a_lab_that_is_silent_takes_its_workers_with_it() {
 fn resumable_agent(folder: &Path, knows_it: bool) -> (UnixStream, Redial, JoinHandle<io::Result<()>>) {
     let (again, resumptions) = channel();
     let outgoing = Outgoing::start().expect("a thread");
-    let options =
-        AgentOptions { self_exe: "/bin/false".into(), temp_dir: folder.to_owned(), stop: Arc::default() };
+    let options = AgentOptions {
+        self_exe: "/bin/false".into(),
+        temp_dir: folder.to_owned(),
+        stop: Arc::default(),
+        waits_for_first: None,
+    };
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     let serving = Arc::clone(&outgoing);
     let thread = std::thread::spawn(move || {

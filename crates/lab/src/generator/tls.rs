@@ -9,6 +9,7 @@ use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -51,28 +52,57 @@ pub(super) fn client(certificate: &[u8]) -> Result<Arc<ClientConfig>, String> {
 /// The plain end of a connection, and the thread that carries it; what the thread returns says why it ended.
 pub(super) type PlainEnd = (UnixStream, JoinHandle<io::Result<()>>);
 
+/// What carries the encrypted bytes.
+pub(super) trait Wire: Read + Write + AsFd + Send + 'static {
+    /// From now on it is polled, and sends what it gets at once.
+    fn make_ready(&self) -> io::Result<()>;
+
+    /// Nothing more is sent.
+    fn end_writing(&self);
+}
+
+impl Wire for TcpStream {
+    fn make_ready(&self) -> io::Result<()> {
+        // Beats and clocks are not to wait for more.
+        self.set_nodelay(true)?;
+        self.set_nonblocking(true)
+    }
+
+    fn end_writing(&self) {
+        let _ = self.shutdown(Shutdown::Write);
+    }
+}
+
+impl Wire for UnixStream {
+    fn make_ready(&self) -> io::Result<()> {
+        self.set_nonblocking(true)
+    }
+
+    fn end_writing(&self) {
+        let _ = self.shutdown(Shutdown::Write);
+    }
+}
+
 pub(super) fn accept(config: &Arc<ServerConfig>, tcp: TcpStream) -> io::Result<PlainEnd> {
     let tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
     carry(tls.into(), tcp)
 }
 
-pub(super) fn connect(config: &Arc<ClientConfig>, tcp: TcpStream) -> io::Result<PlainEnd> {
+pub(super) fn connect(config: &Arc<ClientConfig>, wire: impl Wire) -> io::Result<PlainEnd> {
     let name = ServerName::try_from(NAME).map_err(io::Error::other)?;
     let tls = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
-    carry(tls.into(), tcp)
+    carry(tls.into(), wire)
 }
 
-fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<PlainEnd> {
+fn carry(mut tls: Connection, wire: impl Wire) -> io::Result<PlainEnd> {
     // What is encrypted at once is bounded by the socket that it is read from.
     tls.set_buffer_limit(None);
     let (ours, plain) = UnixStream::pair()?;
-    // Beats and clocks are not to wait for more.
-    tcp.set_nodelay(true)?;
-    tcp.set_nonblocking(true)?;
+    wire.make_ready()?;
     plain.set_nonblocking(true)?;
     let carrier = TlsPump {
         tls,
-        tcp,
+        wire,
         plain,
         waiting: Vec::with_capacity(2 * WAITING_BYTES_MAX),
         until: Instant::now() + HANDSHAKE_DEADLINE,
@@ -81,9 +111,9 @@ fn carry(mut tls: Connection, tcp: TcpStream) -> io::Result<PlainEnd> {
     Ok((ours, thread))
 }
 
-struct TlsPump {
+struct TlsPump<W> {
     tls: Connection,
-    tcp: TcpStream,
+    wire: W,
     plain: UnixStream,
     /// Plaintext that came and has not been read.
     waiting: Vec<u8>,
@@ -91,19 +121,19 @@ struct TlsPump {
     until: Instant,
 }
 
-impl Drop for TlsPump {
+impl<W> Drop for TlsPump<W> {
     fn drop(&mut self) {
         // It may hold secrets.
         self.waiting.fill(0);
     }
 }
 
-impl TlsPump {
+impl<W: Wire> TlsPump<W> {
     /// Until one of both ends is closed. Dropping the sockets closes the other one.
     fn run(mut self) -> io::Result<()> {
         loop {
-            let (tcp, plain) = self.ready()?;
-            if tcp.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) && !self.take()? {
+            let (wire, plain) = self.ready()?;
+            if wire.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) && !self.take()? {
                 self.pass_on_rest();
                 return Ok(());
             }
@@ -111,7 +141,7 @@ impl TlsPump {
                 self.tls.send_close_notify();
                 // Who does not take the last words learns of the end by the socket.
                 let _ = self.flush();
-                let _ = self.tcp.shutdown(Shutdown::Write);
+                self.wire.end_writing();
                 return Ok(());
             }
             self.flush()?;
@@ -127,11 +157,11 @@ impl TlsPump {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the TLS handshake took too long"));
         }
         let when = |is_wanted: bool, flag: PollFlags| if is_wanted { flag } else { PollFlags::empty() };
-        let tcp = when(self.waiting.len() < WAITING_BYTES_MAX, PollFlags::IN)
+        let wire = when(self.waiting.len() < WAITING_BYTES_MAX, PollFlags::IN)
             | when(self.tls.wants_write(), PollFlags::OUT);
         let plain = when(!is_new && !self.tls.wants_write(), PollFlags::IN)
             | when(!self.waiting.is_empty(), PollFlags::OUT);
-        let mut ends = [PollFd::new(&self.tcp, tcp), PollFd::new(&self.plain, plain)];
+        let mut ends = [PollFd::new(&self.wire, wire), PollFd::new(&self.plain, plain)];
         let wait = if is_new { Some(Timespec::try_from(left).map_err(io::Error::other)?) } else { None };
         match poll(&mut ends, wait.as_ref()) {
             Ok(_) => Ok((ends[0].revents(), ends[1].revents())),
@@ -142,7 +172,7 @@ impl TlsPump {
 
     /// Takes what came from the network; false at its end.
     fn take(&mut self) -> io::Result<bool> {
-        match self.tls.read_tls(&mut self.tcp) {
+        match self.tls.read_tls(&mut self.wire) {
             Ok(0) => return Ok(false),
             Ok(_) => {}
             Err(error) if is_for_later(&error) => return Ok(true),
@@ -151,7 +181,7 @@ impl TlsPump {
         let state = self.tls.process_new_packets();
         let state = state.map_err(|error| {
             // The peer is to learn why.
-            let _ = self.tls.write_tls(&mut self.tcp);
+            let _ = self.tls.write_tls(&mut self.wire);
             io::Error::new(io::ErrorKind::InvalidData, error)
         })?;
         let from = self.waiting.len();
@@ -176,7 +206,7 @@ impl TlsPump {
 
     fn flush(&mut self) -> io::Result<()> {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut self.tcp) {
+            match self.tls.write_tls(&mut self.wire) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(_) => {}
                 Err(error) if is_for_later(&error) => return Ok(()),

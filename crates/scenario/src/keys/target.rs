@@ -1,5 +1,7 @@
 //! Keys of a target: how to reach an existing cluster and what may be done to it.
 
+use super::generators::GENERATORS;
+use super::secret::SECRET;
 use super::{COUNT, DURATION, SIZE, Section, TEXT, ValueKind, key, needed, or, section};
 
 /// A target's top level.
@@ -108,25 +110,6 @@ pub static CLIENT: Section = section(
     ],
 );
 
-/// Where a secret's value comes from.
-pub static SECRET: Section = section(
-    "secret",
-    "One of these: where the value comes from. It is read when the run starts.",
-    &[
-        key("env", TEXT, "name of an environment variable"),
-        key(
-            "file",
-            TEXT,
-            "a file that its owner alone may read; its path is relative to the target file's folder",
-        ),
-        key(
-            "exec",
-            ValueKind::Either(&[TEXT, ValueKind::List(&TEXT)]),
-            "a program, or a list of a program and its arguments, that writes the value to its standard output",
-        ),
-    ],
-);
-
 /// What a target costs.
 pub static PRICE: Section = section(
     "price",
@@ -182,61 +165,3 @@ pub static CAPS: Section = section(
 
 /// Permissions of a target that a later version will act on.
 pub const ALLOW_LATER: &[&str] = &["faults", "restarts", "config-changes"];
-
-/// What is under `share` by load item.
-pub const HOSTS_OF_ITEMS: &str = "lists of hosts by load item";
-
-/// Hosts that carry a load.
-pub static GENERATORS: Section = section(
-    "generators",
-    "Other hosts that generate the load, instead of the host on which kdyno runs. Also a file of its own: `--generators FILE`.",
-    &[
-        needed("hosts", ValueKind::List(&ValueKind::Section(&GENERATOR)), "the hosts, 1 to 100"),
-        or(
-            "share",
-            ValueKind::Either(&[ValueKind::Choice(&["even"]), ValueKind::Settings(HOSTS_OF_ITEMS)]),
-            "even",
-            "how the clients of load items are shared: `even`, all items among all hosts; or the hosts of some items, as in \
-             `{readers: [gen-2]}`, and all others among all hosts",
-        ),
-        or(
-            "lost_workers",
-            ValueKind::Choice(&["end", "report"]),
-            "end",
-            "what becomes of a trial that loses the worker of a host: `end`, it ends and is invalid; `report`, it goes on with the load that \
-             is left, unless it was still warming up, and its figures cover the time before: for loads of hours",
-        ),
-    ],
-);
-
-/// A host that carries a load.
-pub static GENERATOR: Section = section(
-    "generator",
-    "One of `ssh` and `connect`: how its agent is reached.",
-    &[
-        key("name", TEXT, "its name in reports and in `share`; without it the host of `ssh` or `connect`"),
-        key(
-            "ssh",
-            TEXT,
-            "`HOST` or `USER@HOST` as ssh takes it; ports, keys and jump hosts are those of ssh's own configuration",
-        ),
-        key(
-            "ssh_config",
-            TEXT,
-            "with `ssh`: file by which ssh is configured instead of the user's own (`ssh -F`), relative to this file's folder",
-        ),
-        key(
-            "program",
-            TEXT,
-            "with `ssh`: path of a kdyno that is there; without it the kdyno of the run is copied to \
-             `~/.cache/kdyno/SHA256/kdyno` there, once",
-        ),
-        key("connect", TEXT, "`HOST:PORT` at which `kdyno agent --listen` answers"),
-        key(
-            "certificate",
-            TEXT,
-            "with `connect`: PEM file with the agent's certificate, relative to this file's folder",
-        ),
-        key("token", ValueKind::Section(&SECRET), "with `connect`: where the agent's token is"),
-    ],
-);

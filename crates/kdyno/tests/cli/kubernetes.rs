@@ -1,0 +1,43 @@
+//! What is printed for pods that carry load, without a cluster.
+
+use crate::common::TestFolder;
+use serde_json::Value;
+
+const DIGEST: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+#[test]
+fn what_would_be_applied_is_printed_without_anything_secret() {
+    let place = TestFolder::new();
+    let pods = format!(
+        "kubernetes: {{namespace: load, image: 'r.example/kdyno@sha256:{DIGEST}', pods: 3, cpu: 2}}\n"
+    );
+    let file = place.file("pods.yaml", &pods);
+    let said = place.kdyno(&["kubernetes", "render", file.to_str().expect("plain path")]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let list: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let kinds: Vec<&str> =
+        list["items"].as_array().expect("items").iter().filter_map(|one| one["kind"].as_str()).collect();
+    assert_eq!(kinds, ["Secret", "Job"]);
+    assert_eq!(list["items"][0]["stringData"]["token"], "made for each run");
+    assert_eq!(list["items"][1]["spec"]["completions"], 3);
+    assert_eq!(list["items"][1]["metadata"]["namespace"], "load");
+}
+
+#[test]
+fn a_file_without_pods_has_nothing_to_print() {
+    let place = TestFolder::new();
+    let file = place.file("hosts.yaml", "hosts: [{ssh: gen-1}]\n");
+    let said = place.kdyno(&["kubernetes", "render", file.to_str().expect("plain path")]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("names no pods") && said.stderr.contains("kubernetes:"), "{said:?}");
+}
+
+#[test]
+fn rights_are_those_of_the_namespace() {
+    let place = TestFolder::new();
+    let said = place.kdyno(&["kubernetes", "role", "--namespace", "load"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let list: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(list["items"][0]["kind"], "Role");
+    assert_eq!(list["items"][0]["metadata"]["namespace"], "load");
+}

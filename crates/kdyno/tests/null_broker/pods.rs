@@ -1,0 +1,20 @@
+//! Pods as generators, where the program has no client of Kubernetes' API.
+
+use crate::common::{RUN_DEADLINE, TestFolder};
+use crate::{CLUSTER_ID, NullBroker, files, run};
+
+#[test]
+fn a_build_without_the_client_says_so_before_a_run_begins() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let digest = "ab".repeat(32);
+    let pods = place.file("pods.yaml", &format!("kubernetes: {{image: 'kdyno@sha256:{digest}', pods: 2}}\n"));
+    let more = ["--generators", pods.to_str().expect("plain path")];
+    let said = run(&place, &files, &more).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("this build of kdyno has no client of Kubernetes' API"), "{said:?}");
+    assert!(!place.path().join("kdyno-runs").exists(), "no run began");
+    broker.stop();
+    place.expect_no_processes();
+}

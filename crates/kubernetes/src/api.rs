@@ -1,0 +1,314 @@
+//! The pods of a run by way of the API server: made, waited for, reached, removed.
+
+mod client;
+
+use crate::bridge::bridged;
+use crate::objects::{self, AGENT_PORT, OURS};
+use crate::state::{self, EventWords, PodState};
+use crate::{AgentIdentity, PodsError, fit};
+use client::{Connection, Refused};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
+use kdyno_model::generator::GeneratorPods;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often it is looked how far the pods are.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// How long it is waited for the end of pods that were deleted.
+const REMOVED_DEADLINE: Duration = Duration::from_secs(20);
+
+/// How long a stream to a pod may take: some attempts fit into the time in which a session may be resumed.
+const STREAM_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Who makes the changes, for those who look at the objects.
+const MANAGER: &str = "kdyno";
+
+/// The pods of a run; removed when dropped.
+pub struct RunningPods {
+    connection: Connection,
+    run_id: u64,
+    count: u16,
+    /// Those that run, by their place.
+    running: BTreeMap<u16, RunningPod>,
+    is_removed: bool,
+}
+
+struct RunningPod {
+    name: String,
+    node: String,
+}
+
+impl RunningPods {
+    /// Makes the pods of a run and waits until all of them run. `stop` is looked at meanwhile; `say` gets what they wait for, one
+    /// lowercase phrase.
+    ///
+    /// # Errors
+    /// The cluster refuses them, one will not run, or they do not within their time. Nothing stays of them.
+    pub fn start(
+        pods: &GeneratorPods,
+        run_id: u64,
+        identity: &AgentIdentity,
+        stop: &AtomicBool,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Self, PodsError> {
+        let connection = Connection::open(pods)?;
+        let (secret, job) = objects_of(pods, run_id, identity)?;
+        check_fit(&connection, pods)?;
+        let dry = PostParams { dry_run: true, field_manager: Some(MANAGER.to_owned()) };
+        connection.call(connection.api::<Secret>().create(&dry, &secret))?;
+        connection.call(connection.api::<Job>().create(&dry, &job))?;
+        // From here on all that was made is removed.
+        let mut made =
+            Self { connection, run_id, count: pods.count, running: BTreeMap::new(), is_removed: false };
+        made.make(&secret, &job)?;
+        made.wait(pods, stop, say)?;
+        Ok(made)
+    }
+
+    fn make(&self, secret: &Secret, job: &Job) -> Result<(), PodsError> {
+        let (connection, name) = (&self.connection, objects::name(self.run_id));
+        let create = PostParams { dry_run: false, field_manager: Some(MANAGER.to_owned()) };
+        connection.call(connection.api::<Secret>().create(&create, secret))?;
+        let job = connection.call(connection.api::<Job>().create(&create, job))?;
+        // Whatever removes the job then removes the secret too, also when this lab is gone.
+        let owner = json!([{
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": name,
+            "uid": job.metadata.uid.unwrap_or_default(),
+        }]);
+        let patch = Patch::Merge(json!({"metadata": {"ownerReferences": owner}}));
+        connection.call(connection.api::<Secret>().patch(&name, &PatchParams::default(), &patch))?;
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        pods: &GeneratorPods,
+        stop: &AtomicBool,
+        say: &mut dyn FnMut(String),
+    ) -> Result<(), PodsError> {
+        let end = Instant::now() + Duration::from_secs(pods.wait_s);
+        let mut said = String::new();
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(PodsError::new("the run was interrupted while pods were waited for"));
+            }
+            let waits_for = match self.look()? {
+                None => return Ok(()),
+                Some(words) => words,
+            };
+            if Instant::now() >= end {
+                return Err(PodsError::new(format!(
+                    "not all pods ran within {} s: {waits_for}",
+                    pods.wait_s
+                ))
+                .hint("`wait` in the generators gives them more time, `cpu` and `memory` what they need"));
+            }
+            if said != waits_for {
+                say(format!("waiting for pods: {waits_for}"));
+                said = waits_for;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// What pods are waited for; `None`: all run.
+    fn look(&mut self) -> Result<Option<String>, PodsError> {
+        let found = self.pods()?;
+        let mut waiting = Vec::new();
+        self.running.clear();
+        for (index, pod) in &found {
+            match state::of(pod) {
+                PodState::Running => {
+                    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                    let (name, node) = (word(&pod["metadata"]["name"]), word(&pod["spec"]["nodeName"]));
+                    self.running.insert(*index, RunningPod { name, node });
+                }
+                PodState::Waiting(why) => waiting.push((*index, pod, why)),
+                PodState::Over(why) => return Err(PodsError::new(format!("pod {index}: {why}"))),
+            }
+        }
+        if self.running.len() == usize::from(self.count) {
+            return Ok(None);
+        }
+        let is_unknown =
+            found.len() < usize::from(self.count) || waiting.iter().any(|(.., why)| why.is_none());
+        let events = if is_unknown { self.event_words()? } else { Vec::new() };
+        let of_event = |pod: &Value| {
+            let name = pod["metadata"]["name"].as_str()?;
+            let is_its = |one: &&EventWords| matches!(one, EventWords::Waits(of, _) if of == name);
+            events.iter().rev().find(is_its).map(|one| one.why().to_owned())
+        };
+        let no_pod = || {
+            let found = events.iter().rev().find(|one| matches!(one, EventWords::NoPod(_)));
+            found.map(|one| format!(", the cluster makes no pod: {}", one.why()))
+        };
+        let of_pod = waiting
+            .into_iter()
+            .find_map(|(index, pod, why)| Some(format!(", pod {index}: {}", why.or_else(|| of_event(pod))?)));
+        let why = of_pod.or_else(no_pod).unwrap_or_default();
+        Ok(Some(format!("{} of {} run{why}", self.running.len(), self.count)))
+    }
+
+    /// The newest pod of each place.
+    fn pods(&self) -> Result<BTreeMap<u16, Value>, PodsError> {
+        let all = ListParams::default().labels(&objects::selector(self.run_id));
+        let found = self.connection.call(self.connection.api::<Pod>().list(&all))?;
+        let read = found.items.iter().filter_map(|pod| serde_json::to_value(pod).ok());
+        Ok(read.filter_map(|pod| Some((state::index(&pod)?, pod))).collect())
+    }
+
+    /// What keeps pods waiting, as events say it.
+    fn event_words(&self) -> Result<Vec<EventWords>, PodsError> {
+        let job = objects::name(self.run_id);
+        let warnings = ListParams::default().fields("type=Warning");
+        let found = match self.connection.ask(self.connection.api::<Event>().list(&warnings)) {
+            Ok(found) => found.items,
+            // Without the right to read events there are none.
+            Err(Refused::Forbidden(_)) => return Ok(Vec::new()),
+            Err(refused) => return Err(refused.into()),
+        };
+        let read = found.iter().filter_map(|event| serde_json::to_value(event).ok());
+        Ok(read.filter_map(|event| state::of_event(&event, &job)).collect())
+    }
+
+    /// What streams to the agent of a pod take.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn dial(&self, index: u16) -> Result<PodDial, PodsError> {
+        let pod = self.running.get(&index).ok_or_else(|| PodsError::new("it does not run"))?;
+        Ok(PodDial { connection: self.connection.clone(), pod: pod.name.clone() })
+    }
+
+    /// The node of a pod; empty where it does not run.
+    pub fn node(&self, index: u16) -> &str {
+        self.running.get(&index).map_or("", |pod| &pod.node)
+    }
+
+    /// Why pods no longer run, by their places, one lowercase clause each; none where that cannot be found out.
+    pub fn gone(&self) -> Vec<(u16, String)> {
+        let ran = self.running.keys().copied().collect();
+        self.pods().map(|found| state::gone(&ran, &found)).unwrap_or_default()
+    }
+
+    /// Removes all that was made for the run, and waits for the end of its pods for a while.
+    ///
+    /// # Errors
+    /// Something may be left.
+    pub fn remove(&mut self) -> Result<(), PodsError> {
+        if std::mem::replace(&mut self.is_removed, true) {
+            return Ok(());
+        }
+        let (connection, name) = (&self.connection, objects::name(self.run_id));
+        let jobs = connection.api::<Job>();
+        let job = gone(connection.ask(jobs.delete(&name, &DeleteParams::foreground())));
+        let secret = gone(connection.ask(connection.api::<Secret>().delete(&name, &DeleteParams::default())));
+        let end = Instant::now() + REMOVED_DEADLINE;
+        while job.is_ok() && connection.call(jobs.get_opt(&name))?.is_some() {
+            if Instant::now() >= end {
+                return Err(PodsError::new(format!(
+                    "job {name} is deleted, and its pods have not ended yet"
+                )));
+            }
+            std::thread::sleep(LOOK);
+        }
+        job.and(secret).map_err(|error| PodsError {
+            why: format!("{error}; job and secret {name} may be left"),
+            hint: "`kdyno kubernetes clean` removes them",
+        })
+    }
+}
+
+impl Drop for RunningPods {
+    fn drop(&mut self) {
+        // Whoever wants to know why that failed has called it before.
+        let _ = self.remove();
+    }
+}
+
+/// Opens streams to the agent of a pod, also from another thread.
+pub struct PodDial {
+    connection: Connection,
+    pod: String,
+}
+
+impl PodDial {
+    /// A stream.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn connect(&self) -> Result<UnixStream, PodsError> {
+        let api = self.connection.api::<Pod>();
+        let forwarded = async { api.portforward(&self.pod, &[AGENT_PORT]).await.map(bridged) };
+        let stream = self.connection.ask_within(STREAM_DEADLINE, forwarded)?;
+        stream.map_err(|error| PodsError::new(format!("its stream could not be opened: {error}")))
+    }
+}
+
+/// Whether it is gone, by this or before.
+fn gone<T>(deleted: Result<T, Refused>) -> Result<(), PodsError> {
+    match deleted {
+        Ok(_) | Err(Refused::NotFound(_)) => Ok(()),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+/// Secret and job as the client sends them.
+fn objects_of(
+    pods: &GeneratorPods,
+    run_id: u64,
+    identity: &AgentIdentity,
+) -> Result<(Secret, Job), PodsError> {
+    let defect =
+        |error: &dyn std::fmt::Display| PodsError::new(format!("an object is not as its type: {error}"));
+    let mut files = [""; 3];
+    let parts = [identity.certificate.as_slice(), identity.key.expose(), identity.token.expose()];
+    for (file, part) in files.iter_mut().zip(parts) {
+        *file = std::str::from_utf8(part).map_err(|error| defect(&error))?;
+    }
+    let secret =
+        serde_json::from_value(objects::secret(pods, run_id, files)).map_err(|error| defect(&error))?;
+    let job = serde_json::from_value(objects::job(pods, run_id)).map_err(|error| defect(&error))?;
+    Ok((secret, job))
+}
+
+/// Refuses pods that can never run at once, where nodes may be listed.
+fn check_fit(connection: &Connection, pods: &GeneratorPods) -> Result<(), PodsError> {
+    let nodes = match connection.ask(connection.of_cluster::<Node>().list(&ListParams::default())) {
+        Ok(nodes) => nodes.items,
+        // The scheduler will say it, once they wait.
+        Err(Refused::Forbidden(_)) => return Ok(()),
+        Err(refused) => return Err(refused.into()),
+    };
+    let nodes: Vec<Value> = nodes.iter().filter_map(|node| serde_json::to_value(node).ok()).collect();
+    match fit::why_not(pods, &nodes) {
+        None => Ok(()),
+        Some(why) => Err(PodsError::new(why).hint("fewer `pods`, or less `cpu` and `memory` for each")),
+    }
+}
+
+/// The jobs of all runs in the namespace of the generators; with `delete` they are deleted, and so are their pods and secrets.
+///
+/// # Errors
+/// They cannot be listed or deleted.
+pub fn clean(pods: &GeneratorPods, delete: bool) -> Result<Vec<String>, PodsError> {
+    let connection = Connection::open(pods)?;
+    let jobs = connection.api::<Job>();
+    let ours = ListParams::default().labels(&format!("{}={}", OURS.0, OURS.1));
+    let found = connection.call(jobs.list(&ours))?;
+    let names: Vec<String> = found.items.into_iter().filter_map(|job| job.metadata.name).collect();
+    if delete {
+        for name in &names {
+            gone(connection.ask(jobs.delete(name, &DeleteParams::foreground())))?;
+        }
+    }
+    Ok(names)
+}

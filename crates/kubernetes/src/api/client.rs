@@ -1,0 +1,143 @@
+//! A connection to the API server, used by threads that know nothing of futures.
+
+use crate::PodsError;
+use k8s_openapi::NamespaceResourceScope;
+use kdyno_model::generator::GeneratorPods;
+use kube::config::KubeConfigOptions;
+use kube::{Api, Client, Config, Resource};
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+
+/// How long an answer of the API server may take.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
+
+/// The connection. A thread of its own carries what is under way, streams too; it ends when the last one of these is dropped.
+#[derive(Clone)]
+pub(super) struct Connection {
+    handle: Handle,
+    client: Client,
+    namespace: String,
+    /// Dropped to end the thread.
+    _end: Arc<oneshot::Sender<()>>,
+}
+
+/// What the API server does not do.
+pub(super) enum Refused {
+    /// A right lacks: its own words, which name the verb.
+    Forbidden(String),
+    /// There is no such object, or no such namespace.
+    NotFound(String),
+    /// One lowercase clause.
+    Other(String),
+}
+
+impl From<Refused> for PodsError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Forbidden(why) => Self::new(format!("the API server refuses it: {why}"))
+                .hint("`kdyno kubernetes role` prints the least rights"),
+            Refused::NotFound(why) => Self::new(format!("the API server refuses it: {why}")),
+            Refused::Other(why) => Self::new(why),
+        }
+    }
+}
+
+impl From<kube::Error> for Refused {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) if status.is_forbidden() => Self::Forbidden(status.message.clone()),
+            kube::Error::Api(status) if status.is_not_found() => Self::NotFound(status.message.clone()),
+            kube::Error::Api(status) => Self::Other(format!("the API server refuses it: {}", status.message)),
+            error => Self::Other(format!("the API server is not reached: {}", innermost(&error))),
+        }
+    }
+}
+
+/// The cause of all, for libraries repeat it around itself.
+fn innermost(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+impl Connection {
+    /// Reads the kubeconfig, or what a pod gets in its place; nothing is sent yet.
+    pub(super) fn open(pods: &GeneratorPods) -> Result<Self, PodsError> {
+        let failed = |error: std::io::Error| PodsError::new(format!("no connection could be made: {error}"));
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let handle = runtime.handle().clone();
+        let (end, ended) = oneshot::channel::<()>();
+        // Its end is the end of its sender.
+        let carry = move || drop(runtime.block_on(ended));
+        std::thread::Builder::new().name("kubernetes".to_owned()).spawn(carry).map_err(failed)?;
+        let config = handle.block_on(config(pods.context.clone()))?;
+        let namespace = pods.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+        let client = handle.block_on(async { Client::try_from(config) });
+        let client = client
+            .map_err(|error| PodsError::new(format!("no connection could be made: {}", innermost(&error))))?;
+        Ok(Self { handle, client, namespace, _end: Arc::new(end) })
+    }
+
+    /// Objects of the namespace.
+    pub(super) fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Objects of the whole cluster.
+    pub(super) fn of_cluster<K>(&self) -> Api<K>
+    where
+        K: Resource,
+        K::DynamicType: Default,
+    {
+        Api::all(self.client.clone())
+    }
+
+    /// Waits for an answer.
+    pub(super) fn ask<T>(&self, asked: impl Future<Output = kube::Result<T>>) -> Result<T, Refused> {
+        self.ask_within(ANSWER_DEADLINE, asked)
+    }
+
+    /// Waits no longer than that.
+    pub(super) fn ask_within<T>(
+        &self,
+        deadline: Duration,
+        asked: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, Refused> {
+        let answer = self.handle.block_on(async { tokio::time::timeout(deadline, asked).await });
+        match answer {
+            Ok(answer) => Ok(answer?),
+            Err(_) => {
+                let seconds = deadline.as_secs();
+                Err(Refused::Other(format!("the API server did not answer within {seconds} s")))
+            }
+        }
+    }
+
+    /// The same where every refusal is an error.
+    pub(super) fn call<T>(&self, asked: impl Future<Output = kube::Result<T>>) -> Result<T, PodsError> {
+        Ok(self.ask(asked)?)
+    }
+}
+
+async fn config(context: Option<String>) -> Result<Config, PodsError> {
+    let read = match context {
+        None => Config::infer().await.map_err(|error| error.to_string()),
+        context => {
+            let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
+            Config::from_kubeconfig(&options).await.map_err(|error| error.to_string())
+        }
+    };
+    read.map_err(|why| {
+        PodsError::new(format!("the kubeconfig is of no use: {why}"))
+            .hint("does `kubectl get pods` work here? `context` in the generators names another one")
+    })
+}
