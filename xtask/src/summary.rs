@@ -40,11 +40,12 @@ impl TestTally {
 }
 
 /// Programs most of whose tests wait, for brokers, a browser, or a load of some seconds. The longest comes first.
-const WAITING: [&str; 7] =
-    ["real_cluster", "null_broker", "provoked", "clusters", "browser", "java_client", "conformance"];
+const WAITING: [&str; 6] =
+    ["real_cluster", "null_broker", "provoked", "browser", "java_client", "conformance"];
 
-/// Programs for which Maven fetches clients of Kafka: by themselves, since Maven's own folder is no place for two at once.
-const FETCHING: [&str; 3] = ["defaults", "release", "xtask"];
+/// Programs that run by themselves: those for which Maven fetches clients of Kafka, since its own folder is no place for two at
+/// once, and clusters of several brokers, next to which others' brokers do not start in time.
+const BY_ITSELF: [&str; 4] = ["defaults", "release", "xtask", "clusters"];
 
 /// Programs with tests that must have the host to themselves, and the module that these are in.
 const WITH_ALONE: [&str; 2] = ["real_cluster", "provoked"];
@@ -127,8 +128,8 @@ fn run_all(
     }
     let (mut waiting, busy): (Vec<&TestProgram>, Vec<&TestProgram>) =
         programs.iter().partition(|program| place(program).is_some());
-    let (fetching, busy): (Vec<&TestProgram>, Vec<&TestProgram>) =
-        busy.into_iter().partition(|program| FETCHING.contains(&program.name.as_str()));
+    let (by_itself, busy): (Vec<&TestProgram>, Vec<&TestProgram>) =
+        busy.into_iter().partition(|program| BY_ITSELF.contains(&program.name.as_str()));
     // Two programs, so that one has a processor where the other one's last test needs no more than one.
     let no_more: &[&str] = &[];
     let busy: Vec<(&TestProgram, &[&str])> = busy.into_iter().map(|program| (program, no_more)).collect();
@@ -139,7 +140,7 @@ fn run_all(
         Ok((all, made.join().ok().flatten()))
     })?;
     let runner = runner(folder);
-    for program in fetching {
+    for program in by_itself {
         all.push(runner.run(program, "", &[])?);
     }
     waiting.sort_by_key(|program| place(program));
