@@ -45,6 +45,8 @@ fn files_shown(place: &TestFolder) {
         place.file(&format!("{target}.yaml"), &shown("target: staging"));
     }
     place.file("generators.yaml", "hosts: [{ssh: load@gen-1}]\n");
+    let image = format!("registry.example/kdyno@sha256:{}", "0".repeat(64));
+    place.file("pods.yaml", &format!("kubernetes: {{namespace: load, image: '{image}', pods: 1}}\n"));
     place.file("staging.properties", "bootstrap.servers=127.0.0.1:9092\n");
     place.file("old.properties", "num.io.threads=8\n");
     place.file("new.properties", "num.io.threads=12\n");
