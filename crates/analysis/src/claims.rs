@@ -297,7 +297,8 @@ impl ComparedSides {
     fn answer(&self, op: ClaimOp) -> (ClaimSays, Option<String>) {
         let Interval::Bounds { low, high, .. } = self.paired.interval else {
             let why = match self.paired.n {
-                1 => "one trial per case, so run-to-run variation is unknown (set `repeat: 6`)".to_owned(),
+                1 => "one trial per case, so run-to-run variation is unknown (set `repeat: 3` or more)"
+                    .to_owned(),
                 n => format!("{n} repeats are too few, 3 are needed"),
             };
             return (ClaimSays::CannotTell, Some(why));

@@ -33,8 +33,12 @@ fn without<'a>(figures: &FindingIndex<'a>, scope: Scope, of: &Address) -> Option
 /// What follows a figure where it is alone: ` (16.2 ms without the load generator)`; empty where there is nothing to
 /// say.
 pub(crate) fn clause(figures: &FindingIndex<'_>, scope: Scope, of: &Address) -> String {
-    without(figures, scope, of)
-        .map_or_else(String::new, |one| format!(" ({} without the load generator)", text(one)))
+    words(figures, scope, of).map_or_else(String::new, |words| format!(" ({words})"))
+}
+
+/// `16.2 ms without the load generator`; `None` where there is nothing to say.
+pub(crate) fn words(figures: &FindingIndex<'_>, scope: Scope, of: &Address) -> Option<String> {
+    without(figures, scope, of).map(|one| format!("{} without the load generator", text(one)))
 }
 
 fn text(one: &Finding) -> String {

@@ -97,7 +97,10 @@ fn an_inconclusive_claim_says_why() {
     };
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0], &[2.0]]);
-    assert_eq!(reason(&run), "one trial per case, so run-to-run variation is unknown (set `repeat: 6`)");
+    assert_eq!(
+        reason(&run),
+        "one trial per case, so run-to-run variation is unknown (set `repeat: 3` or more)"
+    );
     let mut run = RunFixture::default();
     run.repeats(RATE, &[&[1.0; 2], &[2.0; 2]]);
     assert_eq!(reason(&run), "2 repeats are too few, 3 are needed");

@@ -3,11 +3,13 @@
 use super::form::{Answer, Sentence};
 use super::words;
 use crate::digits;
+use crate::figures::FindingIndex;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks;
 use crate::table::{Cell, Table};
 use crate::units;
+use crate::without_generator;
 use kdyno_model::conclusion::{ClaimSays, JudgedClaim, Ratio, of_kind};
 use kdyno_model::finding::{Finding, Quantity, Scope, Value, marks_of_both};
 use kdyno_model::metric::{Address, Unit};
@@ -71,7 +73,13 @@ pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
                 was(&claim.left, left).into_iter().chain(was(&claim.right, right)).collect();
             match one.n {
                 0 => format!("fail_if {}", claim.text),
-                _ => format!("fail_if {} (it was {})", claim.text, were.join(" against ")),
+                _ => {
+                    let were = were.join(" against ");
+                    let figures = FindingIndex::new(input.findings, input.caveats);
+                    let without =
+                        clusters_part(claim, &figures).map_or_else(String::new, |words| format!("; {words}"));
+                    format!("fail_if {} (it was {were}{without})", claim.text)
+                }
             }
         }
         Some(claim) => format!("{} ({})", claim.text, claim.that),
@@ -80,6 +88,14 @@ pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
     let reason = one.reason.as_ref().map_or_else(String::new, |reason| format!("; {reason}"));
     let marked = marks::clause(&marks_of_both(&one.marks));
     Sentence::new(tone, format!("{}: {what}{reason}{marked}.", says(one, claim)))
+}
+
+/// What a response that a threshold compares is without the load generator's own delay, where that is a good part of it.
+fn clusters_part(claim: &Claim, figures: &FindingIndex<'_>) -> Option<String> {
+    [&claim.left, &claim.right].into_iter().find_map(|side| match side {
+        ClaimExpr::Metric { of, case } => without_generator::words(figures, Scope::Case(*case), of),
+        _ => None,
+    })
 }
 
 fn is_threshold(claim: Option<&Claim>) -> bool {

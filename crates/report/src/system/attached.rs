@@ -12,11 +12,15 @@ const FACTS_MAX: usize = 5;
 
 impl SystemWords for AttachedPlan {
     fn lines(&self, case: &CasePlan) -> Vec<String> {
+        // `quick` learns it once it is connected.
+        let id = match self.cluster_id.as_str() {
+            "" => String::new(),
+            id => format!("; cluster id must be {id}"),
+        };
         let mut lines = vec![format!(
-            "attached to {} at {}; cluster id must be {}; every topic of ours starts with {}",
+            "attached to {} at {}{id}; every topic of ours starts with {}",
             self.target,
             self.bootstrap.join(","),
-            self.cluster_id,
             self.prefix
         )];
         lines.extend(security_line(&self.security));
