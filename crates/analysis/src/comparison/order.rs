@@ -5,7 +5,7 @@ use crate::statistics::student_p;
 use kdyno_model::caveat::{Caveat, PairOrder};
 use kdyno_model::metric::Address;
 
-/// An order effect is reported at this level: four of five pairs of the first look, or all of a few, show it by chance more often.
+/// An order effect is reported at this level: below a verdict's 5 %, since each judged metric of a comparison is tested.
 const ORDER_ALPHA: f64 = 0.01;
 
 /// The caveat of a metric whose second trials differ from the first ones by more than `margin`. `differences`: ln(B ÷ A) of

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
 pub mod cgroups;
+pub mod served_broker;
 pub mod turns;
 
 use kdyno_model::conclusion::of_kind;

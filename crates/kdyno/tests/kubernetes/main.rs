@@ -3,17 +3,16 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+use common::served_broker::ServedBroker;
 use common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran};
-use kdyno_kafka_server::null_broker::{FetchAnswer, NullBrokerOptions, NullBrokerStats, serve};
+use kdyno_kafka_server::null_broker::{FetchAnswer, NullBrokerOptions};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const SCENARIO: &str = "\
@@ -34,28 +33,10 @@ fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run `make test-kubernetes`"))
 }
 
-/// A broker that pods reach, in this process.
-struct Broker {
-    address: String,
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<std::io::Result<NullBrokerStats>>,
-}
-
-impl Broker {
-    fn start() -> Self {
-        let listener = TcpListener::bind((variable("KDYNO_TEST_HOST"), 0)).expect("a port that pods reach");
-        let address = listener.local_addr().expect("bound").to_string();
-        let stop = Arc::new(AtomicBool::new(false));
-        let (until, options) =
-            (Arc::clone(&stop), NullBrokerOptions { partitions: 2, fetch: FetchAnswer::Empty });
-        let thread = std::thread::spawn(move || serve(listener, options, until));
-        Self { address, stop, thread }
-    }
-
-    fn stop(self) -> NullBrokerStats {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().expect("no panic").expect("served")
-    }
+/// A broker that pods reach.
+fn broker() -> ServedBroker {
+    let listener = TcpListener::bind((variable("KDYNO_TEST_HOST"), 0)).expect("a port that pods reach");
+    ServedBroker::start(listener, NullBrokerOptions { partitions: 2, fetch: FetchAnswer::Empty })
 }
 
 /// A namespace of this test's own, whose user has the rights that `kdyno kubernetes role` prints and no others.
@@ -143,7 +124,7 @@ fn evidence(place: &TestFolder) -> TrialEvidence {
 #[test]
 fn pods_on_two_nodes_share_a_load_and_its_counts_add_up() {
     let place = TestFolder::new();
-    let broker = Broker::start();
+    let broker = broker();
     let namespace = Namespace::new(&place);
     let said = namespace.run(&broker.address, "", &[]).wait(RUN_DEADLINE);
     ran(&said);
@@ -171,7 +152,7 @@ fn pods_on_two_nodes_share_a_load_and_its_counts_add_up() {
 #[test]
 fn why_pods_do_not_run_is_said_in_the_words_of_the_scheduler() {
     let place = TestFolder::new();
-    let broker = Broker::start();
+    let broker = broker();
     let namespace = Namespace::new(&place);
     let failed = |more: &str| -> ProgramOutput {
         let said = namespace.run(&broker.address, more, &[]).wait(RUN_DEADLINE);
@@ -196,7 +177,7 @@ fn why_pods_do_not_run_is_said_in_the_words_of_the_scheduler() {
 #[test]
 fn pods_that_never_fit_are_refused_before_anything_is_made() {
     let place = TestFolder::new();
-    let broker = Broker::start();
+    let broker = broker();
     let mut namespace = Namespace::new(&place);
     // Listing nodes is a right of the whole cluster.
     namespace.user = variable("KUBECONFIG").into();
@@ -211,7 +192,7 @@ fn pods_that_never_fit_are_refused_before_anything_is_made() {
 #[test]
 fn missing_rights_are_named() {
     let place = TestFolder::new();
-    let broker = Broker::start();
+    let broker = broker();
     let namespace = Namespace::new(&place);
     kubectl(&["delete", "rolebinding", "kdyno", "-n", &namespace.name]);
     let said = namespace.run(&broker.address, "", &[]).wait(RUN_DEADLINE);
@@ -226,7 +207,7 @@ fn missing_rights_are_named() {
 #[test]
 fn an_interrupted_run_leaves_nothing_in_the_cluster() {
     let place = TestFolder::new();
-    let broker = Broker::start();
+    let broker = broker();
     let namespace = Namespace::new(&place);
     let mut running = namespace.run(&broker.address, "", &["--set", "dur=60s"]);
     running.wait_for("· measure");
@@ -240,7 +221,7 @@ fn an_interrupted_run_leaves_nothing_in_the_cluster() {
 #[test]
 fn a_pod_that_is_lost_ends_its_trial_and_its_cause_is_said() {
     let place = TestFolder::new();
-    let broker = Broker::start();
+    let broker = broker();
     let namespace = Namespace::new(&place);
     let mut running = namespace.run(&broker.address, "", &["--set", "dur=60s"]);
     running.wait_for("· measure");
@@ -259,7 +240,7 @@ fn a_pod_that_is_lost_ends_its_trial_and_its_cause_is_said() {
 #[test]
 fn pods_of_a_killed_lab_end_by_themselves() {
     let place = TestFolder::new();
-    let broker = Broker::start();
+    let broker = broker();
     let namespace = Namespace::new(&place);
     let mut running = namespace.run(&broker.address, "", &["--set", "dur=120s"]);
     running.wait_for("· measure");

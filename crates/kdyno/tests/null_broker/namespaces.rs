@@ -2,21 +2,19 @@
 //! in which broker and lab are.
 
 use crate::agents::evidence;
+use crate::common::served_broker::ServedBroker;
 use crate::common::{RUN_DEADLINE, Running, TestFolder, ran};
 use crate::{CLUSTER_ID, files};
-use kdyno_kafka_server::null_broker::{NullBrokerOptions, NullBrokerStats, serve};
+use kdyno_kafka_server::null_broker::NullBrokerOptions;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::series;
 use rustix::process::Signal;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
 /// Agents, and how far their clocks are ahead of the lab's, s.
 const AGENTS: [(&str, i32); 2] = [("one", 3), ("two", -3)];
@@ -109,30 +107,6 @@ fn ip(args: &[&str]) {
     assert!(said.status.success(), "ip {args:?}: {}", String::from_utf8_lossy(&said.stderr));
 }
 
-/// A null broker of this process, since one of its own listens on the loopback address alone.
-struct Broker {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    serving: JoinHandle<std::io::Result<NullBrokerStats>>,
-}
-
-impl Broker {
-    fn start(listener: TcpListener) -> Self {
-        let address = listener.local_addr().expect("bound");
-        let stop = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&stop);
-        let options = NullBrokerOptions { partitions: 2, ..NullBrokerOptions::default() };
-        let serving = std::thread::spawn(move || serve(listener, options, asked));
-        Self { address, stop, serving }
-    }
-
-    /// What it saw.
-    fn stop(self) -> NullBrokerStats {
-        self.stop.store(true, Ordering::Relaxed);
-        self.serving.join().expect("no panic").expect("served")
-    }
-}
-
 fn agents<'a>(place: &'a TestFolder, networks: &Networks) -> Vec<Running<'a>> {
     let mut started: Vec<_> = (0..)
         .zip(AGENTS)
@@ -172,7 +146,9 @@ fn expect_clock(evidence: &TrialEvidence, worker: u16, ahead_s: i32) {
 fn agents_with_networks_and_clocks_of_their_own_add_up() {
     let Some(networks) = Networks::make() else { return };
     let place = TestFolder::new();
-    let broker = Broker::start(networks.listener());
+    // A null broker of its own process listens on the loopback address alone.
+    let options = NullBrokerOptions { partitions: 2, ..NullBrokerOptions::default() };
+    let broker = ServedBroker::start(networks.listener(), options);
     let agents = agents(&place, &networks);
     let host = |(at, (name, _)): (usize, &(&str, i32))| {
         let own = address(at, 2);
@@ -182,7 +158,7 @@ fn agents_with_networks_and_clocks_of_their_own_add_up() {
     };
     let hosts: String = AGENTS.iter().enumerate().map(host).collect();
     let generators = place.file("generators.yaml", &format!("hosts:\n{hosts}"));
-    let [scenario, option, target] = files(&place, &broker.address.to_string(), CLUSTER_ID);
+    let [scenario, option, target] = files(&place, &broker.address, CLUSTER_ID);
     let generators = generators.to_str().expect("plain path");
     let args = ["run", &scenario, &option, &target, "--share", "--generators", generators];
     let said = place.start(networks.command(&place, "lab", &[], &args)).wait(RUN_DEADLINE);

@@ -21,8 +21,6 @@ use std::borrow::Cow;
 /// What draws from the plan's seed are for, so that none of them is another's.
 const ORDER_OF_PAIR: u64 = 0x7061_6972;
 const ORDER_OF_START: u64 = 0x7374_6172;
-/// Longer rows of coins are not looked at: of so many, one in 2³¹ is all alike.
-const ROW_MAX: u32 = 32;
 /// Rows that are drawn at most: of those of two coins half are alike.
 const DRAWS_MAX: u64 = 64;
 
@@ -209,8 +207,8 @@ impl<'a> Comparing<'a> {
             // One coin for two pairs: few coins are often all alike.
             return (self.coin(ORDER_OF_PAIR, pair.div_ceil(2)) + usize::from(pair.is_multiple_of(2))) % 2;
         }
-        // A row of coins up to the first look that are all alike is drawn again. Longer rows hardly ever are.
-        let row = self.settings.looks.first().copied().unwrap_or(0).min(ROW_MAX);
+        // A row of coins up to the first look that are all alike is drawn again.
+        let row = self.settings.looks.first().copied().unwrap_or(0);
         let is_mixed = |draw: &u64| {
             let first = self.coin(ORDER_OF_PAIR + draw, 1);
             (2..=row).any(|pair| self.coin(ORDER_OF_PAIR + draw, pair) != first)
