@@ -2,12 +2,11 @@
 
 use crate::cases::{Chosen, param_value};
 use crate::choices::{Choices, PlanError, PlanQuestion};
-use crate::comparison::direction;
-use crate::conditions::{opposite, turned};
+use crate::conditions::opposite;
 use crate::set_overrides::NOWHERE;
 use crate::show;
 use kdyno_analysis::REPEATS_MIN;
-use kdyno_model::plan::{Better, CasePlan, Claim, ClaimExpr, ClaimOp, Contrast, Plan, Strategy};
+use kdyno_model::plan::{Better, CasePlan, Claim, ClaimExpr, Contrast, Plan, Strategy};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -104,24 +103,47 @@ pub(crate) fn judged(
     Ok(found)
 }
 
+impl PlannedClaims {
+    /// Adds a threshold that is not there yet, and a warning where it says what must hold, as it seems.
+    fn add_threshold(&mut self, claim: Claim, sides: [&Expr; 2]) {
+        if self.claims.iter().any(|known| known.is_threshold && is_same(known, &claim)) {
+            return;
+        }
+        let warning = turned_round(&claim, sides).filter(|warning| !self.turned_round.contains(warning));
+        self.turned_round.extend(warning);
+        self.claims.push(claim);
+    }
+}
+
+/// Whether two thresholds compare the same, however they were typed.
+fn is_same(a: &Claim, b: &Claim) -> bool {
+    let is_typed = a.op == b.op && alike(&a.left, &b.left) && alike(&a.right, &b.right);
+    is_typed || a.op.turned() == b.op && alike(&a.left, &b.right) && alike(&a.right, &b.left)
+}
+
+/// Whether two sides are the same; one number in two units, such as 50 ms and 0.05 s, may differ in its last bits.
+fn alike(a: &ClaimExpr, b: &ClaimExpr) -> bool {
+    match (a, b) {
+        (ClaimExpr::Number(a), ClaimExpr::Number(b)) => (a - b).abs() <= a.abs() * 1e-12,
+        _ => a == b,
+    }
+}
+
 /// That a threshold is true of good figures: other tools' thresholds say what must hold.
-fn turned_round(that: &str, left: &Expr, op: ClaimOp, right: &Expr) -> Option<String> {
-    let (metric, op) = match (left, right) {
-        (Expr::Metric(metric), Expr::Number(_)) => (metric, op),
-        (Expr::Number(_), Expr::Metric(metric)) => (metric, turned(op)),
-        _ => return None,
+fn turned_round(claim: &Claim, sides: [&Expr; 2]) -> Option<String> {
+    let unit = sides.into_iter().find_map(|side| match side {
+        Expr::Metric(metric) => Some(metric.unit),
+        Expr::Number(_) | Expr::Binary(..) => None,
+    })?;
+    let (of, better) = claim.turned_round(|_| unit)?;
+    let (most, op) = match better {
+        Better::Lower => ("most", ">"),
+        Better::Higher => ("least", "<"),
     };
-    let is_of_less = matches!(op, ClaimOp::Less | ClaimOp::AtMost);
-    let better = direction(&metric.of.metric, metric.unit)?;
-    (is_of_less == (better == Better::Lower)).then(|| {
-        format!(
-            "fail_if {} fails the run when `{}` is at {} that much: did you mean `{}`? What must hold is a claim (`expect`)",
-            quoted(that),
-            metric.of,
-            if is_of_less { "most" } else { "least" },
-            if is_of_less { ">" } else { "<" },
-        )
-    })
+    Some(format!(
+        "fail_if {} fails the run when `{of}` is at {most} that much: did you mean `{op}`? What must hold is a claim (`expect`)",
+        quoted(&claim.that),
+    ))
 }
 
 fn option(fail_if: &str) -> String {
@@ -180,22 +202,24 @@ impl ClaimCases<'_> {
     fn thresholds(self, typed: &Scalar, found: &mut PlannedClaims) -> Result<(), PlanError> {
         let Comparison { left, op, right } = comparison(typed, self.file)?;
         let that = typed.text.trim().to_owned();
-        found.turned_round.extend(turned_round(&that, &left, op, &right));
         let in_each = self.cases.len() > 1 && !(left.selects_all() && right.selects_all());
         let cases = if in_each { self.cases } else { &self.cases[..1] };
         for (index, case) in (0..).zip(cases) {
             let of = Self { unselected: in_each.then_some(index), ..self };
-            let sides = of.expr(&left).and_then(|left| Ok((left, of.expr(&right)?)));
+            let planned = of.expr(&left).and_then(|left| Ok((left, of.expr(&right)?)));
             let text = if in_each { format!("{that} ({})", case.label) } else { that.clone() };
-            match sides {
-                Ok((left, right)) => found.claims.push(Claim {
-                    text,
-                    that: that.clone(),
-                    is_threshold: true,
-                    left,
-                    op: opposite(op),
-                    right,
-                }),
+            match planned {
+                Ok((planned_left, planned_right)) => {
+                    let claim = Claim {
+                        text,
+                        that: that.clone(),
+                        is_threshold: true,
+                        left: planned_left,
+                        op: opposite(op),
+                        right: planned_right,
+                    };
+                    found.add_threshold(claim, [&left, &right]);
+                }
                 Err(Miss::Wrong(error)) => return Err(error),
                 Err(Miss::NotInProfile(why)) => {
                     found.not_judged.push(format!("fail_if {} is not judged: {why}", quoted(&text)));

@@ -11,7 +11,7 @@ use crate::{clusters, pair_design};
 use kdyno_analysis::comparison::{margin as usual_margin, pair_sd, pair_sds, starts_sd};
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UnitSpread, look_least, smallest_visible};
 use kdyno_model::command_metrics;
-use kdyno_model::metric::{Address, BROKER_ALLOCATED, Unit, is_cost};
+use kdyno_model::metric::{Address, Unit, is_cost};
 use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, LoadPlan, PairDesign, Plan, Rate, Role,
@@ -288,7 +288,7 @@ fn read_judge(
     margin: Option<&Scalar>,
 ) -> Result<Judge, PlanError> {
     let (address, unit) = kdyno_scenario::metric_of(of, scenario.typed())?;
-    let usual = direction(&address.metric, unit);
+    let usual = Better::of(&address.metric, unit);
     let better = match (better, usual) {
         (Some(typed), _) => typed.text.parse().map_err(|_| {
             let (message, hint) = not_allowed(&typed.text, &["lower", "higher"]);
@@ -319,32 +319,6 @@ pub(crate) fn share(typed: &Scalar, key: &str) -> Result<f64, PlanError> {
             format!("`{key}`: {} is not a share in percent", quoted(&typed.text)),
         )
         .hint("above 0% and below 100%, e.g. `3%`")),
-    }
-}
-
-/// Which direction of a metric is better, where that goes without saying.
-pub(crate) fn direction(metric: &str, unit: Unit) -> Option<Better> {
-    match (metric, unit) {
-        (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore) => Some(Better::Lower),
-        (_, Unit::CostPerGb | Unit::CostPerMillion) => Some(Better::Lower),
-        ("offered_per_s", _) => None,
-        (_, unit) if unit.is_rate() => Some(Better::Higher),
-        (
-            "failed"
-            | "failed_share"
-            | "unresolved"
-            | "retries"
-            | "aborted"
-            | "throttled_share"
-            | "lag"
-            | "memory_rss_bytes_max"
-            | BROKER_ALLOCATED
-            | command_metrics::ERRORS
-            | command_metrics::ERROR_SHARE,
-            _,
-        ) => Some(Better::Lower),
-        ("committed", _) => Some(Better::Higher),
-        _ => None,
     }
 }
 

@@ -36,7 +36,7 @@ fn condition(scenario: &Scenario, typed: &Scalar, reader: &CaseReader<'_>) -> Re
     let read = comparison(&Scalar { text: text.clone(), ..typed.clone() }, scenario.typed())?;
     let (metric, op, limit) = match (&read.left, read.op, &read.right) {
         (Expr::Metric(metric), op, Expr::Number(limit)) => (metric, op, *limit),
-        (Expr::Number(limit), op, Expr::Metric(metric)) => (metric, turned(op), *limit),
+        (Expr::Number(limit), op, Expr::Metric(metric)) => (metric, op.turned(), *limit),
         _ => {
             let message = format!("{} is no condition", quoted(&text));
             return Err(reader
@@ -69,15 +69,6 @@ pub(crate) fn opposite(op: ClaimOp) -> ClaimOp {
         ClaimOp::AtMost => ClaimOp::Greater,
         ClaimOp::Greater => ClaimOp::AtMost,
         ClaimOp::AtLeast => ClaimOp::Less,
-    }
-}
-
-pub(crate) fn turned(op: ClaimOp) -> ClaimOp {
-    match op {
-        ClaimOp::Less => ClaimOp::Greater,
-        ClaimOp::AtMost => ClaimOp::AtLeast,
-        ClaimOp::Greater => ClaimOp::Less,
-        ClaimOp::AtLeast => ClaimOp::AtMost,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a plan is to answer beyond a table: comparisons, searches, claims.
 
-use crate::metric::Address;
+use crate::command_metrics::{ERROR_SHARE, ERRORS};
+use crate::metric::{Address, BROKER_ALLOCATED, Unit};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
@@ -144,6 +145,34 @@ pub enum Better {
     Higher,
 }
 
+impl Better {
+    /// Which direction of a metric is better, where that goes without saying.
+    pub fn of(metric: &str, unit: Unit) -> Option<Self> {
+        match (metric, unit) {
+            (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore) => Some(Self::Lower),
+            (_, Unit::CostPerGb | Unit::CostPerMillion) => Some(Self::Lower),
+            ("offered_per_s", _) => None,
+            (_, unit) if unit.is_rate() => Some(Self::Higher),
+            (
+                "failed"
+                | "failed_share"
+                | "unresolved"
+                | "retries"
+                | "aborted"
+                | "throttled_share"
+                | "lag"
+                | "memory_rss_bytes_max"
+                | BROKER_ALLOCATED
+                | ERRORS
+                | ERROR_SHARE,
+                _,
+            ) => Some(Self::Lower),
+            ("committed", _) => Some(Self::Higher),
+            _ => None,
+        }
+    }
+}
+
 /// What counts as one piece of evidence in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
@@ -256,6 +285,24 @@ pub struct Claim {
     pub right: ClaimExpr,
 }
 
+impl Claim {
+    /// The metric of a threshold that good figures make true, as it seems, and which direction of it is better: other tools'
+    /// thresholds say what must hold. `unit` says in what a metric is counted.
+    pub fn turned_round(&self, unit: impl Fn(&str) -> Unit) -> Option<(&Address, Better)> {
+        let (of, op) = match (&self.left, &self.right) {
+            (ClaimExpr::Metric { of, .. }, ClaimExpr::Number(_)) => (of, self.op),
+            (ClaimExpr::Number(_), ClaimExpr::Metric { of, .. }) => (of, self.op.turned()),
+            _ => return None,
+        };
+        let must_be = match op {
+            ClaimOp::Less | ClaimOp::AtMost => Better::Lower,
+            ClaimOp::Greater | ClaimOp::AtLeast => Better::Higher,
+        };
+        let better = Better::of(&of.metric, unit(&of.metric))?;
+        (self.is_threshold && must_be != better).then_some((of, better))
+    }
+}
+
 /// A side of a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -304,6 +351,19 @@ pub enum ClaimOp {
     Greater,
     /// `>=`
     AtLeast,
+}
+
+impl ClaimOp {
+    /// How the sides are compared the other way round.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::AtMost => Self::AtLeast,
+            Self::Greater => Self::Less,
+            Self::AtLeast => Self::AtMost,
+        }
+    }
 }
 
 /// A named ratio between two cases, all else equal.

@@ -418,6 +418,30 @@ fn a_threshold_that_good_figures_fail_is_a_warning() {
     }
 }
 
+#[test]
+fn a_threshold_that_is_typed_twice_is_judged_once() {
+    let text = format!("{BASE}fail_if: [writers.response.p99 > 50ms, writers.response.p50 <= 5ms]\n");
+    let more = |typed: &str| {
+        let choices = Choices { fail_if: vec![typed.to_owned()], ..Choices::default() };
+        planned(&text, &choices).unwrap().claims.iter().map(|claim| claim.text.clone()).collect::<Vec<_>>()
+    };
+    let own = more("writers.response.p99 > 50ms");
+    assert_eq!(own, ["writers.response.p99 > 50ms", "writers.response.p50 <= 5ms"]);
+    for same in
+        ["writers.response.p99 > 0.05s", "50000us < writers.response.p99", "writers.response.p99>50.0ms"]
+    {
+        assert_eq!(more(same), own, "{same}");
+    }
+    for other in
+        ["writers.response.p99 >= 50ms", "writers.response.p99 > 51ms", "writers.response.p95 > 50ms"]
+    {
+        assert_eq!(more(other).len(), 3, "{other}");
+    }
+    let twice = Choices { fail_if: vec!["writers.response.p50 <= 0.005s".to_owned()], ..Choices::default() };
+    let (_, warnings) = facts(&text, &twice);
+    assert_eq!(warnings.iter().filter(|one| one.starts_with("fail_if ")).count(), 1, "{warnings:?}");
+}
+
 /// A case of another profile is no mistake of the scenario, but one of who names it by hand.
 #[test]
 fn thresholds_of_cases_that_the_profile_lacks_are_refused() {

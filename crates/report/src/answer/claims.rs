@@ -13,7 +13,7 @@ use crate::without_generator;
 use kdyno_model::conclusion::{ClaimSays, JudgedClaim, Ratio, of_kind};
 use kdyno_model::finding::{Finding, Quantity, Scope, Value, marks_of_both};
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::{Claim, ClaimExpr, Contrast, Plan};
+use kdyno_model::plan::{Better, Claim, ClaimExpr, ClaimOp, Contrast, Plan};
 
 /// Why a ratio is not the quotient of two figures that are shown with it.
 const PAIRED: &str = "Ratios are of repeats in pairs, each with the one that ran in the same round: they need not be the quotient of \
@@ -56,12 +56,13 @@ pub fn claim<'a>(one: &JudgedClaim, input: &ReportInput<'a>) -> Option<&'a Claim
 /// `Holds: twice the brokers carry nearly twice as much (writers.acked_per_s… >= …).`, or of a threshold
 /// `Failed: fail_if writers.response.p99 > 50ms (it was 61.2 ms).`
 pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
-    let tone = match one.says {
-        ClaimSays::Holds => Tone::Strong,
-        ClaimSays::DoesNot => Tone::Bad,
-        ClaimSays::CannotTell => Tone::Warn,
-    };
     let claim = claim(one, input);
+    let turned_round = claim.and_then(turned_round);
+    let tone = match one.says {
+        ClaimSays::Holds if turned_round.is_none() => Tone::Strong,
+        ClaimSays::DoesNot => Tone::Bad,
+        ClaimSays::Holds | ClaimSays::CannotTell => Tone::Warn,
+    };
     let what = match claim {
         Some(claim) if claim.is_threshold => {
             let [left, right] = sides(one, Some(claim));
@@ -87,7 +88,23 @@ pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
     };
     let reason = one.reason.as_ref().map_or_else(String::new, |reason| format!("; {reason}"));
     let marked = marks::clause(&marks_of_both(&one.marks));
-    Sentence::new(tone, format!("{}: {what}{reason}{marked}.", says(one, claim)))
+    let turned_round = turned_round.unwrap_or_default();
+    Sentence::new(tone, format!("{}: {what}{reason}{marked}{turned_round}.", says(one, claim)))
+}
+
+/// That a threshold fails good figures, as it seems: whether it passed says little then.
+fn turned_round(claim: &Claim) -> Option<String> {
+    let (_, better) = claim.turned_round(units::of_metric)?;
+    let good = match better {
+        Better::Lower => "low",
+        Better::Higher => "high",
+    };
+    // What must hold has the direction that was meant, in the order that was typed.
+    let meant = match claim.op {
+        ClaimOp::Less | ClaimOp::AtMost => "<",
+        ClaimOp::Greater | ClaimOp::AtLeast => ">",
+    };
+    Some(format!("; it fails when the figure is {good}, which is good: {meant} may be meant"))
 }
 
 /// What a response that a threshold compares is without the load generator's own delay, where that is a good part of it.

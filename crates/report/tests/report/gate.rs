@@ -1,14 +1,15 @@
 //! What a run comes to, and which of its parts are red.
 
 use crate::answers::with_claims;
-use crate::fixture::{ComparisonEnd, caveat, comparison, search};
+use crate::fixture::{ComparisonEnd, RunFixture, caveat, comparison, search};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::finding::Mark;
 use kdyno_model::metric::Address;
-use kdyno_model::plan::Depth;
+use kdyno_model::plan::{ClaimExpr, ClaimOp, Depth};
 use kdyno_report::judged::{Gate, RunAnswer, judged};
-use kdyno_report::junit;
+use kdyno_report::terminal::{self, TextOptions};
+use kdyno_report::{html, junit, markdown};
 
 const CONFIRMED: SearchOutcome = SearchOutcome::Confirmed { load_per_s: 92_000.0 };
 
@@ -46,6 +47,34 @@ fn a_threshold_says_what_the_figure_was() {
     let nothing = Caveat::NothingAcknowledged { item: "writers".to_owned(), records: 5 };
     run.caveats.push(caveat(1, Severity::Warning, nothing));
     assert_eq!(judged(&run.input()), RunAnswer::Invalid);
+}
+
+/// In each form the answer says that its threshold seems to be the wrong way round.
+#[test]
+fn a_threshold_that_good_figures_fail_says_so_in_its_answer() {
+    let mut run = with_claims();
+    let of = Address::parse("writers.response.p99").expect("an address");
+    let of = || ClaimExpr::Metric { of: of.clone(), case: 0 };
+    let limit = || ClaimExpr::Number(50e6);
+    let sentence = |run: &mut RunFixture, left, op, right| {
+        let claim = &mut run.header.plan.claims[1];
+        (claim.left, claim.op, claim.right, claim.is_threshold) = (left, op, right, true);
+        kdyno_report::claim_sentences(&run.input())[1].clone()
+    };
+    let warning =
+        |sign: &str| format!("it fails when the figure is low, which is good: {sign} may be meant.");
+    let text = sentence(&mut run, of(), ClaimOp::AtLeast, limit());
+    assert!(text.ends_with(&warning(">")), "{text}");
+    for form in [markdown::block(&run.input()), html::page(&run.input())] {
+        assert!(form.contains("it fails when the figure is low"), "{form}");
+    }
+    let options = TextOptions { width: 400, colour: false };
+    assert!(terminal::answer_alone(&run.input(), &options).contains("it fails when the figure is low"));
+    assert!(junit::document(&run.input(), Gate::Claims).contains("it fails when the figure is low"));
+    let text = sentence(&mut run, limit(), ClaimOp::AtMost, of());
+    assert!(text.ends_with(&warning("<")), "{text}");
+    let text = sentence(&mut run, of(), ClaimOp::AtMost, limit());
+    assert!(!text.contains("may be meant"), "{text}");
 }
 
 #[test]
