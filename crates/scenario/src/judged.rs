@@ -8,7 +8,7 @@ pub use sides::{Expr, MetricOf, Operator};
 use crate::expr::{DEPTH_MAX, TEXT_BYTES_MAX};
 use crate::file::ScenarioFile;
 use crate::input::{InputError, TextPosition, quoted};
-use crate::names::{known_param, metric_of};
+use crate::names::{known_param, metric_hint, metric_of};
 use crate::yaml::Scalar;
 use kdyno_model::plan::ClaimOp;
 use sides::{ExprSide, described, folded, literal, single, units_of};
@@ -44,8 +44,7 @@ pub fn comparison(typed: &Scalar, file: &ScenarioFile) -> Result<Comparison, Inp
         return Err(if is_comparison { error.hint("one comparison each: write two of them") } else { error });
     }
     if !left.expr.has_metric() && !right.expr.has_metric() {
-        return Err(InputError::at(typed.place, "no metric is in the expression")
-            .hint("e.g. `writers.response.p99 <= 20ms`"));
+        return Err(InputError::at(typed.place, "no metric is in the expression").hint(metric_hint(file)));
     }
     let (left, right) = parser.alike(left, right, typed.place, "are compared")?;
     Ok(Comparison { left: left.expr, op, right: right.expr })
@@ -166,9 +165,14 @@ impl<'a> JudgedParser<'a> {
             Some(c) if c.is_ascii_digit() => self.number(),
             Some(c) if c.is_ascii_alphabetic() => self.metric(),
             Some(c) => {
-                Err(self.wrong(format!("expected a number or a metric, found {}", quoted(&c.to_string()))))
+                let found = quoted(&c.to_string());
+                let error = self.wrong(format!("expected a number or a metric, found {found}"));
+                Err(error.hint(metric_hint(self.file)))
             }
-            None => Err(self.wrong("the expression ends where a number or a metric belongs")),
+            None => {
+                let error = self.wrong("the expression ends where a number or a metric belongs");
+                Err(error.hint(metric_hint(self.file)))
+            }
         }?;
         self.depth -= 1;
         Ok(side)
@@ -274,6 +278,7 @@ impl<'a> JudgedParser<'a> {
 mod tests {
     use super::*;
     use crate::Scenario;
+    use crate::names::with_only_item;
     use proptest::prelude::*;
 
     fn scenario() -> Scenario {
@@ -366,7 +371,15 @@ mod tests {
                 "7:24: `=` is where `<`, `<=`, `>` or `>=` belongs | figures that are measured",
             ),
             ("w.acked_per_s", "the expression ends where `<`"),
-            ("1 < 2", "no metric is in the expression"),
+            (
+                "1 < 2",
+                "no metric is in the expression | name a metric, e.g. `w.response.p99`, and a limit such as `50ms`",
+            ),
+            (
+                "> 50 ms",
+                "7:10: expected a number or a metric, found `>` | name a metric, e.g. `w.response.p99`",
+            ),
+            ("w.acked_per_s >", "the expression ends where a number or a metric belongs | name a metric"),
             ("w.acked_per_s > 5parsecs", "7:26: `5parsecs` is no number"),
             ("w.acked_per_s > 1/s > 2/s", "one comparison each"),
             ("w.acked_per_s / 0 > 1/s", "divides by zero"),
@@ -378,6 +391,26 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
         }
         assert!(read(&"(".repeat(100)).expect_err("deep").contains("nested"));
+    }
+
+    #[test]
+    fn metrics_of_the_only_item_need_no_name_of_it() {
+        let text = "kdyno: 1\nid: x\nquestion: why?\ntopics: {t: {partitions: 1}}\n\
+                    load: {w: {produce: t, rate: max, value: 1KiB}}\nphases: {measure: 1s}\n";
+        let one = Scenario::parse(text, "x.yaml").expect("a scenario");
+        let cases = [
+            ("p99 > 50ms", "w.response.p99 > 50ms"),
+            ("1.5*acked_per_s<50k/s", "1.5*w.acked_per_s<50k/s"),
+            ("response.mean ≥ 1ms", "w.response.mean ≥ 1ms"),
+            ("w.response.p99 > 50ms", "w.response.p99 > 50ms"),
+            ("cpu_percent > 80%", "cpu_percent > 80%"),
+            ("> 50 ms", "> 50 ms"),
+            ("", ""),
+        ];
+        for (typed, whole) in cases {
+            assert_eq!(with_only_item(typed, one.typed()), whole);
+        }
+        assert_eq!(with_only_item("p99 > 50ms", scenario().typed()), "p99 > 50ms", "of two items");
     }
 
     proptest! {

@@ -35,7 +35,7 @@ pub mod yaml;
 
 pub use check::{CheckedPublished, CheckedRow, is_id, is_item_name, is_topic_name, unknown_topic};
 pub use file::ScenarioFile;
-pub use names::{metric_names, metric_of};
+pub use names::{metric_names, metric_of, with_only_item};
 pub use reference::reference;
 pub use schema::{json_schema, target_json_schema};
 

@@ -66,12 +66,47 @@ pub fn metric_of(typed: &Scalar, file: &ScenarioFile) -> Result<(Address, Unit),
 /// The metric that was meant where its subject was left out: `p99` and `response.p99` are of the first load item that has it.
 fn without_subject(typed: &str, file: &ScenarioFile) -> Option<String> {
     let mut subjects = file.item_names().chain(["brokers"]);
-    subjects.find_map(|name| {
-        let names = metric::names(subject(name, file)?);
-        let found =
-            names.iter().find(|known| *known == typed).cloned().or_else(|| headline(typed, &names))?;
-        Some(format!("did you mean `{name}.{found}`?"))
-    })
+    let found = subjects.find_map(|name| named_alone(typed, name, file))?;
+    Some(format!("did you mean `{found}`?"))
+}
+
+/// The address of a metric of this subject that is named alone.
+fn named_alone(typed: &str, name: &str, file: &ScenarioFile) -> Option<String> {
+    let names = metric::names(subject(name, file)?);
+    let found = names.iter().find(|known| *known == typed).cloned().or_else(|| headline(typed, &names))?;
+    Some(format!("{name}.{found}"))
+}
+
+/// A comparison with the addresses of metrics that are named alone, where one load item is all that they can be of: `p99 > 50ms`
+/// is `writers.response.p99 > 50ms`.
+pub fn with_only_item(typed: &str, file: &ScenarioFile) -> String {
+    let [(item, _)] = file.load.as_slice() else { return typed.to_owned() };
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let mut out = String::with_capacity(typed.len());
+    let mut rest = typed;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c: char| in_name(c) != in_name(first)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        out.push_str(named_alone(word, &item.text, file).as_deref().unwrap_or(word));
+        rest = after;
+    }
+    out
+}
+
+/// What an expression without a metric lacks, with one that the scenario has.
+pub(crate) fn metric_hint(file: &ScenarioFile) -> String {
+    let (of, limit) = match file.load.first() {
+        None => ("brokers.cpu_percent".to_owned(), "80%"),
+        Some((name, item)) => {
+            let (metric, limit) = match item.role {
+                RoleFile::Produce(_) => ("response.p99", "50ms"),
+                RoleFile::EndToEnd { .. } => ("end_to_end.p99", "50ms"),
+                RoleFile::Consume(_) => ("fetched_per_s", "50k/s"),
+            };
+            (format!("{}.{metric}", name.text), limit)
+        }
+    };
+    format!("name a metric, e.g. `{of}`, and a limit such as `{limit}`")
 }
 
 /// The latency that is meant by a statistic alone.

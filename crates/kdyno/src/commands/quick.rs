@@ -105,19 +105,11 @@ fn ask(args: &QuickArgs) -> PlanQuestion {
     if args.find.is_empty() {
         return PlanQuestion::Scenario;
     }
-    let conditions = args.find.iter().map(|typed| condition(typed)).collect();
     PlanQuestion::Find(FindChoices {
         highest: Some(HIGHEST.to_owned()),
-        conditions,
+        conditions: args.find.clone(),
         ..FindChoices::default()
     })
-}
-
-/// `p99 <= 50ms` is of the response time; a whole metric stays as it is.
-fn condition(typed: &str) -> String {
-    let is_quantile =
-        typed.strip_prefix('p').is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()));
-    if is_quantile { format!("writers.response.{typed}") } else { typed.to_owned() }
 }
 
 /// At what the load of a search ends at once.
@@ -284,6 +276,17 @@ mod tests {
         let whole = ["--find", "writers.failed_share <= 1%", "--find", "p99.9 <= 1s"];
         assert!(planned_as_typed(&whole).is_ok());
         assert!(matches!(planned_as_typed(&[]).expect("a plan").strategy, Strategy::List(_)));
+    }
+
+    #[test]
+    fn a_threshold_need_not_name_the_only_load_item() {
+        let typed = ["--fail-if", "p99 > 50ms", "--fail-if", "900/s > acked_per_s"];
+        let claims = planned_as_typed(&typed).expect("a plan").claims;
+        let that: Vec<&str> = claims.iter().map(|claim| claim.that.as_str()).collect();
+        assert_eq!(that, ["writers.response.p99 > 50ms", "900/s > writers.acked_per_s"]);
+        let error = planned_as_typed(&["--fail-if", "> 50 ms"]).expect_err("no metric");
+        let hint = error.hint.expect("a hint");
+        assert!(hint.contains("e.g. `writers.response.p99`"), "{hint}");
     }
 
     #[test]

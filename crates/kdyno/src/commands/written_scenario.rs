@@ -9,6 +9,7 @@ use kdyno_plan::{Choices, FileReader, PlanQuestion, Remark};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
+use kdyno_scenario::with_only_item;
 use kdyno_scenario::yaml::literal;
 
 /// A setting of the client.
@@ -51,14 +52,19 @@ pub(super) fn setting_meant<'s, 'p>(
     at_line.or_else(|| settings.iter().find(is_named))
 }
 
-/// Reads and plans the scenario; `fail_if`: thresholds that were typed with it. A search is a quick look.
+/// Reads and plans the scenario; `fail_if`: thresholds that were typed with it. Where it has one load item, thresholds and conditions
+/// need not name it. A search is a quick look.
 pub(super) fn planned(
     (text, id): (&str, &str),
     target: Option<Target>,
     fail_if: &[String],
-    ask: PlanQuestion,
+    mut ask: PlanQuestion,
 ) -> Result<(Plan, Vec<Remark>), InputError> {
     let scenario = Scenario::parse(text, id)?;
+    let whole = |typed: &String| with_only_item(typed, scenario.typed());
+    if let PlanQuestion::Find(find) = &mut ask {
+        find.conditions = find.conditions.iter().map(whole).collect();
+    }
     let files = FileReader(given_files::next_to);
     let depth = if matches!(ask, PlanQuestion::Find(_)) { Depth::Quick } else { Depth::Verdict };
     let choices = Choices {
@@ -67,7 +73,7 @@ pub(super) fn planned(
         files,
         ask,
         depth,
-        fail_if: fail_if.to_vec(),
+        fail_if: fail_if.iter().map(whole).collect(),
         ..Choices::default()
     };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
