@@ -77,7 +77,8 @@ pub(crate) struct ExecutionArgs {
     /// No progress on standard error
     #[arg(long)]
     pub(crate) no_progress: bool,
-    /// Print the answer alone: no plan, no progress, no table
+    /// Print the answer alone: no plan, no progress, no table, no paths; `kdyno show latest` finds the run's file and `kdyno runs`
+    /// names it
     #[arg(long, short = 'q', conflicts_with_all = ["json", "format"])]
     pub(crate) quiet: bool,
     /// Answer over HTTP with metrics in OpenMetrics text at /metrics while the run lasts; port 0 takes a free one, HOST is

@@ -90,6 +90,13 @@ fn the_version_is_printed_with_the_commit_of_a_checkout() {
 }
 
 #[test]
+fn the_help_of_quiet_says_how_the_file_is_found() {
+    let help = TestFolder::new().kdyno(&["run", "--help"]).stdout;
+    let words: Vec<&str> = help.split_whitespace().collect();
+    assert!(words.join(" ").contains("no paths; `kdyno show latest` finds the run's file"), "{help}");
+}
+
+#[test]
 fn the_help_of_export_says_where_its_columns_are_documented() {
     let said = TestFolder::new().kdyno(&["export", "--help"]);
     assert!(said.stdout.contains("docs/reference/csv.md"), "{said:?}");
