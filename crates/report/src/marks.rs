@@ -108,11 +108,21 @@ impl Signs {
 
     /// What they mean, in one line; `None` where there are none.
     pub fn legend(&self) -> Option<String> {
+        self.legend_with(None)
+    }
+
+    /// The same; `needed` is the length at which windows that are too short would confirm a steady state, where that is known.
+    pub fn legend_with(&self, needed: Option<&str>) -> Option<String> {
         let mut signs: Vec<(&str, String)> = Vec::new();
-        for (sign, meaning) in self.marks.iter().filter_map(|mark| sign(*mark)) {
+        for mark in &self.marks {
+            let Some((sign, meaning)) = sign(*mark) else { continue };
+            let meaning = match needed {
+                Some(needed) if *mark == Mark::TooShortToTell => format!("{meaning} ({needed} needed)"),
+                _ => meaning.to_owned(),
+            };
             match signs.iter_mut().find(|(known, _)| *known == sign) {
                 Some((_, meanings)) => meanings.push_str(&format!(", or {meaning}")),
-                None => signs.push((sign, meaning.to_owned())),
+                None => signs.push((sign, meaning)),
             }
         }
         signs.extend(self.at_least.then(|| (AT_LEAST.0, AT_LEAST.1.to_owned())));
@@ -144,6 +154,16 @@ mod tests {
         let legend = signs.legend().expect("marks");
         assert!(legend.starts_with("! invalid; ᵃ rose or fell throughout the window, or moved"), "{legend}");
         assert_eq!(legend.matches([';']).count(), 2, "{legend}");
+    }
+
+    #[test]
+    fn a_window_that_is_too_short_has_the_length_that_would_do() {
+        let mut signs = Signs::default();
+        signs.add(&BTreeSet::from([Mark::TooShortToTell, Mark::FewRecords]), "4.38 ms");
+        let legend = signs.legend_with(Some("16 to 372 s")).expect("marks");
+        let first = "ᵃ window too short to confirm a steady state (16 to 372 s needed); ᵇ fewer";
+        assert!(legend.starts_with(first), "{legend}");
+        assert!(!signs.legend().expect("marks").contains("needed"), "where it is not known");
     }
 
     #[test]

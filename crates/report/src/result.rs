@@ -1,6 +1,7 @@
 //! The table *Result*, for every form: its columns, its cells, and what has to be said under it.
 
 use crate::answer::notes::{self, CaseNames};
+use crate::answer::steadiness;
 use crate::case_table::{CaseRow, CaseTable, OurFigure, PublishedFigure, ShownMetric, TableEntry};
 use crate::digits;
 use crate::figures::FindingIndex;
@@ -217,7 +218,9 @@ pub fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>, names: &CaseN
 
 /// What the figures of the table are: their marks, what the load generator made of them, their repeats.
 pub fn figure_notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
-    let mut notes: Vec<String> = by_case(table, Heads::Page).signs().legend().into_iter().collect();
+    let signs = by_case(table, Heads::Page).signs();
+    let mut notes: Vec<String> =
+        signs.legend_with(steadiness::needed(input).as_deref()).into_iter().collect();
     notes.extend(without_generator::of_cases(&FindingIndex::new(input.findings, input.caveats), table));
     notes.extend(repeats_note(table));
     let missing = |entry: &TableEntry<'_>| entry.ours.and_then(|ours| ours.missing());

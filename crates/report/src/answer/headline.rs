@@ -1,7 +1,7 @@
 //! The answer of a run in a sentence or a few, with its confidence: what is under the question.
 
 use super::form::Sentence;
-use super::{claims, search, verdict, words};
+use super::{claims, search, steadiness, verdict, words};
 use crate::case_table::{CaseRow, CaseTable, OurFigure, ShownMetric};
 use crate::digits;
 use crate::figures::FindingIndex;
@@ -43,8 +43,9 @@ pub fn whole(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Headline {
     if !sentences.is_empty() {
         return Headline { sentences, legend: None };
     }
-    let Headline { mut sentences, legend } =
-        of_table(table, &FindingIndex::new(input.findings, input.caveats));
+    let figures = FindingIndex::new(input.findings, input.caveats);
+    let needed = steadiness::needed(input);
+    let Headline { mut sentences, legend } = of_table(table, &figures, needed.as_deref());
     sentences.extend(of_contrasts(input, table));
     Headline { sentences, legend }
 }
@@ -137,7 +138,7 @@ fn figures<'a>(table: &CaseTable<'a>, index: usize) -> Vec<HeadlineFigure<'a>> {
     table.rows.iter().filter_map(of_row).collect()
 }
 
-fn of_table(table: &CaseTable<'_>, own: &FindingIndex<'_>) -> Headline {
+fn of_table(table: &CaseTable<'_>, own: &FindingIndex<'_>, needed: Option<&str>) -> Headline {
     let columns = table.metrics.iter().enumerate();
     let known: Vec<(&ShownMetric, Vec<HeadlineFigure<'_>>)> =
         columns.map(|(index, column)| (column, figures(table, index))).collect();
@@ -162,7 +163,7 @@ fn of_table(table: &CaseTable<'_>, own: &FindingIndex<'_>) -> Headline {
     let is_doubtful = all.iter().any(|one| one.is_invalid());
     let tone = if is_doubtful { Tone::Warn } else { Tone::Plain };
     let text = format!("{}{}.", parts.join("; "), confidence(&all));
-    Headline { sentences: vec![Sentence::new(tone, text)], legend: signs.legend() }
+    Headline { sentences: vec![Sentence::new(tone, text)], legend: signs.legend_with(needed) }
 }
 
 /// Whether a column is an outcome, not an input.

@@ -29,12 +29,7 @@ pub fn cell(conclusions: &[Conclusion], trial: TrialId, item: &str) -> String {
 /// each item with how many there are of each kind.
 pub fn notes(input: &ReportInput<'_>) -> Vec<String> {
     const LINES_MAX: usize = 6;
-    let reported: Vec<TrialId> = input.reported().map(|trial| trial.id).collect();
-    let windows = of_kind::<Steadiness>(input.conclusions).filter_map(|one| match one.scope {
-        Scope::Trial(trial) if reported.contains(&trial) => Some((trial, one)),
-        _ => None,
-    });
-    let windows: Vec<(TrialId, &Steadiness)> = windows.collect();
+    let windows = windows(input);
     let is_listed = |one: &Steadiness| one.state != SteadyState::Steady || !one.short_term.is_empty();
     let listed = || windows.iter().filter(|(_, one)| is_listed(one));
     if listed().count() > LINES_MAX {
@@ -44,28 +39,49 @@ pub fn notes(input: &ReportInput<'_>) -> Vec<String> {
         };
         return items.into_iter().map(|item| summary(item, &of_item(item))).collect();
     }
+    let is_only = input.reported().count() <= 1;
     let line = |(trial, one): &(TrialId, &Steadiness)| {
         // A load item's name stays as it is typed.
         let whose = words::capital(&input.name(*trial));
-        let whose = if reported.len() > 1 { format!("{whose}, ") } else { String::new() };
+        let whose = if is_only { String::new() } else { format!("{whose}, ") };
         format!("{whose}{}.", sentence(one))
     };
     listed().map(line).collect()
+}
+
+/// What was found of the windows of the trials that count.
+fn windows<'a>(input: &ReportInput<'a>) -> Vec<(TrialId, &'a Steadiness)> {
+    let reported: Vec<TrialId> = input.reported().map(|trial| trial.id).collect();
+    let windows = of_kind::<Steadiness>(input.conclusions).filter_map(|one| match one.scope {
+        Scope::Trial(trial) if reported.contains(&trial) => Some((trial, one)),
+        _ => None,
+    });
+    windows.collect()
+}
+
+/// How long the windows would have to be that are too short to tell whether they were steady: `30 s`, `16 to 372 s`.
+pub fn needed(input: &ReportInput<'_>) -> Option<String> {
+    would_do(windows(input).into_iter().map(|(_, one)| one))
+}
+
+/// The same of some windows.
+fn would_do<'a>(windows: impl Iterator<Item = &'a Steadiness>) -> Option<String> {
+    let needed = windows.filter_map(|one| match one.state {
+        SteadyState::TooShort { needed_s } => Some(needed_s),
+        SteadyState::Steady | SteadyState::Drifting { .. } | SteadyState::SeveralLevels { .. } => None,
+    });
+    let (least, most) =
+        needed.map(|one| (one, one)).reduce(|(least, most), (one, _)| (least.min(one), most.max(one)))?;
+    Some(if least == most { format!("{least} s") } else { format!("{least} to {most} s") })
 }
 
 /// All windows of an item: `writers: of 12 windows 9 too short to tell whether they were steady (16 to 372 s would do),
 /// 2 drifting and 12 short-term; …`.
 fn summary(item: &str, windows: &[&Steadiness]) -> String {
     let mut seen: Vec<String> = Vec::new();
-    let needed = windows.iter().filter_map(|one| match one.state {
-        SteadyState::TooShort { needed_s } => Some(needed_s),
-        _ => None,
-    });
-    let needed: Vec<u32> = needed.collect();
-    if let (Some(least), Some(most)) = (needed.iter().min(), needed.iter().max()) {
-        let would_do = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        let n = needed.len();
-        seen.push(format!("{n} too short to tell whether they were steady ({would_do} s would do)"));
+    if let Some(would_do) = would_do(windows.iter().copied()) {
+        let n = windows.iter().filter(|one| matches!(one.state, SteadyState::TooShort { .. })).count();
+        seen.push(format!("{n} too short to tell whether they were steady ({would_do} would do)"));
     }
     let mut count = |word: &str, is_one: fn(&Steadiness) -> bool| {
         let found = windows.iter().filter(|one| is_one(one)).count();

@@ -10,7 +10,7 @@ use super::scale::Scale;
 use super::ticks::{distinct, tick_text};
 use super::{curve, forest, table};
 use crate::answer::curve::Curve;
-use crate::answer::{headline, search};
+use crate::answer::{headline, search, steadiness};
 use crate::case_table::{CaseRow, CaseTable, OurFigure, ShownMetric};
 use crate::digits;
 use crate::headings::named;
@@ -42,7 +42,7 @@ pub fn chart(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
     match &input.plan().strategy {
         Strategy::Compare(_) => forest::judged(input, ID),
         Strategy::Find(_) => load_curve(input),
-        Strategy::List(_) if figures(table).is_some_and(|(_, rows)| rows.len() > 1) => cases(table),
+        Strategy::List(_) if figures(table).is_some_and(|(_, rows)| rows.len() > 1) => cases(input, table),
         Strategy::List(_) => over_time(input),
     }
 }
@@ -100,7 +100,7 @@ fn said(ours: OurFigure<'_>, one: &Finding) -> String {
     }
 }
 
-fn cases(table: &CaseTable<'_>) -> Markup {
+fn cases(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
     let Some((shown, all)) = figures(table) else { return html! {} };
     let rows = &all[..all.len().min(CASES_MAX)];
     let known = || rows.iter().filter_map(|(_, figure)| *figure);
@@ -117,7 +117,7 @@ fn cases(table: &CaseTable<'_>) -> Markup {
         figure id=(ID) class="cases" {
             figcaption { (title) @if has_spread { " " span class="note" { "with its interval, or the range of repeats" } } }
             (lanes(&drawn, &LaneAxis { across: &across, text: &text, label: unit }))
-            @if let Some(legend) = signs.legend() { p class="note" { (legend) } }
+            @if let Some(legend) = signs.legend_with(steadiness::needed(input).as_deref()) { p class="note" { (legend) } }
             @if rows.len() < all.len() { p class="note" { "The first " (rows.len()) " of " (all.len()) " cases." } }
             (folded(&table::texts(&data(&all, &title), None), &title))
         }

@@ -1,7 +1,7 @@
 //! The tables of the page: caveats, the scenario's table, every trial's figures, facts.
 
 use super::table::{plain, scroll, texts};
-use crate::answer::{Answer, Sentence, members, notes};
+use crate::answer::{Answer, Sentence, members, notes, steadiness};
 use crate::case_table::CaseTable;
 use crate::caveats::Worded;
 use crate::figures::FindingIndex;
@@ -164,7 +164,7 @@ pub fn trials(input: &ReportInput<'_>, figures: &FindingIndex<'_>) -> Markup {
                 (scroll(members::TITLE, &texts(&members.table, Some(members::TITLE))))
                 @if members.has_others { p class="note" { (members::OTHERS_NOTE) } }
             }
-            @if let Some(legend) = signs.legend() { p class="note" { (legend) } }
+            @if let Some(legend) = signs.legend_with(steadiness::needed(input).as_deref()) { p class="note" { (legend) } }
             @for note in trials::notes(&all, figures) { p class="note" { (note) } }
         }
     }

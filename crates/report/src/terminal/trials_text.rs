@@ -2,6 +2,7 @@
 
 use super::answer_text::table_text;
 use crate::answer::members::{self, MembersTable};
+use crate::answer::steadiness;
 use crate::figures::FindingIndex;
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::input::ReportInput;
@@ -30,7 +31,8 @@ pub(super) fn full(input: &ReportInput<'_>, figures: &FindingIndex<'_>, options:
     }
     let others = members.as_ref().is_some_and(is_explained).then_some(members::OTHERS_NOTE);
     let notes = others.into_iter().map(str::to_owned).chain(trials::notes(&rows, figures));
-    with_notes(&parts, signs.legend().into_iter().chain(notes), options)
+    let legend = signs.legend_with(steadiness::needed(input).as_deref());
+    with_notes(&parts, legend.into_iter().chain(notes), options)
 }
 
 /// The main figures of each trial of a scenario that shows no table, of so many load items.
@@ -49,7 +51,8 @@ pub(super) fn brief(
     let metrics: Vec<&str> = trials::brief_metrics().collect();
     let without = without_generator::of_trials(figures, trials::names(&rows), &metrics);
     let more = (left > 0).then(|| format!("{left} more rows: `--details`."));
-    with_notes(&parts, signs.legend().into_iter().chain(without).chain(notes).chain(more), options)
+    let legend = signs.legend_with(steadiness::needed(input).as_deref());
+    with_notes(&parts, legend.into_iter().chain(without).chain(notes).chain(more), options)
 }
 
 fn with_notes(parts: &[String], notes: impl Iterator<Item = String>, options: &TextOptions) -> String {

@@ -2,7 +2,7 @@
 
 use crate::answers::with_claims;
 use crate::fixture::{ComparisonEnd, RunFixture, comparison, finding, run, search};
-use kdyno_model::conclusion::{Conclusion, SearchOutcome};
+use kdyno_model::conclusion::{Conclusion, SearchOutcome, SteadyState};
 use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::Depth;
@@ -265,6 +265,22 @@ fn a_course_and_a_comparison_of_stored_runs_have_the_marks() {
         assert_signed("stored runs", &text, &["6.42 µs", "7.22 µs", "1.12"]);
     }
     assert_eq!(stored.json()["conclusions"][0]["details"]["marks"], json!([[MARK.2], [MARK.2]]));
+}
+
+#[test]
+fn a_window_that_is_too_short_says_how_long_would_do() {
+    let mut run = run();
+    run.findings.iter_mut().for_each(|one| one.marks = BTreeSet::from([Mark::TooShortToTell]));
+    for one in &mut run.conclusions {
+        if let Conclusion::Steadiness(of) = one {
+            of.state = SteadyState::TooShort { needed_s: 30 };
+        }
+    }
+    let input = run.input();
+    let forms = [run_summary(&input, &OPTIONS), run_table(&input, &OPTIONS), markdown::block(&input)];
+    for text in forms.into_iter().chain([html::page(&input)]) {
+        assert!(text.contains("ᵃ window too short to confirm a steady state (30 s needed)"), "{text}");
+    }
 }
 
 #[test]
