@@ -5,7 +5,7 @@ use crate::caveats::{self, Worded};
 use crate::grid::{TextOptions, Tone};
 use crate::input::ReportInput;
 use crate::markdown;
-use crate::terminal::{answer_text, caveat_text, loss_first, loss_text};
+use crate::terminal::{answer_text, caveat_text, caveats_in_short, loss_first, loss_text};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::ComparePlan;
@@ -22,14 +22,23 @@ pub struct StoredComparison<'a> {
 }
 
 impl StoredComparison<'_> {
-    /// For a terminal: loss, if there was any, then what the evidence cannot support come first.
+    /// For a terminal: loss, if there was any, then the heaviest of what the evidence cannot support come first.
     pub fn text(&self, options: &TextOptions) -> String {
+        self.text_with(caveats_in_short, options)
+    }
+
+    /// The same with every caveat in full.
+    pub fn details(&self, options: &TextOptions) -> String {
+        self.text_with(caveat_text, options)
+    }
+
+    fn text_with(&self, print: fn(&[Worded], &TextOptions) -> String, options: &TextOptions) -> String {
         let head = options.paint(&self.title(), Tone::Strong) + "\n";
         let [loss, others] = loss_first(&self.input());
-        let (loss, caveats) = (loss_text(&loss, options), caveat_text(&others, options));
         let answers = self.answers();
-        let parts =
-            [loss, head, caveats].into_iter().chain(answers.iter().map(|one| answer_text(one, options)));
+        let parts = [loss_text(&loss, options), head, print(&others, options)]
+            .into_iter()
+            .chain(answers.iter().map(|one| answer_text(one, options)));
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 

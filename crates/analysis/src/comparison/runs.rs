@@ -86,7 +86,7 @@ fn measures_another(run: &StoredRun<'_>, first: &StoredRun<'_>) -> Option<String
     let [scenario, of_first] = [run, first].map(|run| &run.header.plan.scenario);
     (scenario != of_first).then(|| {
         format!(
-            "{} is a run of {scenario}, {} of {of_first}: they measure different things",
+            "the runs measure different things: {} is of {scenario}, {} of {of_first}",
             run.name, first.name
         )
     })
@@ -118,7 +118,7 @@ fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>], found: &mut Ve
     let fewest = before.len().min(after.len());
     if fewest < RUNS_MIN as usize {
         let detail = format!(
-            "{} before and {} after: how much one run differs from the next is not known, so there is no interval; {RUNS_MIN} of each are needed",
+            "there is no interval of {} before and {} after: it takes {RUNS_MIN} of each to know how much runs differ",
             runs(before.len()),
             runs(after.len())
         );

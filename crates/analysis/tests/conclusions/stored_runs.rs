@@ -143,7 +143,10 @@ fn one_run_of_each_side_has_a_ratio_and_no_interval() {
     assert!((ratio.estimate - 0.5).abs() < 1e-12);
     assert_eq!(ratio.interval, Interval::NotResolvable(NotResolvable::OneTrial));
     assert_eq!((&verdicts[0].says, verdicts[0].p), (&Says::Inconclusive { more_needed: None }, None));
-    assert!(caveats[0].1.starts_with("one run before and one run after"), "{caveats:?}");
+    assert!(
+        caveats[0].1.starts_with("there is no interval of one run before and one run after: it takes 3"),
+        "{caveats:?}"
+    );
     let (verdicts, _) = compared(&all(&[100.0, 101.0]), &all(&[50.0, 51.0, 50.0]));
     let too_few = Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 3 });
     assert_eq!(verdicts[0].ratio.unwrap().interval, too_few);
@@ -154,7 +157,7 @@ fn runs_of_different_scenarios_are_not_compared() {
     let mut after = all(&[80.0, 81.0, 79.0]);
     after[1].header.plan.scenario = "other".into();
     let (verdicts, caveats) = compared(&all(&[100.0, 101.0, 99.0]), &after);
-    let detail = "after is a run of other, before of s: they measure different things";
+    let detail = "the runs measure different things: after is of other, before of s";
     assert_eq!(caveats, [(Severity::Invalid, detail.to_owned())], "what else differs does not matter then");
     assert_eq!(verdicts[0].says, Says::Invalid { reason: detail.to_owned() });
     assert_eq!((verdicts[0].ratio, verdicts[0].p), (None, None), "of different things there is no ratio");

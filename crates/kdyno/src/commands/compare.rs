@@ -46,6 +46,10 @@ pub(crate) fn compare(args: &CompareArgs) -> CommandResult {
 }
 
 fn start(planned: PlannedExecution, args: &CompareArgs) -> CommandResult {
+    if args.details {
+        return Err(Failure::usage("--details: it is of stored runs")
+            .hint("`kdyno show latest --details` prints everything of a run that has ended"));
+    }
     if args.choices.dry_run {
         return run::dry_run(planned, &args.execution);
     }

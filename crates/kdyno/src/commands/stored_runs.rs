@@ -54,7 +54,7 @@ fn refuse_options_of_runs(args: &CompareArgs) -> Result<(), Failure> {
     match typed.into_iter().find(|(_, is_given, _)| *is_given) {
         None => Ok(()),
         Some((option, _, why)) => Err(Failure::usage(format!("{option}: {why}"))
-            .hint("with stored runs go --dir, --format, --json and --gate; `kdyno compare SCENARIO` takes the others")),
+            .hint("with stored runs go --dir, --details, --format, --json and --gate; `kdyno compare SCENARIO` takes the others")),
     }
 }
 
@@ -138,6 +138,7 @@ pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -
             return Printed::Json(document.json());
         }
         Printed::Text(match args.execution.format {
+            OutputForm::Text if args.details => document.details(&out::options()),
             OutputForm::Text => document.text(&out::options()),
             OutputForm::Markdown => document.markdown(),
         })

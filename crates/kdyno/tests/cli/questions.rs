@@ -127,6 +127,10 @@ fn a_comparison_that_cannot_be_is_refused() {
     }
     refused(&["compare", "FILE"], &["no `compare`", "hint:", "--a"]);
     refused(&["compare", "FILE", "--a", "linger"], &["--a", "`linger` is no change", "hint:"]);
+    refused(
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--details"],
+        &["--details: it is of stored runs", "hint:"],
+    );
     refused(&["compare", "FILE", "--a", "lniger=1ms", "--b", "linger=5ms"], &["lniger", "hint:"]);
     refused(
         &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--budget", "1m"],

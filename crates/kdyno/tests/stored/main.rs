@@ -354,6 +354,10 @@ fn two_stored_runs_say_first_what_they_cannot_carry() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let (warning, figure) = (said.stdout.find("there is no interval"), said.stdout.find("40,000/s"));
     assert!(warning.is_some() && warning < figure, "{said:?}");
+    let whole = place.kdyno(&["compare", "20261122-100001", "20261122-100002", "--details"]);
+    for (text, is_whole) in [(&said.stdout, false), (&whole.stdout, true)] {
+        assert_eq!(text.contains("in no drawn order"), is_whole, "{text}");
+    }
     assert!(
         said.stdout.contains("no metric is judged") || said.stdout.contains("No metric is judged"),
         "{said:?}"

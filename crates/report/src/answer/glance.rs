@@ -179,7 +179,7 @@ fn what(one: &Verdict) -> (&'static str, &'static str) {
 }
 
 /// The heaviest caveats, and how many are left out. One of a group, such as the host, is enough while others have none.
-fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
+pub fn doubts(worded: &[Worded]) -> (Vec<Doubt>, usize) {
     let is_reported = |one: &&Worded| !one.is_loss && !one.is_elsewhere;
     let all: Vec<&Worded> = worded.iter().filter(is_reported).collect();
     let mut heavy: Vec<&Worded> = all.iter().copied().filter(|one| one.severity > Severity::Note).collect();

@@ -29,3 +29,4 @@ pub use summary::{answer_alone, run_summary};
 pub(crate) use answer_text::answer_text;
 pub(crate) use run_table::{caveat_text, first_line, loss_first, loss_text};
 pub(crate) use security_text::security_line;
+pub(crate) use summary::caveats_in_short;

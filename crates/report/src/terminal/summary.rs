@@ -4,7 +4,7 @@ use super::answer_text::table_text;
 use super::result_table::short_text;
 use super::run_table::{head, joined, loss_text};
 use super::trials_text;
-use crate::answer::glance::{Doubt, Glance, glance};
+use crate::answer::glance::{Doubt, Glance, doubts, glance};
 use crate::answer::{Answer, commands, search, verdict};
 use crate::case_table::{CaseTable, case_table};
 use crate::caveats::{self, Worded};
@@ -199,6 +199,14 @@ fn doubts_text(doubts: &[&Doubt], options: &TextOptions) -> String {
         options.paint(&shorten(&format!("{label}{}", doubt.text), options.columns()), tone) + "\n"
     };
     doubts.iter().map(line).collect()
+}
+
+/// The heaviest of some caveats, and how many are left out; loss of records is for others to print.
+pub(crate) fn caveats_in_short(worded: &[Worded], options: &TextOptions) -> String {
+    let (doubts, more) = doubts(worded);
+    let glance = Glance { doubts, more, ..Glance::default() };
+    let shown: Vec<&Doubt> = glance.doubts.iter().collect();
+    doubts_text(&shown, options) + &more_text(&glance, options)
 }
 
 /// How many caveats are left out, and what to do next.

@@ -96,6 +96,26 @@ fn rows_are_compared_with_the_row_that_ratios_are_to() {
 }
 
 #[test]
+fn stored_runs_have_three_caveats_first_and_all_in_details() {
+    let run = run();
+    let evidence = |detail: &str| {
+        let of = Caveat::EvidenceOfRuns { detail: detail.to_owned() };
+        ScopedCaveat { scope: Scope::Run, ..caveat(1, Severity::Warning, of) }
+    };
+    let all =
+        ["there is no interval", "the hosts differ", "the profiles differ", "a version differs", "2 boots"];
+    let judgement = Judgement { caveats: all.map(evidence).to_vec(), ..Judgement::default() };
+    let labels = ["a.kdyno", "b.kdyno"].map(str::to_owned);
+    let stored = StoredComparison { judgement: &judgement, first: &run.input(), labels };
+    let reported = |text: &str| all.iter().filter(|one| text.contains(**one)).count();
+    let text = stored.text(&WIDE);
+    assert_eq!((reported(&text), text.matches("\n! ").count()), (3, 3), "{text}");
+    assert!(text.contains("+ 2 more (`--details`)"), "{text}");
+    let text = stored.details(&WIDE);
+    assert_eq!((reported(&text), text.contains("--details")), (5, false), "{text}");
+}
+
+#[test]
 fn stored_runs_tell_loss_before_anything_else() {
     let run = run();
     let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 1_000, growth: 990 };
