@@ -11,8 +11,6 @@ pub(crate) struct ProgramEnvironment {
     pub(crate) testbed: kdyno_testbed::environment::Environment,
     /// Folder for data that lives as long as a run: `TMPDIR` or `/tmp`.
     pub(crate) temp_dir: PathBuf,
-    /// Where the command was started.
-    pub(crate) current_dir: PathBuf,
     /// This executable.
     pub(crate) self_exe: PathBuf,
 }
@@ -26,7 +24,7 @@ impl ProgramEnvironment {
         })?;
         let self_exe = std::env::current_exe()
             .map_err(|e| Failure::tool(format!("could not find this program's own file: {e}")))?;
-        Ok(Self { testbed, temp_dir: std::env::temp_dir(), current_dir: current_dir()?, self_exe })
+        Ok(Self { testbed, temp_dir: std::env::temp_dir(), self_exe })
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a plan to a run file, a table and an exit code: what `run`, `quick`, `omb` and `rerun` share.
 
-use crate::cli::ExecutionArgs;
+use crate::cli::{ExecutionArgs, LabPlace};
 use crate::command_line::command_line;
 use crate::commands::show;
 use crate::environment::{self, ENDING, ProgramEnvironment, runs_dir};
@@ -10,7 +10,7 @@ use crate::gate::gated;
 use crate::looks::ComparisonLooks;
 use crate::metrics_listener::MetricsListener;
 use crate::progress::{Printer, tell_died};
-use crate::{generators, given_files, moment, out, signals};
+use crate::{generators, given_files, in_kubernetes, moment, out, signals};
 use kdyno_lab::{LabError, RunOptions, RunOutcome, RunProgress, RunRequest};
 use kdyno_model::generator::GeneratorHost;
 use kdyno_model::plan::Plan;
@@ -101,7 +101,10 @@ pub(crate) fn execute_with(
         Ok(()) => "",
         Err(_) => " --trust",
     };
-    let outcome = measure(planned, way)?;
+    let outcome = match args.lab_in {
+        None => measure(planned, way)?,
+        Some(LabPlace::Kubernetes) => in_kubernetes::measure(planned, way, args)?,
+    };
     drop((printer, listener));
     Ok((present(&outcome, args, resume)?, outcome.path))
 }
@@ -131,13 +134,40 @@ pub(crate) struct Way<'a> {
     pub(crate) progress: &'a mut dyn FnMut(RunProgress),
 }
 
+/// Which run it is, and where its evidence goes.
+pub(crate) struct RunAt {
+    pub(crate) run_id: u64,
+    pub(crate) run_file: PathBuf,
+    /// Commit of the repository in which it was typed.
+    pub(crate) git_head: Option<String>,
+}
+
+impl RunAt {
+    /// A new run, or the one that is gone on with.
+    pub(crate) fn of(planned: &PlannedExecution, out: Option<&Path>) -> Result<Self, Failure> {
+        let (run_id, run_file) = match &planned.resumed {
+            Some(run) => (run.run_id, run.path.clone()),
+            None => (random_u64(), run_file(&planned.plan, runs_dir(out)?)?),
+        };
+        Ok(Self { run_id, run_file, git_head: git_head(&environment::current_dir()?) })
+    }
+}
+
 /// Executes the plan and keeps its evidence; a signal ends it.
 pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutcome, Failure> {
+    let at = RunAt::of(&planned, way.out)?;
+    measure_at(at, planned, way, &given_files::read)
+}
+
+/// The same of a run that is known; `files` gives the content of a file of keys or values.
+pub(crate) fn measure_at(
+    at: RunAt,
+    planned: PlannedExecution,
+    way: Way<'_>,
+    files: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+) -> Result<RunOutcome, Failure> {
     let environment = ProgramEnvironment::read()?;
-    let (run_id, run_file) = match &planned.resumed {
-        Some(run) => (run.run_id, run.path.clone()),
-        None => (random_u64(), run_file(&planned.plan, runs_dir(way.out)?)?),
-    };
+    let RunAt { run_id, run_file, git_head } = at;
     let left = left_behind(&planned.plan, &planned.target_files, run_id);
     let evidence = run_file.clone();
     let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
@@ -146,7 +176,7 @@ pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutc
         scenario_text: planned.scenario_text,
         scenario_path: planned.scenario_path,
         command_line: way.command_line,
-        git_head: git_head(&environment.current_dir),
+        git_head,
         kdyno_version: crate::cli::VERSION.to_owned(),
         run_id,
     };
@@ -162,7 +192,7 @@ pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutc
         wait: way.wait,
         stop,
         variables: way.variables,
-        files: &given_files::read,
+        files,
         progress: way.progress,
     };
     Ok(kdyno_lab::run(&request, options)?)

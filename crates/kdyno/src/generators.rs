@@ -2,7 +2,7 @@
 
 use crate::cli::ExecutionArgs;
 use crate::failure::Failure;
-use crate::{scenario_source, target_source};
+use crate::{in_kubernetes, scenario_source, target_source};
 use kdyno_model::generator::GeneratorHost;
 use kdyno_model::plan::Plan;
 use kdyno_plan::Remark;
@@ -22,6 +22,16 @@ pub(crate) fn place<'f>(
         None => of_targets(targets)?,
     };
     let Some(Generators { plan: generators, hosts }) = found else { return Ok(Vec::new()) };
+    if args.lab_in.is_some() {
+        let pods = in_kubernetes::pods_of(&hosts)?;
+        remarks.push(Remark::Fact("the lab runs in a pod of the cluster of the generators".to_owned()));
+        if pods.service_account.is_none() {
+            remarks.push(Remark::Fact(
+                "its own pod carries the load, as no `service_account` is named".to_owned(),
+            ));
+            return Ok(hosts);
+        }
+    }
     kdyno_plan::on_generators(plan, &generators)?;
     remarks.push(Remark::Fact(format!("the load runs on {}", generators.hosts.join(", "))));
     Ok(hosts)
@@ -29,9 +39,13 @@ pub(crate) fn place<'f>(
 
 /// A file of generators.
 pub(crate) fn read(path: &Path) -> Result<Generators, Failure> {
-    let text = String::from_utf8(scenario_source::read_bytes(path, "file of generators")?)
-        .map_err(|_| Failure::usage(format!("the file of generators {} is not UTF-8", path.display())))?;
-    Ok(Generators::parse(&text, &path.display().to_string())?)
+    Ok(Generators::parse(&text(path)?, &path.display().to_string())?)
+}
+
+/// What is in it.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(scenario_source::read_bytes(path, "file of generators")?)
+        .map_err(|_| Failure::usage(format!("the file of generators {} is not UTF-8", path.display())))
 }
 
 /// Generators that a target names; all of them have to name the same.
