@@ -223,7 +223,8 @@ impl<'a> LabHost<'a> {
         let names = found.filter_map(|entry| entry.file_name().into_string().ok());
         let mut names: Vec<String> = names.filter(|name| name.ends_with(ENDING)).collect();
         // They begin with the time.
-        names.sort_unstable_by(|one, other| other.cmp(one));
+        names.sort_unstable();
+        names.reverse();
         names.truncate(NAMES_MAX);
         names
     }
