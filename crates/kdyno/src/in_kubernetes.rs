@@ -1,54 +1,43 @@
 //! `--in kubernetes`: a pod runs the lab. What is before that, from the files to the plan, and what is after it, the answer, the page
 //! and the exit code, is done here.
 
-use crate::cli::ExecutionArgs;
-use crate::execution::{PlannedExecution, RunAt, Way, random_u64};
 use crate::failure::{Exit, Failure};
 use crate::{generators, given_files, out, signals};
 use kdyno_kubernetes::objects;
 use kdyno_lab::generator::{LabFailure, LabPod, LabRequest, LabTask};
 use kdyno_lab::{LabError, RunOutcome};
-use kdyno_model::generator::{GeneratorHost, GeneratorPods};
+use kdyno_model::generator::GeneratorHost;
 use kdyno_model::run::RunStatus;
 use kdyno_store::RunFile;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Longest line of the lab that is not broken, bytes.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Where generators say that a lab runs, if they do.
-pub(crate) fn pods_of(hosts: &[GeneratorHost]) -> Result<Arc<GeneratorPods>, Failure> {
-    let pods = GeneratorPods::among(hosts).ok_or_else(|| {
-        Failure::usage("--in kubernetes: the generators name no pods")
-            .hint("`kubernetes: {image: NAME@sha256:…, pods: 1}` says where the lab runs")
-    })?;
-    if hosts.len() > usize::from(pods.count) {
-        return Err(Failure::usage("--in kubernetes: a lab in a pod takes no `hosts` of the generators")
-            .hint("pods carry its load: `kubernetes` with a `service_account`, or its own pod"));
-    }
-    Ok(pods)
+/// A run that a pod is to execute.
+pub(crate) struct RunInPod<'a> {
+    /// With the plan as it was made here, and without generators.
+    pub(crate) task: LabTask,
+    /// Where the run file is to be here.
+    pub(crate) run_file: PathBuf,
+    /// Identifies the pod.
+    pub(crate) id: u64,
+    /// The file of generators, and what it names.
+    pub(crate) generators: (&'a Path, &'a [GeneratorHost]),
+    /// Values of secrets that the plan takes from environment variables.
+    pub(crate) variables: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
 /// Has a pod execute the plan, and fetches its evidence. A signal stops the run, whose evidence is kept.
-pub(crate) fn measure(
-    planned: PlannedExecution,
-    way: Way<'_>,
-    args: &ExecutionArgs,
-) -> Result<RunOutcome, Failure> {
-    if planned.resumed.is_some() {
-        return Err(Failure::usage("--in kubernetes: an interrupted run goes on where its file is")
-            .hint("without --in it goes on from this host"));
-    }
-    let pods = pods_of(&way.generators)?;
-    let at = RunAt::of(&planned, way.out)?;
-    let run_file = at.run_file.clone();
-    let request = request(planned, way, at, args)?;
+pub(crate) fn measure(run: RunInPod<'_>) -> Result<RunOutcome, Failure> {
+    let RunInPod { task, run_file, id, generators: (file, hosts), variables } = run;
+    let pods = generators::of_lab(hosts)?;
+    let request = request(task, variables, pods.service_account.is_some().then_some(file))?;
     if let Some(folder) = run_file.parent() {
         std::fs::create_dir_all(folder).map_err(Failure::tool)?;
     }
-    let id = random_u64();
     let job = objects::name(id);
     let words =
         format!("ended at once; the run goes on in job {job}, and the pod waits an hour after its end");
@@ -59,8 +48,8 @@ pub(crate) fn measure(
         }
     };
     let mut lab = LabPod::start(&pods, id, &stop, &mut say)?;
-    say(format!("the lab runs in the pod of job {job}"));
-    let ended = run(&lab, &request, &stop, &run_file).map_err(|failure| match &pods.claim {
+    say(format!("the lab runs in the pod of job {}", objects::name(id)));
+    let ended = run_there(&lab, &request, &stop, &run_file).map_err(|failure| match &pods.claim {
         Some(claim) => {
             let name = &request.task.run_file;
             failure.hint(format!("claim {claim} has its file: `kdyno kubernetes fetch FILE {name}`"))
@@ -74,41 +63,24 @@ pub(crate) fn measure(
     outcome(failure, is_there.then_some(run_file))
 }
 
-/// The plan with all that it reads here.
+/// The task with all that it reads here; `generators` is the file of those that carry its load.
 fn request(
-    planned: PlannedExecution,
-    way: Way<'_>,
-    at: RunAt,
-    args: &ExecutionArgs,
+    mut task: LabTask,
+    variables: &dyn Fn(&str) -> Option<OsString>,
+    generators: Option<&Path>,
 ) -> Result<LabRequest, Failure> {
-    let PlannedExecution { mut plan, scenario_text, scenario_path, .. } = planned;
-    let variables = kdyno_lab::as_variables(&mut plan, way.variables)?;
+    let variables = kdyno_lab::as_variables(&mut task.plan, variables)?;
     let file = |path: String| match given_files::read(&path) {
         Ok(content) => Ok((path, content)),
         Err(why) => Err(Failure::usage(format!("the file {path} {why}"))),
     };
-    let files = kdyno_lab::given_paths(&plan).into_iter().map(file).collect::<Result<_, _>>()?;
-    let has_account = pods_of(&way.generators)?.service_account.is_some();
-    let generators = match args.generators.as_deref().filter(|_| has_account) {
-        Some(path) => Some(generators::text(path)?),
-        None => None,
-    };
-    let task = LabTask {
-        plan,
-        scenario_text,
-        scenario_path,
-        command_line: way.command_line,
-        git_head: at.git_head,
-        run_id: at.run_id,
-        run_file: at.run_file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        generators,
-        no_progress: args.no_progress || args.quiet,
-    };
+    let files = kdyno_lab::given_paths(&task.plan).into_iter().map(file).collect::<Result<_, _>>()?;
+    task.generators = generators.map(generators::text).transpose()?;
     Ok(LabRequest { task, variables, files })
 }
 
 /// What stopped the run, if something did, and whether its file is here.
-fn run(
+fn run_there(
     lab: &LabPod,
     request: &LabRequest,
     stop: &AtomicBool,
@@ -166,26 +138,6 @@ impl OutputLines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_scenario::generators::Generators;
-
-    fn hosts(text: &str) -> Vec<GeneratorHost> {
-        let digest = "0".repeat(64);
-        let pods = format!("kubernetes: {{image: 'r.example/kdyno@sha256:{digest}', pods: 2}}");
-        Generators::parse(&text.replace("PODS", &pods), "g.yaml").expect("generators").hosts
-    }
-
-    #[test]
-    fn a_lab_in_a_pod_takes_pods_alone() {
-        assert_eq!(pods_of(&hosts("PODS\n")).expect("pods").count, 2);
-        for (text, wanted) in [
-            ("hosts: [{ssh: gen-1}]\n", "name no pods"),
-            ("hosts: [{ssh: gen-1}]\nPODS\n", "takes no `hosts`"),
-        ] {
-            let failure = pods_of(&hosts(text)).expect_err(text);
-            assert_eq!(failure.exit, Exit::Usage);
-            assert!(failure.message.contains(wanted) && failure.hint.is_some(), "{failure:?}");
-        }
-    }
 
     #[test]
     fn output_is_printed_in_whole_lines() {
