@@ -132,7 +132,7 @@ pub(crate) struct Way<'a> {
     pub(crate) progress: &'a mut dyn FnMut(RunProgress),
 }
 
-/// The same by a pod.
+/// Has a pod execute the plan.
 fn measure_in_pod(
     planned: PlannedExecution,
     way: Way<'_>,
