@@ -19,12 +19,12 @@ mod values;
 pub(crate) use agent::AgentArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use doctor::DoctorArgs;
-pub(crate) use execution::{ExecutionArgs, Gate, OutputForm};
-pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs};
+pub(crate) use execution::{ExecutionArgs, Gate, LabPlace, OutputForm};
+pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, LabArgs, RelayArgs, WatchKeeperArgs};
 pub(crate) use import::ImportArgs;
 pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
-pub(crate) use kubernetes::KubernetesCommand;
+pub(crate) use kubernetes::{KubernetesCommand, KubernetesFetchArgs};
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use omb::OmbArgs;
 pub(crate) use perf_test::PerfTestArgs;
@@ -142,6 +142,9 @@ pub(crate) enum Command {
     /// Send what the users and jobs of a load item ask for over HTTP
     #[command(name = kdyno_model::plan::http_load::HTTP_LOAD, hide = true)]
     HttpLoad(HttpLoadArgs),
+    /// Execute the run that standard input holds, in a pod of `--in kubernetes`
+    #[command(hide = true)]
+    Lab(LabArgs),
     /// Be what lies between two zones of a cluster
     #[command(hide = true)]
     Relay(RelayArgs),

@@ -1,6 +1,7 @@
 //! The one place that reads the environment: where this user's caches, state and tools are.
 
 use crate::failure::Failure;
+use kdyno_testbed::git;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,6 @@ pub(crate) struct ProgramEnvironment {
     pub(crate) testbed: kdyno_testbed::environment::Environment,
     /// Folder for data that lives as long as a run: `TMPDIR` or `/tmp`.
     pub(crate) temp_dir: PathBuf,
-    /// Where the command was started.
-    pub(crate) current_dir: PathBuf,
     /// This executable.
     pub(crate) self_exe: PathBuf,
 }
@@ -26,7 +25,7 @@ impl ProgramEnvironment {
         })?;
         let self_exe = std::env::current_exe()
             .map_err(|e| Failure::tool(format!("could not find this program's own file: {e}")))?;
-        Ok(Self { testbed, temp_dir: std::env::temp_dir(), current_dir: current_dir()?, self_exe })
+        Ok(Self { testbed, temp_dir: std::env::temp_dir(), self_exe })
     }
 }
 
@@ -39,6 +38,15 @@ fn look_up(name: &str) -> Option<OsString> {
 /// Where the command was started.
 pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|e| Failure::tool(format!("could not find the current folder: {e}")))
+}
+
+/// Longest path upwards in which a repository's head is looked for.
+const FOLDERS_UP_MAX: usize = 32;
+
+/// Commit of the repository around `folder`, where there is one and it can be read without git.
+pub(crate) fn git_head(folder: &Path) -> Option<String> {
+    let git = folder.ancestors().take(FOLDERS_UP_MAX).find_map(|dir| git::folder(&dir.join(".git")))?;
+    git::head(&git)
 }
 
 /// What a run file's name ends in.
@@ -90,6 +98,15 @@ pub(crate) fn fill_in_cluster(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_repository_may_lie_further_up() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        std::fs::create_dir_all(dir.path().join(".git")).expect("folders");
+        std::fs::create_dir_all(dir.path().join("a/b")).expect("folders");
+        std::fs::write(dir.path().join(".git/HEAD"), "abc\n").expect("write");
+        assert_eq!(git_head(&dir.path().join("a/b")).as_deref(), Some("abc"));
+    }
 
     #[test]
     fn only_a_clear_yes_agrees() {

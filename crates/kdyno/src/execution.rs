@@ -1,23 +1,24 @@
 //! From a plan to a run file, a table and an exit code: what `run`, `quick`, `omb` and `rerun` share.
 
-use crate::cli::ExecutionArgs;
+use crate::cli::{ExecutionArgs, LabPlace};
 use crate::command_line::command_line;
 use crate::commands::show;
-use crate::environment::{self, ENDING, ProgramEnvironment, runs_dir};
+use crate::environment::{self, ENDING, ProgramEnvironment, current_dir, git_head, runs_dir};
 use crate::evidence::RunEvidence;
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::gated;
+use crate::in_kubernetes::{self, RunInPod};
 use crate::looks::ComparisonLooks;
 use crate::metrics_listener::MetricsListener;
 use crate::progress::{Printer, tell_died};
 use crate::{generators, given_files, moment, out, signals};
+use kdyno_lab::generator::LabTask;
 use kdyno_lab::{LabError, RunOptions, RunOutcome, RunProgress, RunRequest};
 use kdyno_model::generator::GeneratorHost;
 use kdyno_model::plan::Plan;
 use kdyno_plan::Remark;
 use kdyno_report::judged::judged;
 use kdyno_report::terminal::{self, PlanDetail, plan_text};
-use kdyno_testbed::git;
 use kdyno_testbed::probe::named::NamedProcesses;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -28,9 +29,6 @@ use std::time::Duration;
 
 /// A run that sends an existing cluster more than this asks first: more than a first look needs.
 const CONFIRM_BYTES: u64 = 1 << 30;
-
-/// Longest path upwards in which a repository's head is looked for.
-const FOLDERS_UP_MAX: usize = 32;
 
 /// What is to be executed, and the words it came from.
 pub(crate) struct PlannedExecution {
@@ -101,7 +99,10 @@ pub(crate) fn execute_with(
         Ok(()) => "",
         Err(_) => " --trust",
     };
-    let outcome = measure(planned, way)?;
+    let outcome = match args.lab_in {
+        None => measure(planned, way)?,
+        Some(LabPlace::Kubernetes) => measure_in_pod(planned, way, args)?,
+    };
     drop((printer, listener));
     Ok((present(&outcome, args, resume)?, outcome.path))
 }
@@ -131,13 +132,66 @@ pub(crate) struct Way<'a> {
     pub(crate) progress: &'a mut dyn FnMut(RunProgress),
 }
 
+/// Has a pod execute the plan.
+fn measure_in_pod(
+    planned: PlannedExecution,
+    way: Way<'_>,
+    args: &ExecutionArgs,
+) -> Result<RunOutcome, Failure> {
+    let (Some(file), None) = (args.generators.as_deref(), &planned.resumed) else {
+        return Err(Failure::usage("--in kubernetes: an interrupted run goes on where its file is")
+            .hint("without --in it goes on from this host"));
+    };
+    let RunAt { run_id, run_file, git_head } = RunAt::of(&planned, way.out)?;
+    let task = LabTask {
+        plan: planned.plan,
+        scenario_text: planned.scenario_text,
+        scenario_path: planned.scenario_path,
+        command_line: way.command_line,
+        git_head,
+        run_id,
+        run_file: run_file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        generators: None,
+        no_progress: args.no_progress || args.quiet,
+    };
+    let (generators, variables) = ((file, way.generators.as_slice()), way.variables);
+    in_kubernetes::measure(RunInPod { task, run_file, id: random_u64(), generators, variables })
+}
+
+/// Which run it is, and where its evidence goes.
+pub(crate) struct RunAt {
+    pub(crate) run_id: u64,
+    pub(crate) run_file: PathBuf,
+    /// Commit of the repository in which it was typed.
+    pub(crate) git_head: Option<String>,
+}
+
+impl RunAt {
+    /// A new run, or the one that is gone on with.
+    pub(crate) fn of(planned: &PlannedExecution, out: Option<&Path>) -> Result<Self, Failure> {
+        let (run_id, run_file) = match &planned.resumed {
+            Some(run) => (run.run_id, run.path.clone()),
+            None => (random_u64(), run_file(&planned.plan, runs_dir(out)?)?),
+        };
+        Ok(Self { run_id, run_file, git_head: git_head(&current_dir()?) })
+    }
+}
+
 /// Executes the plan and keeps its evidence; a signal ends it.
 pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutcome, Failure> {
+    let at = RunAt::of(&planned, way.out)?;
+    measure_at(at, planned, way, &given_files::read)
+}
+
+/// The same of a run that is known; `files` gives the content of a file of keys or values.
+pub(crate) fn measure_at(
+    at: RunAt,
+    planned: PlannedExecution,
+    way: Way<'_>,
+    files: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+) -> Result<RunOutcome, Failure> {
     let environment = ProgramEnvironment::read()?;
-    let (run_id, run_file) = match &planned.resumed {
-        Some(run) => (run.run_id, run.path.clone()),
-        None => (random_u64(), run_file(&planned.plan, runs_dir(way.out)?)?),
-    };
+    let RunAt { run_id, run_file, git_head } = at;
     let left = left_behind(&planned.plan, &planned.target_files, run_id);
     let evidence = run_file.clone();
     let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
@@ -146,7 +200,7 @@ pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutc
         scenario_text: planned.scenario_text,
         scenario_path: planned.scenario_path,
         command_line: way.command_line,
-        git_head: git_head(&environment.current_dir),
+        git_head,
         kdyno_version: crate::cli::VERSION.to_owned(),
         run_id,
     };
@@ -162,7 +216,7 @@ pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutc
         wait: way.wait,
         stop,
         variables: way.variables,
-        files: &given_files::read,
+        files,
         progress: way.progress,
     };
     Ok(kdyno_lab::run(&request, options)?)
@@ -344,12 +398,6 @@ fn run_file(plan: &Plan, folder: PathBuf) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::tool(format!("no free file name like {stem} in {}", folder.display())))
 }
 
-/// Commit of the repository around `folder`, where there is one and it can be read without git.
-fn git_head(folder: &Path) -> Option<String> {
-    let git = folder.ancestors().take(FOLDERS_UP_MAX).find_map(|dir| git::folder(&dir.join(".git")))?;
-    git::head(&git)
-}
-
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         match error {
@@ -366,15 +414,6 @@ impl From<LabError> for Failure {
 mod tests {
     use super::*;
     use kdyno_model::plan::Strategy;
-
-    #[test]
-    fn the_repository_may_lie_further_up() {
-        let dir = tempfile::tempdir().expect("temp dir");
-        std::fs::create_dir_all(dir.path().join(".git")).expect("folders");
-        std::fs::create_dir_all(dir.path().join("a/b")).expect("folders");
-        std::fs::write(dir.path().join(".git/HEAD"), "abc\n").expect("write");
-        assert_eq!(git_head(&dir.path().join("a/b")).as_deref(), Some("abc"));
-    }
 
     #[test]
     fn a_volume_that_is_not_agreed_to_is_no_interruption() {

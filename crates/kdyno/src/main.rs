@@ -15,6 +15,7 @@ mod gate;
 mod generators;
 mod given_files;
 mod http;
+mod in_kubernetes;
 mod looks;
 mod meant;
 mod metrics_listener;

@@ -45,20 +45,20 @@ struct RunningPod {
 }
 
 impl RunningPods {
-    /// Makes the pods of a run and waits until all of them run. `stop` is looked at meanwhile; `say` gets what they wait for, one
-    /// lowercase phrase.
+    /// Makes the pods of a run by its `job` and waits until all of them run. `stop` is looked at meanwhile; `say` gets what they wait
+    /// for, one lowercase phrase.
     ///
     /// # Errors
     /// The cluster refuses them, one will not run, or they do not within their time. Nothing stays of them.
     pub fn start(
         pods: &GeneratorPods,
-        run_id: u64,
+        (run_id, job): (u64, Value),
         identity: &AgentIdentity,
         stop: &AtomicBool,
         say: &mut dyn FnMut(String),
     ) -> Result<Self, PodsError> {
         let connection = Connection::open(pods)?;
-        let (secret, job) = objects_of(pods, run_id, identity)?;
+        let (secret, job) = objects_of(pods, (run_id, job), identity)?;
         check_fit(&connection, pods)?;
         let dry = PostParams { dry_run: true, field_manager: Some(MANAGER.to_owned()) };
         connection.call(connection.api::<Secret>().create(&dry, &secret))?;
@@ -264,7 +264,7 @@ fn gone<T>(deleted: Result<T, Refused>) -> Result<(), PodsError> {
 /// Secret and job as the client sends them.
 fn objects_of(
     pods: &GeneratorPods,
-    run_id: u64,
+    (run_id, job): (u64, Value),
     identity: &AgentIdentity,
 ) -> Result<(Secret, Job), PodsError> {
     let defect =
@@ -276,7 +276,7 @@ fn objects_of(
     }
     let secret =
         serde_json::from_value(objects::secret(pods, run_id, files)).map_err(|error| defect(&error))?;
-    let job = serde_json::from_value(objects::job(pods, run_id)).map_err(|error| defect(&error))?;
+    let job = serde_json::from_value(job).map_err(|error| defect(&error))?;
     Ok((secret, job))
 }
 

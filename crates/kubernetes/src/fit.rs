@@ -76,6 +76,8 @@ mod tests {
             node_selector: Default::default(),
             secrets: Vec::new(),
             wait_s: 1,
+            service_account: None,
+            claim: None,
         }
     }
 

@@ -1,5 +1,5 @@
-//! Pods that carry a run's load: what is applied for them, why one does not start, and streams to their agents through the API
-//! server.
+//! Pods that carry a run's load, or its lab: what is applied for them, why one does not start, and streams to their agents through
+//! the API server.
 //!
 //! The objects and the words are always here. The client of the API is a feature of the build, `api`: without it everything
 //! that would need the API server says so.
@@ -15,6 +15,7 @@ mod without_api;
 
 pub mod fit;
 mod identity;
+pub mod lab_pod;
 pub mod objects;
 mod quantity;
 pub mod state;

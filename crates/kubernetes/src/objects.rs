@@ -235,6 +235,8 @@ mod tests {
             node_selector: [("pool".to_owned(), "clients".to_owned())].into(),
             secrets: vec![MountedSecret { secret: "cluster-ca".to_owned(), at: "/certs".to_owned() }],
             wait_s: 300,
+            service_account: None,
+            claim: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::{AgentIdentity, PodsError};
 use kdyno_model::generator::GeneratorPods;
+use serde_json::Value;
 use std::convert::Infallible;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +22,7 @@ impl RunningPods {
     /// Always.
     pub fn start(
         _: &GeneratorPods,
-        _: u64,
+        _: (u64, Value),
         _: &AgentIdentity,
         _: &AtomicBool,
         _: &mut dyn FnMut(String),

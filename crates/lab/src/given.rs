@@ -9,7 +9,7 @@ use kdyno_model::plan::{
     SamplePlan, WorkerPlan, pieces,
 };
 use kdyno_model::worker::GivenContent;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How long a topic may be read for a sample.
@@ -77,6 +77,17 @@ impl GivenContents {
         sources.dedup();
         sources.iter().filter_map(|source| self.0.get(&key(case, source))).collect()
     }
+}
+
+/// The files that a plan names, by their paths in it.
+pub fn given_paths(plan: &Plan) -> BTreeSet<String> {
+    let sources = plan.every_case().flat_map(|case| case.load.values().flat_map(sources_of));
+    let path = |source: GivenSource| match source {
+        GivenSource::File(file) => Some(file.path),
+        GivenSource::Avro(avro) => Some(avro.path),
+        GivenSource::Sample(_) => None,
+    };
+    sources.filter_map(path).collect()
 }
 
 fn sources_of(item: &LoadPlan) -> Vec<GivenSource> {

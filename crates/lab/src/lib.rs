@@ -61,7 +61,8 @@ pub mod worker;
 
 pub use dry_run_checks::dry_run_checks;
 pub use error::LabError;
+pub use given::given_paths;
 pub use options::{LiveTrial, RunOptions, RunOutcome, RunProgress, RunRequest};
 pub use resume::spent_ns;
 pub use run::run;
-pub use secrets::access;
+pub use secrets::{access, as_variables};

@@ -106,6 +106,35 @@ impl RunSecrets {
     }
 }
 
+/// Puts a variable in the place of each reference of a plan, for a lab on another host, which gets these variables with it. What is
+/// made for a run is made there.
+///
+/// # Errors
+/// One gives no value. The error names it, and nothing of what was read.
+pub fn as_variables(
+    plan: &mut Plan,
+    variables: VariableLookup<'_>,
+) -> Result<BTreeMap<String, Secret>, LabError> {
+    let mut names: BTreeMap<SecretRef, String> = BTreeMap::new();
+    let mut values = BTreeMap::new();
+    for (name, reference) in plan.every_case_mut().flat_map(|case| case.secrets.iter_mut()) {
+        if *reference == SecretRef::Made {
+            continue;
+        }
+        let number = names.len();
+        let variable = match names.entry(reference.clone()) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(new) => {
+                let variable = format!("KDYNO_SECRET_{number}");
+                values.insert(variable.clone(), resolved(name, reference, variables)?);
+                new.insert(variable).clone()
+            }
+        };
+        *reference = SecretRef::Env(variable);
+    }
+    Ok(values)
+}
+
 /// How the brokers of a target are reached outside a run.
 ///
 /// # Errors
@@ -268,6 +297,8 @@ fn made() -> Result<Secret, NoValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plans;
+    use kdyno_model::plan::SystemPlan;
     use std::path::PathBuf;
 
     const VALUE: &str = "hunter2";
@@ -325,6 +356,27 @@ mod tests {
         assert!(open.hint.is_some_and(|hint| hint.starts_with("chmod 600 ")));
         assert_eq!(reported(file(dir.path().to_owned())), "is no regular file");
         assert!(reported(file(dir.path().join("none"))).starts_with("could not be read"));
+    }
+
+    #[test]
+    fn a_lab_elsewhere_gets_variables_in_place_of_references() {
+        let mut case = plans::case(SystemPlan::Local(plans::cluster()));
+        let env = SecretRef::Env("PW".to_owned());
+        let references = [("a", env.clone()), ("b", SecretRef::Made), ("c", env)];
+        case.secrets = references.map(|(name, reference)| (name.to_owned(), reference)).into();
+        let mut plan = plans::plan(vec![case.clone(), case]);
+        let lookup = |name: &str| (name == "PW").then(|| OsString::from(VALUE));
+        let given = as_variables(&mut plan, &lookup).expect("values");
+        let given: Vec<(&str, &[u8])> =
+            given.iter().map(|(name, value)| (name.as_str(), value.expose())).collect();
+        assert_eq!(given, [("KDYNO_SECRET_0", VALUE.as_bytes())]);
+        let there = SecretRef::Env("KDYNO_SECRET_0".to_owned());
+        for case in &plan.cases {
+            assert_eq!((&case.secrets["a"], &case.secrets["c"]), (&there, &there));
+            assert_eq!(case.secrets["b"], SecretRef::Made);
+        }
+        let none = as_variables(&mut plan, &|_| None).err().expect("no value").to_string();
+        assert_eq!(none, "secret `a`: environment variable KDYNO_SECRET_0 is not set");
     }
 
     #[test]

@@ -119,6 +119,11 @@ pub struct GeneratorPods {
     pub secrets: Vec<MountedSecret>,
     /// How long they may take until all of them run, s.
     pub wait_s: u64,
+    /// The service account of a lab that runs in a pod itself, with which it makes these; `None`: that lab's own pod carries
+    /// the load.
+    pub service_account: Option<String>,
+    /// The persistent volume claim of the namespace on which that lab keeps run files; `None`: they go with its pod.
+    pub claim: Option<String>,
 }
 
 /// A secret that pods see as files.

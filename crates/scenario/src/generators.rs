@@ -185,6 +185,7 @@ fn lost_workers(typed: &Scalar) -> Result<LostWorkers, InputError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::generator::GeneratorPods;
     use kdyno_model::secret::SecretRef;
 
     fn read(text: &str) -> Result<Generators, String> {
@@ -244,7 +245,13 @@ mod tests {
         let Reach::Pod { pods: of, .. } = &found.hosts[1].reach else { panic!("a pod") };
         assert_eq!((of.cpu_milli, of.context.as_deref()), (250, Some("lab")));
         assert_eq!((of.node_selector["pool"].as_str(), of.secrets[0].at.as_str()), ("clients", "/certs"));
+        assert_eq!((&of.service_account, &of.claim), (&None, &None));
+        let lab = read(&pods.replace("pods: 2", "pods: 2, service_account: kdyno, claim: runs.kdyno"));
+        let of = GeneratorPods::among(&lab.expect("a lab's keys").hosts).expect("pods");
+        let names = (of.service_account.as_deref(), of.claim.as_deref());
+        assert_eq!(names, (Some("kdyno"), Some("runs.kdyno")));
         for (from, to, wanted) in [
+            ("pods: 2", "pods: 2, claim: ../x", "`claim`: `../x` is no name of an object"),
             ("pods: 2", "pods: 101", "`pods` takes 1 to 100, not `101`"),
             ("pods: 2", "pods: 0", "`pods` takes 1 to 100, not `0`"),
             ("pods: 2", "pods: 2, cpu: 0.0001", "`cpu`: `0.0001` is no number of CPUs"),

@@ -26,4 +26,7 @@ pub(crate) struct AgentArgs {
     /// its session, as in a pod that is made for one run
     #[arg(long, value_name = "SECONDS", requires = "listen")]
     pub(crate) until_alone: Option<u64>,
+    /// Run a whole lab on request instead of workers, with its run files in this folder, as in the pod of `--in kubernetes`
+    #[arg(long, value_name = "DIR", requires = "listen", hide = true, value_hint = ValueHint::DirPath)]
+    pub(crate) lab: Option<PathBuf>,
 }

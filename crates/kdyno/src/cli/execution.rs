@@ -37,6 +37,13 @@ pub(crate) enum OutputForm {
     Markdown,
 }
 
+/// Where the lab runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LabPlace {
+    /// In a pod that is made for the run
+    Kubernetes,
+}
+
 /// How a run is carried out and where its evidence goes.
 #[derive(Debug, Args)]
 pub(crate) struct ExecutionArgs {
@@ -64,6 +71,10 @@ pub(crate) struct ExecutionArgs {
     /// need it again [default: `generators` of the target, else this host]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) generators: Option<PathBuf>,
+    /// Where the lab itself runs [default: this host]; `kubernetes` in --generators says in which cluster
+    #[arg(long = "in", value_name = "PLACE", value_enum, requires = "generators",
+        conflicts_with_all = ["probe", "share", "wait", "metrics_listen"])]
+    pub(crate) lab_in: Option<LabPlace>,
     /// Run although another run measures on this host
     #[arg(long)]
     pub(crate) share: bool,

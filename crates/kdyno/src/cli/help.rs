@@ -118,6 +118,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 const ADVANCED: &[&str] = &[
     "seed",
     "generators",
+    "lab_in",
     "sustain",
     "flame",
     "probe",

@@ -23,6 +23,12 @@ pub(crate) struct HttpLoadArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    /// Folder of the run file
+    pub(crate) runs: std::path::PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RelayArgs {
     /// File with the links that it is, as the testbed writes it
     pub(crate) spec: std::path::PathBuf,

@@ -7,7 +7,8 @@ const EXAMPLES: &str = "\
 Examples:
   kdyno kubernetes role --namespace load | kubectl apply -f -
   kdyno kubernetes render generators.yaml
-  kdyno kubernetes clean generators.yaml --yes";
+  kdyno kubernetes clean generators.yaml --yes
+  kdyno kubernetes fetch generators.yaml 20261201-1200-my.kdyno";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
@@ -18,6 +19,8 @@ pub(crate) enum KubernetesCommand {
     Render(KubernetesRenderArgs),
     /// List the jobs of runs in the namespace of a file of generators, and delete them on request
     Clean(KubernetesCleanArgs),
+    /// Copy a run file from the claim of a file of generators, on which a lab in a pod has kept it
+    Fetch(KubernetesFetchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -32,6 +35,21 @@ pub(crate) struct KubernetesRenderArgs {
     /// File of generators with `kubernetes`
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
+    /// What `kdyno run --in kubernetes` would apply for its lab
+    #[arg(long)]
+    pub(crate) lab: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KubernetesFetchArgs {
+    /// File of generators with `kubernetes`
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Name of the run file
+    pub(crate) run: String,
+    /// Folder of the copy [default: kdyno-runs] [env: KDYNO_OUT]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use crate::cli::AgentArgs;
 use crate::environment::ProgramEnvironment;
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::{out, signals};
-use kdyno_lab::generator::{AgentOptions, Listening, listen, serve_stdio};
+use kdyno_lab::generator::{AgentOptions, Listening, listen, listen_for_lab, serve_stdio};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -33,6 +33,11 @@ pub(crate) fn agent(args: &AgentArgs) -> CommandResult {
         let files = format!("{} and {}", of.certificate.display(), of.token.display());
         out::note(&format!("runs that name this host as a generator need copies of {files}"));
     };
-    listen(address, &args.identity, &options, started, &|what| out::note(what)).map_err(Failure::tool)?;
+    let say = |what: &str| out::note(what);
+    let served = match &args.lab {
+        None => listen(address, &args.identity, &options, started, &say),
+        Some(runs) => listen_for_lab(runs, (address, args.identity.as_path()), &options, started, &say),
+    };
+    served.map_err(Failure::tool)?;
     Ok(Exit::Done)
 }

@@ -1,10 +1,14 @@
-//! `kdyno kubernetes`: the rights that pods take, what is applied for them, what runs left of them.
+//! `kdyno kubernetes`: the rights that pods take, what is applied for them, what runs left of them and on a claim.
 
-use crate::cli::KubernetesCommand;
+use crate::cli::{KubernetesCommand, KubernetesFetchArgs};
+use crate::environment::runs_dir;
+use crate::execution::random_u64;
 use crate::failure::{CommandResult, Exit, Failure};
-use crate::{generators, out};
-use kdyno_kubernetes::{PodsError, objects};
+use crate::{generators, out, signals};
+use kdyno_kubernetes::{PodsError, lab_pod, objects};
+use kdyno_lab::generator::LabPod;
 use kdyno_model::generator::GeneratorPods;
+use kdyno_scenario::input::listed;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,13 +21,15 @@ pub(crate) fn kubernetes(command: &KubernetesCommand) -> CommandResult {
         KubernetesCommand::Role(args) => out::json(&objects::role(&args.namespace))?,
         KubernetesCommand::Render(args) => {
             let pods = pods_of(&args.file)?;
-            let made = [objects::secret(&pods, 0, [MADE; 3]), objects::job(&pods, 0)];
+            let job = if args.lab { lab_pod::job(&pods, 0) } else { objects::job(&pods, 0) };
+            let made = [objects::secret(&pods, 0, [MADE; 3]), job];
             out::json(&objects::listed(made.into()))?;
         }
         KubernetesCommand::Clean(args) => {
             let pods = pods_of(&args.file)?;
             clean(&pods, args.yes)?;
         }
+        KubernetesCommand::Fetch(args) => fetch(args)?,
     }
     Ok(Exit::Done)
 }
@@ -40,6 +46,36 @@ fn clean(pods: &GeneratorPods, delete: bool) -> Result<(), Failure> {
         false => "--yes deletes them; a run that is still going on needs its own".to_owned(),
     });
     Ok(())
+}
+
+/// A pod that mounts the claim sends the file.
+fn fetch(args: &KubernetesFetchArgs) -> Result<(), Failure> {
+    let pods = pods_of(&args.file)?;
+    let Some(claim) = &pods.claim else {
+        return Err(Failure::usage(format!("{} names no `claim`", args.file.display()))
+            .hint("without one a run file goes with the pod of its lab, once it is copied"));
+    };
+    let path = runs_dir(args.out.as_deref())?.join(&args.run);
+    if path.exists() {
+        return Err(Failure::usage(format!("{} is there already", path.display())));
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(Failure::tool)?;
+    }
+    let stop = signals::stop_flag()?;
+    let mut lab = LabPod::start(&pods, random_u64(), &stop, &mut |what| out::note(&what))?;
+    let mut there = Vec::new();
+    let found = lab.fetch(&args.run, &path, &mut there);
+    if let Err(error) = lab.remove() {
+        out::note(&format!("warning: {error}"));
+    }
+    if found? {
+        out::note(&format!("run     {}", path.display()));
+        return Ok(());
+    }
+    let names =
+        if there.is_empty() { "no run file".to_owned() } else { listed(there.iter().map(String::as_str)) };
+    Err(Failure::usage(format!("claim {claim} has no run file {}", args.run)).hint(format!("it has {names}")))
 }
 
 fn failure(error: PodsError) -> Failure {

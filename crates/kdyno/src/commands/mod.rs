@@ -19,6 +19,7 @@ mod import;
 mod init;
 mod inner;
 mod kubernetes;
+mod lab;
 mod manual;
 mod null_broker;
 mod omb;
@@ -104,6 +105,7 @@ pub(crate) fn dispatch(command: Command) -> CommandResult {
         Command::Keep => inner::keep_command(),
         Command::WatchKeeper(args) => inner::watch_keeper(&args),
         Command::HttpLoad(args) => inner::http_load(&args),
+        Command::Lab(args) => lab::lab(&args),
         Command::Relay(args) => inner::relay(&args),
     }
 }

@@ -222,6 +222,9 @@ pub(crate) fn dry_run(mut planned: PlannedExecution, args: &ExecutionArgs) -> Co
     execution::named_processes(plan, args)?;
     let folder = runs_dir(args.out.as_deref())?;
     let remarks = match ProgramEnvironment::read() {
+        _ if args.lab_in.is_some() => {
+            vec![Remark::Fact("nothing runs: the lab's pod checks what is there when it starts".to_owned())]
+        }
         Ok(environment) => {
             kdyno_lab::dry_run_checks(plan, &folder, &environment.temp_dir, &environment.testbed)?
         }

@@ -41,3 +41,38 @@ fn rights_are_those_of_the_namespace() {
     assert_eq!(list["items"][0]["kind"], "Role");
     assert_eq!(list["items"][0]["metadata"]["namespace"], "load");
 }
+
+#[test]
+fn the_pod_of_a_lab_is_printed_on_request() {
+    let place = TestFolder::new();
+    let pods = format!("kubernetes: {{image: 'r.example/kdyno@sha256:{DIGEST}', pods: 3, claim: runs}}\n");
+    let file = place.file("pods.yaml", &pods);
+    let said = place.kdyno(&["kubernetes", "render", "--lab", file.to_str().expect("plain path")]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let list: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let spec = &list["items"][1]["spec"];
+    assert_eq!(spec["completions"], 1);
+    let volume = &spec["template"]["spec"]["volumes"][2];
+    assert_eq!(volume["persistentVolumeClaim"]["claimName"], "runs");
+}
+
+#[test]
+fn a_lab_in_a_pod_needs_a_file_that_says_where() {
+    let place = TestFolder::new();
+    let hosts = place.file("hosts.yaml", "hosts: [{ssh: gen-1}]\n");
+    let refused = |more: &[&str], words: &str| {
+        let said = place.kdyno(&[&["run", "first-light", "--in", "kubernetes"][..], more].concat());
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.stderr.contains(words), "{words}: {said:?}");
+    };
+    let hosts = hosts.to_str().expect("plain path");
+    refused(&[], "--generators");
+    refused(&["--generators", hosts], "the generators name no pods");
+    refused(&["--generators", hosts, "--probe", "postgres"], "--probe");
+    let file = format!("kubernetes: {{image: 'r.example/kdyno@sha256:{DIGEST}', pods: 3}}\n");
+    let pods = place.file("pods.yaml", &file);
+    let args = ["kubernetes", "fetch", pods.to_str().expect("plain path"), "x.kdyno"];
+    let said = place.kdyno(&args);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("names no `claim`"), "{said:?}");
+}

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod lab;
 
 use common::served_broker::ServedBroker;
 use common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran};
@@ -80,6 +81,10 @@ impl<'a> Namespace<'a> {
     }
 
     fn run(&self, broker: &str, more: &str, set: &[&str]) -> Running<'a> {
+        self.start(broker, more, &["--share"], set)
+    }
+
+    fn start(&self, broker: &str, more: &str, how: &[&str], set: &[&str]) -> Running<'a> {
         let scenario = self.place.file("small.yaml", SCENARIO);
         let target = self.place.file(
             "target.yaml",
@@ -91,8 +96,8 @@ impl<'a> Namespace<'a> {
         let generators = self.generators(more);
         let path = |path: &PathBuf| path.to_str().expect("plain path").to_owned();
         let (scenario, target) = (path(&scenario), path(&target));
-        let args = ["run", &scenario, "--target", &target, "--generators", &generators, "--share"];
-        let mut command = self.place.command(&[&args[..], set].concat());
+        let args = ["run", &scenario, "--target", &target, "--generators", &generators];
+        let mut command = self.place.command(&[&args[..], how, set].concat());
         command.env("KUBECONFIG", &self.user);
         self.place.start(command)
     }

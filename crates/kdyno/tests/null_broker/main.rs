@@ -18,6 +18,7 @@ mod http_load;
 mod import;
 mod init;
 mod java;
+mod lab;
 mod many_clients;
 mod metrics;
 mod namespaces;

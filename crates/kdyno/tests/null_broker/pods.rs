@@ -15,6 +15,10 @@ fn a_build_without_the_client_says_so_before_a_run_begins() {
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stderr.contains("this build of kdyno has no client of Kubernetes' API"), "{said:?}");
     assert!(!place.path().join("kdyno-runs").exists(), "no run began");
+    let args = ["run", &files[0], &files[1], &files[2], more[0], more[1], "--in", "kubernetes"];
+    let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("the lab's pod: this build of kdyno has no client"), "{said:?}");
     broker.stop();
     place.expect_no_processes();
 }

@@ -2,6 +2,7 @@
 
 use super::agent::{AgentOptions, GREETING_DEADLINE, NO_SESSION, Resumption, greet, refuse, serve, welcome};
 use super::credentials::{CERTIFICATE, Identity, TOKEN};
+use super::lab_host::{self, LabHost};
 use super::outgoing::{Outgoing, locked};
 use super::session::{SILENCE, SessionId, Watched, Wish};
 use super::tls::{self, HANDSHAKE_DEADLINE};
@@ -55,6 +56,30 @@ pub fn listen(
     started: impl FnOnce(&Listening),
     say: &(dyn Fn(&str) + Sync),
 ) -> Result<(), LabError> {
+    serve_as(None, (address, identity), options, started, say)
+}
+
+/// The same of an agent that runs a whole lab on request, whose run files are in the folder `runs`.
+///
+/// # Errors
+/// As [`listen`].
+pub fn listen_for_lab(
+    runs: &Path,
+    at: (SocketAddr, &Path),
+    options: &AgentOptions,
+    started: impl FnOnce(&Listening),
+    say: &(dyn Fn(&str) + Sync),
+) -> Result<(), LabError> {
+    serve_as(Some(LabHost::new(options, runs)?), at, options, started, say)
+}
+
+fn serve_as(
+    lab: Option<LabHost<'_>>,
+    (address, identity): (SocketAddr, &Path),
+    options: &AgentOptions,
+    started: impl FnOnce(&Listening),
+    say: &(dyn Fn(&str) + Sync),
+) -> Result<(), LabError> {
     kdyno_credentials::close_memory();
     let failed =
         |error: io::Error| LabError::Agent { why: format!("{address} cannot be listened at: {error}") };
@@ -71,15 +96,17 @@ pub fn listen(
         config,
         token: known_by.token,
         options,
+        lab,
         unknown: Slots::new(UNKNOWN_MAX),
         sessions: Slots::new(SESSIONS_MAX),
         running: Mutex::default(),
         say,
     };
     let mut last_session = LastSession::of(options);
+    last_session.alone = if agent.lab.is_some() { lab_host::STAYS } else { ALONE };
     // Sessions see a wish to stop by themselves, and are waited for.
     std::thread::scope(|scope| {
-        while !options.stop.load(Ordering::Relaxed) && !last_session.is_long_ago(&agent.sessions) {
+        while !options.stop.load(Ordering::Relaxed) && !last_session.is_long_ago(agent.is_busy()) {
             // What is wrong with it shows when a connection is accepted.
             let _ = poll(&mut [PollFd::new(&listener, PollFlags::IN)], Some(&LOOK));
             let Ok((tcp, peer)) = listener.accept() else { continue };
@@ -102,6 +129,8 @@ struct ListeningAgent<'a> {
     config: Arc<ServerConfig>,
     token: Secret,
     options: &'a AgentOptions,
+    /// The lab that it runs instead of workers.
+    lab: Option<LabHost<'a>>,
     unknown: Slots,
     sessions: Slots,
     /// By which connections find the session that they go on with.
@@ -115,6 +144,10 @@ struct RunningSession {
 }
 
 impl ListeningAgent<'_> {
+    fn is_busy(&self) -> bool {
+        self.sessions.is_any_taken() || self.lab.as_ref().is_some_and(LabHost::is_running)
+    }
+
     fn serve(&self, tcp: TcpStream, unknown: SessionSlot<'_>) -> io::Result<()> {
         tcp.set_nonblocking(false)?;
         let (stream, _) = tls::accept(&self.config, tcp)?;
@@ -124,6 +157,12 @@ impl ListeningAgent<'_> {
         let mut reader = Watched::new(stream.try_clone()?, Some(until));
         let wish = greet(&mut reader, &mut &stream, Some(&self.token))?;
         drop(unknown);
+        if let Some(lab) = &self.lab {
+            let Some(_session) = self.sessions.take() else {
+                return refuse(&mut &stream, &format!("answers {SESSIONS_MAX} questions already"));
+            };
+            return lab.answer(&mut reader, &stream);
+        }
         match wish {
             Wish::Begin(id) => self.begin(id, reader, stream),
             Wish::Resume(id, received) => self.resume(id, Resumption { stream, received }),
@@ -179,16 +218,18 @@ struct LastSession {
     at: Instant,
     /// How long it goes on without; `None`: for ever.
     waits: Option<Duration>,
+    /// The same once it had one.
+    alone: Duration,
 }
 
 impl LastSession {
     fn of(options: &AgentOptions) -> Self {
-        Self { at: Instant::now(), waits: options.waits_for_first }
+        Self { at: Instant::now(), waits: options.waits_for_first, alone: ALONE }
     }
 
-    fn is_long_ago(&mut self, sessions: &Slots) -> bool {
-        if sessions.is_any_taken() {
-            *self = Self { at: Instant::now(), waits: self.waits.map(|_| ALONE) };
+    fn is_long_ago(&mut self, is_busy: bool) -> bool {
+        if is_busy {
+            (self.at, self.waits) = (Instant::now(), self.waits.map(|_| self.alone));
         }
         self.waits.is_some_and(|waits| self.at.elapsed() > waits)
     }
@@ -231,17 +272,17 @@ mod tests {
     #[test]
     fn an_agent_ends_once_it_is_alone_and_only_where_it_is_to() {
         let sessions = Slots::new(1);
-        let mut for_ever = LastSession { at: Instant::now() - 2 * ALONE, waits: None };
-        assert!(!for_ever.is_long_ago(&sessions));
-        let mut first = LastSession { at: Instant::now() - 2 * ALONE, waits: Some(3 * ALONE) };
-        assert!(!first.is_long_ago(&sessions), "the first one may take longer");
+        let mut for_ever = LastSession { at: Instant::now() - 2 * ALONE, waits: None, alone: ALONE };
+        assert!(!for_ever.is_long_ago(sessions.is_any_taken()));
+        let mut first = LastSession { at: Instant::now() - 2 * ALONE, waits: Some(3 * ALONE), alone: ALONE };
+        assert!(!first.is_long_ago(sessions.is_any_taken()), "the first one may take longer");
         let session = sessions.take().expect("a slot");
-        assert!(!first.is_long_ago(&sessions));
+        assert!(!first.is_long_ago(sessions.is_any_taken()));
         drop(session);
-        assert!(!first.is_long_ago(&sessions), "just now");
+        assert!(!first.is_long_ago(sessions.is_any_taken()), "just now");
         first.at -= 2 * ALONE;
-        assert!(first.is_long_ago(&sessions));
-        let mut never = LastSession { at: Instant::now() - 2 * ALONE, waits: Some(ALONE) };
-        assert!(never.is_long_ago(&sessions), "no lab came");
+        assert!(first.is_long_ago(sessions.is_any_taken()));
+        let mut never = LastSession { at: Instant::now() - 2 * ALONE, waits: Some(ALONE), alone: ALONE };
+        assert!(never.is_long_ago(sessions.is_any_taken()), "no lab came");
     }
 }

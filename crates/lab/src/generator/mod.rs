@@ -1,5 +1,5 @@
-//! Where workers run: as children of the lab, or of an agent on another host. What is asked of a place is here; each kind
-//! answers in a file of its own.
+//! Where workers run: as children of the lab, or of an agent on another host, which may run the lab itself, too. What is asked of a
+//! place is here; each kind answers in a file of its own.
 
 mod agent;
 mod agent_place;
@@ -10,7 +10,10 @@ mod courses;
 mod credentials;
 mod delivery;
 mod hosts;
+mod lab_host;
+mod lab_pod;
 mod lab_session;
+mod lab_task;
 mod listen;
 mod outgoing;
 mod pods;
@@ -26,7 +29,9 @@ pub use child::ChildPlace;
 pub(crate) use child::exited_within;
 pub use clock::ClockOffset;
 pub(crate) use hosts::{Generators, TrialPlaces};
-pub use listen::{Listening, listen};
+pub use lab_pod::LabPod;
+pub use lab_task::{LabFailure, LabRequest, LabTask};
+pub use listen::{Listening, listen, listen_for_lab};
 
 use crate::error::LabError;
 use crate::inbox::Heard;

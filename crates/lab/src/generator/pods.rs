@@ -6,7 +6,7 @@ use super::lab_session::LabSession;
 use super::session::AgentHost;
 use super::tls;
 use crate::error::LabError;
-use kdyno_kubernetes::{AgentIdentity, PodsError, RunningPods};
+use kdyno_kubernetes::{AgentIdentity, PodsError, RunningPods, objects};
 use kdyno_model::generator::GeneratorPods;
 use kdyno_model::secret::Secret;
 use rustls::ClientConfig;
@@ -45,7 +45,7 @@ impl PodHosts {
         let Identity { certificate, key, token } = Identity::made()?;
         let config = tls::client(&certificate).map_err(|why| LabError::Agent { why })?;
         let identity = AgentIdentity { certificate, key, token };
-        let running = RunningPods::start(pods, run_id, &identity, stop, say)?;
+        let running = RunningPods::start(pods, (run_id, objects::job(pods, run_id)), &identity, stop, say)?;
         let mut started = Self { pods: running, config, token: identity.token, kept: BTreeMap::new() };
         for index in 0..pods.count {
             let name = GeneratorPods::host_name(index);

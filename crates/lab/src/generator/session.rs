@@ -204,6 +204,11 @@ impl<R: Read + AsFd> Watched<R> {
         Self { silence, ..self }
     }
 
+    /// What it is read from.
+    pub(super) fn stream(&self) -> &R {
+        &self.stream
+    }
+
     /// How long it is waited for.
     pub(super) fn silence(&self) -> Duration {
         self.silence

@@ -13,14 +13,18 @@ const CPUS_MAX: f64 = 1000.0;
 /// Longest name of a namespace.
 const NAMESPACE_CHARS_MAX: usize = 63;
 
+/// Longest name of any other object.
+const NAME_CHARS_MAX: usize = 253;
+
 /// Reads the section.
 pub(super) fn pods(node: &YamlNode) -> Result<GeneratorPods, InputError> {
     let fields = Fields::of(node, &keys::KUBERNETES)?;
     let node_selector = opt(&fields, "node_selector", |node| settings(node, "node_selector"))?;
     let text = |(name, value): (Scalar, Scalar)| (name.text, value.text);
+    let name = |key: &str| fields.scalar(key)?.map(|typed| object_name(key, typed)).transpose();
     Ok(GeneratorPods {
         context: fields.scalar("context")?.map(|typed| typed.text),
-        namespace: fields.scalar("namespace")?.map(namespace).transpose()?,
+        namespace: name("namespace")?,
         image: image(fields.required("image")?)?,
         count: count(&fields.required("pods")?)?,
         cpu_milli: cpu_milli(&fields.required("cpu")?)?,
@@ -29,21 +33,25 @@ pub(super) fn pods(node: &YamlNode) -> Result<GeneratorPods, InputError> {
         node_selector: node_selector.into_iter().flatten().map(text).collect(),
         secrets: list_of(&fields, "secrets", mounted)?,
         wait_s: wait_s(&fields.required("wait")?)?,
+        service_account: name("service_account")?,
+        claim: name("claim")?,
     })
 }
 
-/// It becomes a part of paths of the API.
-fn namespace(typed: Scalar) -> Result<String, InputError> {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let is_one = (1..=NAMESPACE_CHARS_MAX).contains(&typed.text.len()) && typed.text.chars().all(is_plain);
-    if is_one {
+/// That of the namespace becomes a part of paths of the API.
+fn object_name(key: &str, typed: Scalar) -> Result<String, InputError> {
+    let (most, what) = match key {
+        "namespace" => (NAMESPACE_CHARS_MAX, "a namespace"),
+        _ => (NAME_CHARS_MAX, "an object"),
+    };
+    // Dots are in names of all objects but namespaces.
+    let is_dot = |c: char| c == '.' && key != "namespace";
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || is_dot(c);
+    if (1..=most).contains(&typed.text.len()) && typed.text.chars().all(is_plain) {
         return Ok(typed.text);
     }
-    Err(InputError::at(
-        typed.place,
-        format!("`namespace`: {} is no name of a namespace", quoted(&typed.text)),
-    )
-    .hint("small letters, digits and `-`"))
+    Err(InputError::at(typed.place, format!("`{key}`: {} is no name of {what}", quoted(&typed.text)))
+        .hint("small letters, digits and `-`"))
 }
 
 /// By its digest: nodes, and runs of another day, then have the same program.

@@ -108,6 +108,18 @@ pub static KUBERNETES: Section = section(
             "secrets of the namespace that pods see as files",
         ),
         or("wait", DURATION, "5m", "how long the pods may take until all of them run"),
+        key(
+            "service_account",
+            TEXT,
+            "with `--in kubernetes`: service account of the lab's pod, with the rights of `kdyno kubernetes role`, by which it makes the \
+             pods that carry the load; without it the lab's own pod carries it",
+        ),
+        key(
+            "claim",
+            TEXT,
+            "with `--in kubernetes`: persistent volume claim of the namespace on which the lab's pod keeps run files; without it they go \
+             with the pod once they are copied",
+        ),
     ],
 );
 
