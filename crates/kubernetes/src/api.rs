@@ -9,9 +9,10 @@ use crate::{AgentIdentity, PodsError, fit};
 use client::{Connection, Refused};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kdyno_model::generator::GeneratorPods;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use serde_json::{Value, json};
+use kube::api::{DeleteParams, ListParams, PostParams};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,9 @@ const REMOVED_DEADLINE: Duration = Duration::from_secs(20);
 
 /// How long a stream to a pod may take: some attempts fit into the time in which a session may be resumed.
 const STREAM_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long the answer may take why a pod is not reached.
+const STATE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Who makes the changes, for those who look at the objects.
 const MANAGER: &str = "kdyno";
@@ -72,20 +76,20 @@ impl RunningPods {
     }
 
     fn make(&self, secret: &Secret, job: &Job) -> Result<(), PodsError> {
-        let (connection, name) = (&self.connection, objects::name(self.run_id));
+        let connection = &self.connection;
         let create = PostParams { dry_run: false, field_manager: Some(MANAGER.to_owned()) };
-        connection.call(connection.api::<Secret>().create(&create, secret))?;
+        // Its pods wait for the secret. So at no moment is there one that nothing owns, even if this lab is killed.
         let job = connection.call(connection.api::<Job>().create(&create, job))?;
-        // Whatever removes the job then removes the secret too, also when this lab is gone.
-        let owner = json!([{
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "name": name,
-            "uid": job.metadata.uid.unwrap_or_default(),
-        }]);
-        let patch = Patch::Merge(json!({"metadata": {"ownerReferences": owner}}));
-        connection.call(connection.api::<Secret>().patch(&name, &PatchParams::default(), &patch))?;
-        Ok(())
+        let owner = OwnerReference {
+            api_version: "batch/v1".to_owned(),
+            kind: "Job".to_owned(),
+            name: objects::name(self.run_id),
+            uid: job.metadata.uid.unwrap_or_default(),
+            ..OwnerReference::default()
+        };
+        let mut secret = secret.clone();
+        secret.metadata.owner_references = Some(vec![owner]);
+        connection.call(connection.api::<Secret>().create(&create, &secret)).map(drop)
     }
 
     fn wait(
@@ -185,18 +189,13 @@ impl RunningPods {
     /// It does not run.
     pub fn dial(&self, index: u16) -> Result<PodDial, PodsError> {
         let pod = self.running.get(&index).ok_or_else(|| PodsError::new("it does not run"))?;
-        Ok(PodDial { connection: self.connection.clone(), pod: pod.name.clone() })
+        let (name, node) = (pod.name.clone(), pod.node.clone());
+        Ok(PodDial { connection: self.connection.clone(), pod: name, node })
     }
 
     /// The node of a pod; empty where it does not run.
     pub fn node(&self, index: u16) -> &str {
         self.running.get(&index).map_or("", |pod| &pod.node)
-    }
-
-    /// Why pods no longer run, by their places, one lowercase clause each; none where that cannot be found out.
-    pub fn gone(&self) -> Vec<(u16, String)> {
-        let ran = self.running.keys().copied().collect();
-        self.pods().map(|found| state::gone(&ran, &found)).unwrap_or_default()
     }
 
     /// Removes all that was made for the run, and waits for the end of its pods for a while.
@@ -238,6 +237,7 @@ impl Drop for RunningPods {
 pub struct PodDial {
     connection: Connection,
     pod: String,
+    node: String,
 }
 
 impl PodDial {
@@ -250,6 +250,14 @@ impl PodDial {
         let forwarded = async { api.portforward(&self.pod, &[AGENT_PORT]).await.map(bridged) };
         let stream = self.connection.ask_within(STREAM_DEADLINE, forwarded)?;
         stream.map_err(|error| PodsError::new(format!("its stream could not be opened: {error}")))
+    }
+
+    /// Why the pod no longer runs, one lowercase clause; `None`: it runs, or that cannot be found out now.
+    pub fn over(&self) -> Option<String> {
+        let api = self.connection.api::<Pod>();
+        let found = self.connection.ask_within(STATE_DEADLINE, api.get_opt(&self.pod)).ok()?;
+        let found = found.map(serde_json::to_value).transpose().ok()?;
+        state::over(found.as_ref()).map(|why| format!("on node {} {why}", self.node))
     }
 }
 

@@ -42,11 +42,6 @@ impl RunningPods {
         match self.0 {}
     }
 
-    /// Why pods no longer run.
-    pub fn gone(&self) -> Vec<(u16, String)> {
-        match self.0 {}
-    }
-
     /// Removes all that was made for the run.
     ///
     /// # Errors
@@ -65,6 +60,11 @@ impl PodDial {
     /// # Errors
     /// There is none.
     pub fn connect(&self) -> Result<UnixStream, PodsError> {
+        match self.0 {}
+    }
+
+    /// Why the pod no longer runs.
+    pub fn over(&self) -> Option<String> {
         match self.0 {}
     }
 }

@@ -111,11 +111,6 @@ impl Generators {
         Ok(())
     }
 
-    /// Why pods no longer run, one lowercase sentence each.
-    pub(crate) fn gone_pods(&self) -> Vec<String> {
-        self.pods.as_ref().map(PodHosts::gone).unwrap_or_default()
-    }
-
     /// Removes the pods, which dropping this does too, without a word where it fails.
     ///
     /// # Errors

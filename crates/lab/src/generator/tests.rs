@@ -186,7 +186,10 @@ fn a_lab_that_is_silent_takes_its_workers_with_it() {
 }
 
 /// Connections to an agent that goes on with its session where `knows_it` says so: the first one, and how others are made.
-fn resumable_agent(folder: &Path, knows_it: bool) -> (UnixStream, Redial, JoinHandle<io::Result<()>>) {
+fn resumable_agent(
+    folder: &Path,
+    knows_it: bool,
+) -> (UnixStream, Box<dyn Redial>, JoinHandle<io::Result<()>>) {
     let (again, resumptions) = channel();
     let outgoing = Outgoing::start().expect("a thread");
     let options = AgentOptions {
@@ -205,7 +208,7 @@ fn resumable_agent(folder: &Path, knows_it: bool) -> (UnixStream, Redial, JoinHa
         serving.break_any();
         served
     });
-    let dial = move || {
+    let dial = move || -> Result<UnixStream, String> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (outgoing, again): (_, Sender<Resumption>) = (Arc::clone(&outgoing), again.clone());
         std::thread::spawn(move || -> io::Result<()> {
@@ -252,11 +255,11 @@ fn a_session_that_is_closed_while_it_is_resumed_ends_there_too() {
     let dir = tempfile::tempdir().expect("temp dir");
     let (stream, again, thread) = resumable_agent(dir.path(), true);
     let ((dials, dialled), (closed, is_closed)) = (channel(), channel::<()>());
-    let held: Redial = Box::new(move || {
+    let held: Box<dyn Redial> = Box::new(move || {
         let _ = dials.send(());
         // Until its other end is dropped.
         let _ = is_closed.recv();
-        again()
+        again.dial()
     });
     let cut = stream.try_clone().expect("shared");
     let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(held)).expect("a session");
