@@ -304,6 +304,7 @@ fn a_stream_that_falls_silent_ends_the_trial_and_the_worker() {
     let said = one_line(&said.stderr);
     assert!(said.contains("worker 1 ended (generator two: its session broke"), "{said}");
     assert!(said.contains("could not be reached again within 30 s"), "{said}");
+    assert!(said.contains("generator two has not been heard of for 5 s: its session broke"), "{said}");
     expect_no_workers(&place);
     assert_eq!(cut_short(&place), Some(Severity::Invalid));
     drop(forwarder);

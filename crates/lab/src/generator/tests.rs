@@ -285,3 +285,29 @@ fn an_agent_that_has_no_such_session_ends_that_of_the_lab() {
     let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
     assert!(error.contains("has no such session"), "{error}; {status}");
 }
+
+/// How a host is reached of which it is known that it is gone.
+struct Gone;
+
+impl Redial for Gone {
+    fn dial(&self) -> Result<UnixStream, String> {
+        Err("connection refused".to_owned())
+    }
+
+    fn gone(&self) -> Option<String> {
+        Some("on node n2 it was deleted".to_owned())
+    }
+}
+
+#[test]
+fn a_host_that_is_gone_for_good_is_tried_once_and_says_why() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    // The agent waits for another connection as long as one can be made.
+    let (stream, _kept, _) = resumable_agent(dir.path(), true);
+    let cut = stream.try_clone().expect("shared");
+    let again = Some(Box::new(Gone) as Box<dyn Redial>);
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), again).expect("a session");
+    cut.shutdown(Shutdown::Both).expect("cut");
+    let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
+    assert_eq!(error, "on node n2 it was deleted");
+}
