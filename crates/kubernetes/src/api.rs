@@ -4,6 +4,7 @@ mod client;
 
 use crate::bridge::bridged;
 use crate::objects::{self, AGENT_PORT, OURS};
+use crate::place::{self, PodPlace};
 use crate::state::{self, EventWords, PodState};
 use crate::{AgentIdentity, PodsError, fit};
 use client::{Connection, Refused};
@@ -30,6 +31,9 @@ const STREAM_DEADLINE: Duration = Duration::from_secs(5);
 /// How long the answer may take why a pod is not reached.
 const STATE_DEADLINE: Duration = Duration::from_secs(2);
 
+/// Most pods of the namespace that are looked at for brokers on the nodes of those of the run.
+const NEIGHBOURS_MAX: u32 = 500;
+
 /// Who makes the changes, for those who look at the objects.
 const MANAGER: &str = "kdyno";
 
@@ -46,6 +50,7 @@ pub struct RunningPods {
 struct RunningPod {
     name: String,
     node: String,
+    place: PodPlace,
 }
 
 impl RunningPods {
@@ -63,7 +68,8 @@ impl RunningPods {
     ) -> Result<Self, PodsError> {
         let connection = Connection::open(pods)?;
         let (secret, job) = objects_of(pods, run_id, identity)?;
-        check_fit(&connection, pods)?;
+        let nodes = nodes(&connection)?;
+        check_fit(&nodes, pods)?;
         let dry = PostParams { dry_run: true, field_manager: Some(MANAGER.to_owned()) };
         connection.call(connection.api::<Secret>().create(&dry, &secret))?;
         connection.call(connection.api::<Job>().create(&dry, &job))?;
@@ -72,6 +78,7 @@ impl RunningPods {
             Self { connection, run_id, count: pods.count, running: BTreeMap::new(), is_removed: false };
         made.make(&secret, &job)?;
         made.wait(pods, stop, say)?;
+        made.find_places(&place::zones(&nodes))?;
         Ok(made)
     }
 
@@ -133,7 +140,7 @@ impl RunningPods {
                 PodState::Running => {
                     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
                     let (name, node) = (word(&pod["metadata"]["name"]), word(&pod["spec"]["nodeName"]));
-                    self.running.insert(*index, RunningPod { name, node });
+                    self.running.insert(*index, RunningPod { name, node, place: PodPlace::default() });
                 }
                 PodState::Waiting(why) => waiting.push((*index, pod, why)),
                 PodState::Over(why) => return Err(PodsError::new(format!("pod {index}: {why}"))),
@@ -159,6 +166,19 @@ impl RunningPods {
             .find_map(|(index, pod, why)| Some(format!(", pod {index}: {}", why.or_else(|| of_event(pod))?)));
         let why = of_pod.or_else(no_pod).unwrap_or_default();
         Ok(Some(format!("{} of {} run{why}", self.running.len(), self.count)))
+    }
+
+    /// Finds out where the pods are, and which others are there.
+    fn find_places(&mut self, zones: &BTreeMap<String, String>) -> Result<(), PodsError> {
+        let some = ListParams::default().limit(NEIGHBOURS_MAX);
+        let others = self.connection.call(self.connection.api::<Pod>().list(&some))?.items;
+        let others: Vec<Value> = others.iter().filter_map(|pod| serde_json::to_value(pod).ok()).collect();
+        for (index, pod) in self.pods()? {
+            if let Some(running) = self.running.get_mut(&index) {
+                running.place = PodPlace::of(&pod, zones, &others);
+            }
+        }
+        Ok(())
     }
 
     /// The newest pod of each place.
@@ -193,9 +213,9 @@ impl RunningPods {
         Ok(PodDial { connection: self.connection.clone(), pod: name, node })
     }
 
-    /// The node of a pod; empty where it does not run.
-    pub fn node(&self, index: u16) -> &str {
-        self.running.get(&index).map_or("", |pod| &pod.node)
+    /// Where a pod is; `None`: it does not run.
+    pub fn place(&self, index: u16) -> Option<&PodPlace> {
+        self.running.get(&index).map(|pod| &pod.place)
     }
 
     /// Removes all that was made for the run, and waits for the end of its pods for a while.
@@ -288,16 +308,18 @@ fn objects_of(
     Ok((secret, job))
 }
 
-/// Refuses pods that can never run at once, where nodes may be listed.
-fn check_fit(connection: &Connection, pods: &GeneratorPods) -> Result<(), PodsError> {
-    let nodes = match connection.ask(connection.of_cluster::<Node>().list(&ListParams::default())) {
-        Ok(nodes) => nodes.items,
-        // The scheduler will say it, once they wait.
-        Err(Refused::Forbidden(_)) => return Ok(()),
-        Err(refused) => return Err(refused.into()),
-    };
-    let nodes: Vec<Value> = nodes.iter().filter_map(|node| serde_json::to_value(node).ok()).collect();
-    match fit::why_not(pods, &nodes) {
+/// The nodes; none where they may not be listed.
+fn nodes(connection: &Connection) -> Result<Vec<Value>, PodsError> {
+    match connection.ask(connection.of_cluster::<Node>().list(&ListParams::default())) {
+        Ok(nodes) => Ok(nodes.items.iter().filter_map(|node| serde_json::to_value(node).ok()).collect()),
+        Err(Refused::Forbidden(_)) => Ok(Vec::new()),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+/// Refuses pods that can never run at once. Where nodes are not known the scheduler will say it, once they wait.
+fn check_fit(nodes: &[Value], pods: &GeneratorPods) -> Result<(), PodsError> {
+    match fit::why_not(pods, nodes).filter(|_| !nodes.is_empty()) {
         None => Ok(()),
         Some(why) => Err(PodsError::new(why).hint("fewer `pods`, or less `cpu` and `memory` for each")),
     }

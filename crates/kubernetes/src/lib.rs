@@ -16,12 +16,14 @@ mod without_api;
 pub mod fit;
 mod identity;
 pub mod objects;
+pub mod place;
 mod quantity;
 pub mod state;
 
 #[cfg(feature = "api")]
 pub use api::{PodDial, RunningPods, clean};
 pub use identity::AgentIdentity;
+pub use place::PodPlace;
 #[cfg(not(feature = "api"))]
 pub use without_api::{PodDial, RunningPods, clean};
 

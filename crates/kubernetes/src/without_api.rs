@@ -1,6 +1,6 @@
 //! In the place of the client of the API in builds that have none.
 
-use crate::{AgentIdentity, PodsError};
+use crate::{AgentIdentity, PodPlace, PodsError};
 use kdyno_model::generator::GeneratorPods;
 use std::convert::Infallible;
 use std::os::unix::net::UnixStream;
@@ -37,8 +37,8 @@ impl RunningPods {
         match self.0 {}
     }
 
-    /// The node of a pod.
-    pub fn node(&self, _: u16) -> &str {
+    /// Where a pod is.
+    pub fn place(&self, _: u16) -> Option<&PodPlace> {
         match self.0 {}
     }
 

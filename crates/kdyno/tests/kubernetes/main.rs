@@ -176,6 +176,8 @@ fn pods_on_two_nodes_share_a_load_and_its_counts_add_up() {
     let mut nodes = [node("pod-0"), node("pod-1")];
     nodes.sort();
     assert_eq!(nodes, ["n1", "n2"], "{facts:?}");
+    assert_eq!(facts["generator.pod-1.cpus_reserved"], "0.1");
+    assert_eq!(facts["generator.pod-1.memory_limit_bytes"], (256_u32 << 20).to_string());
     let acknowledged: u64 = both.iter().map(|counts| counts.acknowledged).sum();
     assert_eq!(broker.stop().records, acknowledged);
     namespace.expect_nothing();

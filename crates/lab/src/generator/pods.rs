@@ -7,7 +7,7 @@ use super::resuming::Redial;
 use super::session::AgentHost;
 use super::tls;
 use crate::error::LabError;
-use kdyno_kubernetes::{AgentIdentity, PodDial, PodsError, RunningPods};
+use kdyno_kubernetes::{AgentIdentity, PodDial, PodPlace, PodsError, RunningPods};
 use kdyno_model::generator::GeneratorPods;
 use kdyno_model::secret::Secret;
 use rustls::ClientConfig;
@@ -89,9 +89,9 @@ impl PodHosts {
         })
     }
 
-    /// The node of a pod.
-    pub(super) fn node(&self, index: u16) -> &str {
-        self.pods.node(index)
+    /// Where a pod is; `None`: it does not run.
+    pub(super) fn place(&self, index: u16) -> Option<&PodPlace> {
+        self.pods.place(index)
     }
 
     /// Removes them.
