@@ -31,7 +31,7 @@ const STREAM_DEADLINE: Duration = Duration::from_secs(5);
 /// How long the answer may take why a pod is not reached.
 const STATE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Most pods of the namespace that are looked at for brokers on the nodes of those of the run.
+/// Most pods of the namespace of which it is looked whether they are on nodes of the run.
 const NEIGHBOURS_MAX: u32 = 500;
 
 /// Who makes the changes, for those who look at the objects.

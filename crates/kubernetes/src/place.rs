@@ -49,7 +49,7 @@ impl PodPlace {
         }
     }
 
-    /// Whether a broker that is advertised at this host is known to be on the pod's node.
+    /// Whether what is reached at this host is known to be on the pod's node.
     pub fn has_on_its_node(&self, host: &str) -> bool {
         // What a service without an address calls its pods: POD.SERVICE.NAMESPACE.svc.
         let mut labels = host.split('.');
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn brokers_on_the_node_are_known_by_address_or_name_of_a_pod() {
+    fn what_is_on_the_node_is_known_by_address_or_name_of_a_pod() {
         let others = [pod("kafka-0", "n1", "10.1.0.7"), pod("kafka-1", "n2", "10.1.1.7")];
         let place = PodPlace::of(&pod("p", "n1", "10.1.0.1"), &BTreeMap::new(), &others);
         for host in
