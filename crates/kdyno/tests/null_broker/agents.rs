@@ -249,13 +249,22 @@ fn a_worker_that_is_killed_ends_its_trial_in_every_phase() {
     let broker = NullBroker::start(&place);
     let agents = Agents::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
-    for phase in ["", "· warmup", "· measure"] {
-        let mut running = run(&place, &files, &["--generators", &agents.file, "--set", "dur=60s"]);
+    let scenario = std::fs::read_to_string(&files[0]).expect("the scenario");
+    place.file("small.yaml", &scenario.replace("drain: 5s", "drain: 60s"));
+    for (phase, dur) in [("", "60s"), ("· warmup", "60s"), ("· measure", "60s"), ("· drain", "2s")] {
+        let dur = format!("dur={dur}");
+        let mut running = run(&place, &files, &["--generators", &agents.file, "--set", &dur]);
+        if phase == "· drain" {
+            // It lasts because no broker answers.
+            running.wait_for("· measure");
+            signal(broker.running.pid(), Signal::STOP);
+        }
         // Without a word: while it starts or connects.
         if !phase.is_empty() {
             running.wait_for(phase);
         }
         agents.kill_second_worker();
+        signal(broker.running.pid(), Signal::CONT);
         let said = running.wait(RUN_DEADLINE);
         assert_eq!(said.code, Some(1), "{phase}: {said:?}");
         let words = one_line(&said.stderr);
