@@ -1,5 +1,6 @@
 //! The hosts that carried the load of a trial: a table of what is known of them.
 
+use crate::input::ReportInput;
 use crate::table::{Cell, Column, Holds, Table};
 use crate::units;
 use kdyno_model::run::{TrialStart, cluster_fact};
@@ -25,6 +26,11 @@ const COLUMNS: [(&str, &str); 12] = [
 /// carried the load. A column is left out where no generator has anything in it.
 pub(crate) fn apart(start: &TrialStart) -> (BTreeMap<String, String>, Table) {
     of(&start.trial.effective.generators.hosts, &start.cluster)
+}
+
+/// The table of the first trial that other hosts carried; trials of a run hardly differ in it.
+pub(crate) fn of_run(input: &ReportInput<'_>) -> Option<Table> {
+    input.trials.iter().map(|start| apart(start).1).find(|table| !table.rows.is_empty())
 }
 
 fn of(hosts: &[String], cluster: &BTreeMap<String, String>) -> (BTreeMap<String, String>, Table) {

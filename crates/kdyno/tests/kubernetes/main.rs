@@ -178,6 +178,8 @@ fn pods_on_two_nodes_share_a_load_and_its_counts_add_up() {
     assert_eq!(nodes, ["n1", "n2"], "{facts:?}");
     assert_eq!(facts["generator.pod-1.cpus_reserved"], "0.1");
     assert_eq!(facts["generator.pod-1.memory_limit_bytes"], (256_u32 << 20).to_string());
+    let details = place.details();
+    assert!(details.contains("pod-1") && details.contains("memory limit"), "{details}");
     let acknowledged: u64 = both.iter().map(|counts| counts.acknowledged).sum();
     assert_eq!(broker.stop().records, acknowledged);
     namespace.expect_nothing();
