@@ -217,6 +217,7 @@ survey() {
         need runc "runc" runc
         need etcd "etcd" etcd-server
         need ip "ip" iproute2
+        need iptables "iptables" iptables
         need openssl "OpenSSL" openssl
         need python3 "Python 3" python3
         [ -x /usr/lib/cni/bridge ] || { missing+=("network plugins of containers"); packages+=(containernetworking-plugins); }

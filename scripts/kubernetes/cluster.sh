@@ -8,6 +8,11 @@
 #        scripts/kubernetes/cluster.sh image NAME FILE=PATH...    an image into both nodes, printed with its digest
 #        scripts/kubernetes/cluster.sh kubectl ...    as its administrator
 #        scripts/kubernetes/cluster.sh run CMD...     a command at 198.18.0.1, which pods reach and from which the API server is
+#        scripts/kubernetes/cluster.sh kill PART      as by a power failure: apiserver, n1 or n2
+#        scripts/kubernetes/cluster.sh start PART     that part again; returns when it is ready
+#        scripts/kubernetes/cluster.sh deny PORT      nothing passes between pods and others, but for that TCP port of this host
+#        scripts/kubernetes/cluster.sh allow          all of them do again
+#        scripts/kubernetes/cluster.sh fill UID       takes memory in that pod until the kernel ends what needs most
 #        scripts/kubernetes/cluster.sh down           ends all of it and leaves its logs
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -95,12 +100,7 @@ up() {
 
     part etcd etcd --data-dir "$lab/etcd" --unsafe-no-fsync --listen-client-urls http://127.0.0.1:2379 \
         --advertise-client-urls http://127.0.0.1:2379 --listen-peer-urls http://127.0.0.1:2380
-    part apiserver "$bin/kube-apiserver" --etcd-servers=http://127.0.0.1:2379 --advertise-address=$host \
-        --bind-address=$host --cert-dir="$lab/apiserver" --token-auth-file="$lab/tokens" --authorization-mode=Node,RBAC \
-        --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$lab/accounts.key" \
-        --service-account-signing-key-file="$lab/accounts.key" --service-cluster-ip-range=198.18.128.0/24 \
-        --kubelet-preferred-address-types=InternalIP
-    until_it_is 60 "the API server" kubectl get --raw /readyz
+    apiserver
     part controllers "$bin/kube-controller-manager" --kubeconfig="$config" --leader-elect=false \
         --service-account-private-key-file="$lab/accounts.key" --cert-dir="$lab/run"
     part scheduler "$bin/kube-scheduler" --kubeconfig="$config" --leader-elect=false --cert-dir="$lab/run"
@@ -109,6 +109,15 @@ up() {
         until_it_is 90 "node n$n" kubectl wait --for=condition=Ready "node/n$n" --timeout=1s
     done
     until_it_is 30 "the default service account" kubectl get serviceaccount default
+}
+
+apiserver() {
+    part apiserver "$bin/kube-apiserver" --etcd-servers=http://127.0.0.1:2379 --advertise-address=$host \
+        --bind-address=$host --cert-dir="$lab/apiserver" --token-auth-file="$lab/tokens" --authorization-mode=Node,RBAC \
+        --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$lab/accounts.key" \
+        --service-account-signing-key-file="$lab/accounts.key" --service-cluster-ip-range=198.18.128.0/24 \
+        --kubelet-preferred-address-types=InternalIP
+    until_it_is 60 "the API server" kubectl get --raw /readyz
 }
 
 wire() { # node: its network, and a way to the pods of the others
@@ -204,14 +213,77 @@ image() { # name, files as of image.py
     done
 }
 
+end_part() { # name
+    local pid
+    [ -e "$lab/run/$1.pid" ] || return 0
+    pid="$(cat "$lab/run/$1.pid")"
+    kill -9 "$pid" 2>/dev/null || true
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+    rm "$lab/run/$1.pid"
+}
+
+kill_part() { # name
+    case "$1" in
+    apiserver) end_part apiserver ;;
+    n[0-9])
+        # First its network: nobody hears that its connections end.
+        ip -n "$net" link del "v${1#n}"
+        end_part "$1"
+        ip netns del "$net-$1"
+        ;;
+    *) return 2 ;;
+    esac
+}
+
+start_part() { # name
+    case "$1" in
+    apiserver) apiserver ;;
+    n[0-9])
+        node "${1#n}"
+        # Not what was known of it before: for up to a minute the API server does not know that it was gone.
+        until_it_is 90 "node $1" is_kubelet_there "198.18.0.$((10 + ${1#n}))"
+        until_it_is 90 "node $1" kubectl wait --for=condition=Ready "node/$1" --timeout=1s
+        ;;
+    *) return 2 ;;
+    esac
+}
+
+is_kubelet_there() { # address
+    inside bash -c 'exec 3<>"/dev/tcp/$0/10250"' "$1"
+}
+
+deny() { # TCP port of this host to which pods may connect
+    local n
+    for n in $nodes; do
+        nsenter "--net=/run/netns/$net-n$n" iptables -A FORWARD -d "$host" -p tcp --dport "$1" -j ACCEPT
+        nsenter "--net=/run/netns/$net-n$n" iptables -A FORWARD -s "$host" -p tcp --sport "$1" -j ACCEPT
+        nsenter "--net=/run/netns/$net-n$n" iptables -A FORWARD -j DROP
+    done
+}
+
+allow() {
+    local n
+    for n in $nodes; do nsenter "--net=/run/netns/$net-n$n" iptables -F FORWARD; done
+}
+
+fill() { # uid of a pod
+    local group pid
+    for group in /sys/fs/cgroup/memory/"$net"/n*/kubepods/*/"pod$1"/*/; do
+        for pid in $(cat "$group/cgroup.procs"); do
+            [[ "$(tr '\0' ' ' <"/proc/$pid/cmdline")" = *"kdyno agent "* ]] || continue
+            # What it reads has no line end, so it keeps all of it.
+            bash -c 'echo $$ >"$0/cgroup.procs"; exec tail /dev/zero' "$group" || true
+            return 0
+        done
+    done
+    echo "cluster: no agent runs in pod $1" >&2
+    return 1
+}
+
 down() {
-    local n name pid h
+    local n name h
     for name in $(for n in $nodes; do echo "n$n"; done) scheduler controllers apiserver etcd; do
-        [ -e "$lab/run/$name.pid" ] || continue
-        pid="$(cat "$lab/run/$name.pid")"
-        kill -9 "$pid" 2>/dev/null || true
-        while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
-        rm "$lab/run/$name.pid"
+        end_part "$name"
     done
     for n in $nodes; do ip netns del "$net-n$n" 2>/dev/null || true; done
     ip netns del "$net" 2>/dev/null || true
@@ -226,10 +298,11 @@ down() {
 command="${1:-}"
 shift || true
 case "$command" in
-build | up | image | kubectl | down) "$command" "$@" ;;
-run) inside env "KUBECONFIG=$config" "KDYNO_TEST_HOST=$host" "PATH=$bin:$PATH" "$@" ;;
+build | up | image | kubectl | deny | allow | fill | down) "$command" "$@" ;;
+kill | start) "${command}_part" "$@" ;;
+run) inside env "KUBECONFIG=$config" "KDYNO_TEST_HOST=$host" "KDYNO_TEST_CLUSTER=$here/cluster.sh" "PATH=$bin:$PATH" "$@" ;;
 *)
-    sed -n '2,12s/^# \?//p' "$0" >&2
+    sed -n '2,16s/^# \?//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -4,14 +4,16 @@ mod client;
 
 use crate::bridge::bridged;
 use crate::objects::{self, AGENT_PORT, OURS};
+use crate::place::{self, PodPlace};
 use crate::state::{self, EventWords, PodState};
 use crate::{AgentIdentity, PodsError, fit};
 use client::{Connection, Refused};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kdyno_model::generator::GeneratorPods;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use serde_json::{Value, json};
+use kube::api::{DeleteParams, ListParams, PostParams};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +27,12 @@ const REMOVED_DEADLINE: Duration = Duration::from_secs(20);
 
 /// How long a stream to a pod may take: some attempts fit into the time in which a session may be resumed.
 const STREAM_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long the answer may take why a pod is not reached.
+const STATE_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Most pods of the namespace of which it is looked whether they are on nodes of the run.
+const NEIGHBOURS_MAX: u32 = 500;
 
 /// Who makes the changes, for those who look at the objects.
 const MANAGER: &str = "kdyno";
@@ -42,6 +50,7 @@ pub struct RunningPods {
 struct RunningPod {
     name: String,
     node: String,
+    place: PodPlace,
 }
 
 impl RunningPods {
@@ -59,7 +68,8 @@ impl RunningPods {
     ) -> Result<Self, PodsError> {
         let connection = Connection::open(pods)?;
         let (secret, job) = objects_of(pods, (run_id, job), identity)?;
-        check_fit(&connection, pods)?;
+        let nodes = nodes(&connection)?;
+        check_fit(&nodes, pods)?;
         let dry = PostParams { dry_run: true, field_manager: Some(MANAGER.to_owned()) };
         connection.call(connection.api::<Secret>().create(&dry, &secret))?;
         connection.call(connection.api::<Job>().create(&dry, &job))?;
@@ -68,24 +78,25 @@ impl RunningPods {
             Self { connection, run_id, count: pods.count, running: BTreeMap::new(), is_removed: false };
         made.make(&secret, &job)?;
         made.wait(pods, stop, say)?;
+        made.find_places(&place::zones(&nodes))?;
         Ok(made)
     }
 
     fn make(&self, secret: &Secret, job: &Job) -> Result<(), PodsError> {
-        let (connection, name) = (&self.connection, objects::name(self.run_id));
+        let connection = &self.connection;
         let create = PostParams { dry_run: false, field_manager: Some(MANAGER.to_owned()) };
-        connection.call(connection.api::<Secret>().create(&create, secret))?;
+        // Its pods wait for the secret. So at no moment is there one that nothing owns, even if this lab is killed.
         let job = connection.call(connection.api::<Job>().create(&create, job))?;
-        // Whatever removes the job then removes the secret too, also when this lab is gone.
-        let owner = json!([{
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "name": name,
-            "uid": job.metadata.uid.unwrap_or_default(),
-        }]);
-        let patch = Patch::Merge(json!({"metadata": {"ownerReferences": owner}}));
-        connection.call(connection.api::<Secret>().patch(&name, &PatchParams::default(), &patch))?;
-        Ok(())
+        let owner = OwnerReference {
+            api_version: "batch/v1".to_owned(),
+            kind: "Job".to_owned(),
+            name: objects::name(self.run_id),
+            uid: job.metadata.uid.unwrap_or_default(),
+            ..OwnerReference::default()
+        };
+        let mut secret = secret.clone();
+        secret.metadata.owner_references = Some(vec![owner]);
+        connection.call(connection.api::<Secret>().create(&create, &secret)).map(drop)
     }
 
     fn wait(
@@ -129,7 +140,7 @@ impl RunningPods {
                 PodState::Running => {
                     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
                     let (name, node) = (word(&pod["metadata"]["name"]), word(&pod["spec"]["nodeName"]));
-                    self.running.insert(*index, RunningPod { name, node });
+                    self.running.insert(*index, RunningPod { name, node, place: PodPlace::default() });
                 }
                 PodState::Waiting(why) => waiting.push((*index, pod, why)),
                 PodState::Over(why) => return Err(PodsError::new(format!("pod {index}: {why}"))),
@@ -155,6 +166,19 @@ impl RunningPods {
             .find_map(|(index, pod, why)| Some(format!(", pod {index}: {}", why.or_else(|| of_event(pod))?)));
         let why = of_pod.or_else(no_pod).unwrap_or_default();
         Ok(Some(format!("{} of {} run{why}", self.running.len(), self.count)))
+    }
+
+    /// Finds out where the pods are, and which others are there.
+    fn find_places(&mut self, zones: &BTreeMap<String, String>) -> Result<(), PodsError> {
+        let some = ListParams::default().limit(NEIGHBOURS_MAX);
+        let others = self.connection.call(self.connection.api::<Pod>().list(&some))?.items;
+        let others: Vec<Value> = others.iter().filter_map(|pod| serde_json::to_value(pod).ok()).collect();
+        for (index, pod) in self.pods()? {
+            if let Some(running) = self.running.get_mut(&index) {
+                running.place = PodPlace::of(&pod, zones, &others);
+            }
+        }
+        Ok(())
     }
 
     /// The newest pod of each place.
@@ -185,18 +209,13 @@ impl RunningPods {
     /// It does not run.
     pub fn dial(&self, index: u16) -> Result<PodDial, PodsError> {
         let pod = self.running.get(&index).ok_or_else(|| PodsError::new("it does not run"))?;
-        Ok(PodDial { connection: self.connection.clone(), pod: pod.name.clone() })
+        let (name, node) = (pod.name.clone(), pod.node.clone());
+        Ok(PodDial { connection: self.connection.clone(), pod: name, node })
     }
 
-    /// The node of a pod; empty where it does not run.
-    pub fn node(&self, index: u16) -> &str {
-        self.running.get(&index).map_or("", |pod| &pod.node)
-    }
-
-    /// Why pods no longer run, by their places, one lowercase clause each; none where that cannot be found out.
-    pub fn gone(&self) -> Vec<(u16, String)> {
-        let ran = self.running.keys().copied().collect();
-        self.pods().map(|found| state::gone(&ran, &found)).unwrap_or_default()
+    /// Where a pod is; `None`: it does not run.
+    pub fn place(&self, index: u16) -> Option<&PodPlace> {
+        self.running.get(&index).map(|pod| &pod.place)
     }
 
     /// Removes all that was made for the run, and waits for the end of its pods for a while.
@@ -238,6 +257,7 @@ impl Drop for RunningPods {
 pub struct PodDial {
     connection: Connection,
     pod: String,
+    node: String,
 }
 
 impl PodDial {
@@ -250,6 +270,14 @@ impl PodDial {
         let forwarded = async { api.portforward(&self.pod, &[AGENT_PORT]).await.map(bridged) };
         let stream = self.connection.ask_within(STREAM_DEADLINE, forwarded)?;
         stream.map_err(|error| PodsError::new(format!("its stream could not be opened: {error}")))
+    }
+
+    /// Why the pod no longer runs, one lowercase clause; `None`: it runs, or that cannot be found out now.
+    pub fn over(&self) -> Option<String> {
+        let api = self.connection.api::<Pod>();
+        let found = self.connection.ask_within(STATE_DEADLINE, api.get_opt(&self.pod)).ok()?;
+        let found = found.map(serde_json::to_value).transpose().ok()?;
+        state::over(found.as_ref()).map(|why| format!("on node {} {why}", self.node))
     }
 }
 
@@ -280,16 +308,18 @@ fn objects_of(
     Ok((secret, job))
 }
 
-/// Refuses pods that can never run at once, where nodes may be listed.
-fn check_fit(connection: &Connection, pods: &GeneratorPods) -> Result<(), PodsError> {
-    let nodes = match connection.ask(connection.of_cluster::<Node>().list(&ListParams::default())) {
-        Ok(nodes) => nodes.items,
-        // The scheduler will say it, once they wait.
-        Err(Refused::Forbidden(_)) => return Ok(()),
-        Err(refused) => return Err(refused.into()),
-    };
-    let nodes: Vec<Value> = nodes.iter().filter_map(|node| serde_json::to_value(node).ok()).collect();
-    match fit::why_not(pods, &nodes) {
+/// The nodes; none where they may not be listed.
+fn nodes(connection: &Connection) -> Result<Vec<Value>, PodsError> {
+    match connection.ask(connection.of_cluster::<Node>().list(&ListParams::default())) {
+        Ok(nodes) => Ok(nodes.items.iter().filter_map(|node| serde_json::to_value(node).ok()).collect()),
+        Err(Refused::Forbidden(_)) => Ok(Vec::new()),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+/// Refuses pods that can never run at once. Where nodes are not known the scheduler will say it, once they wait.
+fn check_fit(nodes: &[Value], pods: &GeneratorPods) -> Result<(), PodsError> {
+    match fit::why_not(pods, nodes).filter(|_| !nodes.is_empty()) {
         None => Ok(()),
         Some(why) => Err(PodsError::new(why).hint("fewer `pods`, or less `cpu` and `memory` for each")),
     }

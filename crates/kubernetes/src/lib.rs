@@ -17,12 +17,14 @@ pub mod fit;
 mod identity;
 pub mod lab_pod;
 pub mod objects;
+pub mod place;
 mod quantity;
 pub mod state;
 
 #[cfg(feature = "api")]
 pub use api::{PodDial, RunningPods, clean};
 pub use identity::AgentIdentity;
+pub use place::PodPlace;
 #[cfg(not(feature = "api"))]
 pub use without_api::{PodDial, RunningPods, clean};
 

@@ -71,7 +71,8 @@ pub fn secret(pods: &GeneratorPods, run_id: u64, files: [&str; 3]) -> Value {
     })
 }
 
-/// The job of a run: all of its pods for all of its trials. A pod that ends is not replaced, and ends the others.
+/// The job of a run: all of its pods for all of its trials. A pod that ends is not replaced, and the others go on: what becomes
+/// of the trial is the lab's to decide.
 pub fn job(pods: &GeneratorPods, run_id: u64) -> Value {
     json!({
         "apiVersion": "batch/v1",
@@ -81,7 +82,7 @@ pub fn job(pods: &GeneratorPods, run_id: u64) -> Value {
             "completionMode": "Indexed",
             "completions": pods.count,
             "parallelism": pods.count,
-            "backoffLimit": 0,
+            "backoffLimitPerIndex": 0,
             "activeDeadlineSeconds": DEADLINE_S,
             "ttlSecondsAfterFinished": STAYS_S,
             "template": {
@@ -198,7 +199,7 @@ pub fn role(namespace: &str) -> Value {
         "metadata": {"name": "kdyno", "namespace": namespace},
         "rules": [
             rule("batch", "jobs", &["create", "delete", "get", "list"]),
-            rule("", "secrets", &["create", "delete", "patch"]),
+            rule("", "secrets", &["create", "delete"]),
             rule("", "pods", &["get", "list"]),
             rule("", "pods/portforward", &["create", "get"]),
             rule("", "events", &["list"]),
@@ -247,7 +248,7 @@ mod tests {
         assert_eq!(job["metadata"]["namespace"], "load");
         let spec = &job["spec"];
         assert_eq!((&spec["completions"], &spec["parallelism"]), (&json!(3), &json!(3)));
-        assert_eq!((&spec["backoffLimit"], &spec["completionMode"]), (&json!(0), &json!("Indexed")));
+        assert_eq!((&spec["backoffLimitPerIndex"], &spec["completionMode"]), (&json!(0), &json!("Indexed")));
         assert_eq!(spec["template"]["metadata"]["labels"][RUN], "00000000000000ab");
         let template = &spec["template"]["spec"];
         assert_eq!(template["restartPolicy"], "Never");

@@ -2,7 +2,6 @@
 
 use crate::objects::INDEX;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest text of a cluster that is passed on, in characters.
 const WORDS_MAX: usize = 600;
@@ -100,17 +99,13 @@ fn text(value: &Value) -> Option<String> {
     (!shown.is_empty()).then_some(shown)
 }
 
-/// Why pods that ran no longer do, by their places; `found` are those that are there. Where one ends its job ends the others:
-/// these are left out.
-pub fn gone(ran: &BTreeSet<u16>, found: &BTreeMap<u16, Value>) -> Vec<(u16, String)> {
-    let why = |index: &u16| match found.get(index).map(of) {
+/// Why a pod that ran no longer does, by what is there of it; `None`: it runs.
+pub fn over(found: Option<&Value>) -> Option<String> {
+    match found.map(of) {
         None => Some(DELETED.to_owned()),
         Some(PodState::Over(why)) => Some(why),
         Some(PodState::Running | PodState::Waiting(_)) => None,
-    };
-    let all: Vec<(u16, String)> = ran.iter().filter_map(|index| Some((*index, why(index)?))).collect();
-    let by_themselves: Vec<_> = all.iter().filter(|(_, why)| why != DELETED).cloned().collect();
-    if by_themselves.is_empty() { all } else { by_themselves }
+    }
 }
 
 /// The place of a pod within its job.
@@ -225,16 +220,12 @@ mod tests {
     }
 
     #[test]
-    fn the_pod_that_ended_first_is_named_and_not_those_that_its_job_ended() {
+    fn a_pod_that_is_not_there_was_deleted_and_one_that_runs_is_not_over() {
         let killed = container(&json!({"terminated": {"reason": "OOMKilled", "exitCode": 137}}));
-        let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-29T10:00:00Z"}});
-        let runs = container(&json!({"running": {}}));
-        let (ran, found) = (BTreeSet::from([0, 1, 2]), BTreeMap::from([(0, deleted.clone()), (1, killed)]));
-        let why = "it used more than its `memory` and was killed".to_owned();
-        assert_eq!(gone(&ran, &found), [(1, why)]);
-        let found = BTreeMap::from([(0, runs.clone()), (1, deleted)]);
-        assert_eq!(gone(&ran, &found), [(1, DELETED.to_owned()), (2, DELETED.to_owned())]);
-        assert!(gone(&BTreeSet::from([0]), &found).is_empty());
+        let words = "it used more than its `memory` and was killed";
+        assert_eq!(super::over(Some(&killed)).as_deref(), Some(words));
+        assert_eq!(super::over(None).as_deref(), Some(DELETED));
+        assert_eq!(super::over(Some(&container(&json!({"running": {}})))), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! In the place of the client of the API in builds that have none.
 
-use crate::{AgentIdentity, PodsError};
+use crate::{AgentIdentity, PodPlace, PodsError};
 use kdyno_model::generator::GeneratorPods;
 use serde_json::Value;
 use std::convert::Infallible;
@@ -38,13 +38,8 @@ impl RunningPods {
         match self.0 {}
     }
 
-    /// The node of a pod.
-    pub fn node(&self, _: u16) -> &str {
-        match self.0 {}
-    }
-
-    /// Why pods no longer run.
-    pub fn gone(&self) -> Vec<(u16, String)> {
+    /// Where a pod is.
+    pub fn place(&self, _: u16) -> Option<&PodPlace> {
         match self.0 {}
     }
 
@@ -66,6 +61,11 @@ impl PodDial {
     /// # Errors
     /// There is none.
     pub fn connect(&self) -> Result<UnixStream, PodsError> {
+        match self.0 {}
+    }
+
+    /// Why the pod no longer runs.
+    pub fn over(&self) -> Option<String> {
         match self.0 {}
     }
 }

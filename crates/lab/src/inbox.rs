@@ -55,6 +55,8 @@ pub enum WorkerNews {
     Message(FromWorker),
     /// The agent that it is a child of has read what it uses.
     Probes(Vec<ProbeReading>),
+    /// Nothing is heard of its host, which may be there all the same: one sentence.
+    Suspected(String),
     /// Its end of the socket is closed: it has ended.
     Closed,
     /// What arrived is no message of ours; nothing further is read.

@@ -287,9 +287,6 @@ impl RunInProgress<'_> {
             self.provisions.has_run(trial)?;
         }
         if let Some(reason) = cut_short.into_iter().flatten().next() {
-            for why in self.generators.gone_pods() {
-                (self.options.progress)(RunProgress::Warning(why));
-            }
             return Err(reason);
         }
         for trial in trials {

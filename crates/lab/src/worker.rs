@@ -128,6 +128,7 @@ impl Worker {
                 return LabError::of_worker(self.number, &format!("failed: {message}"));
             }
             WorkerNews::Message(_) | WorkerNews::Probes(_) => "sent a message out of turn".to_owned(),
+            WorkerNews::Suspected(why) => why,
             WorkerNews::Broken(why) => format!("sent bytes that are no message: {why}"),
             WorkerNews::Closed => format!("ended ({})", self.reap(EXIT_DEADLINE).status),
         };

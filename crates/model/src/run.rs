@@ -166,7 +166,7 @@ pub mod cluster_fact {
         format!("java_client.{item}.{what}")
     }
 
-    /// A fact of a host that carries load: one of the next four, or what is known of the host as of the lab's.
+    /// A fact of a host that carries load: one of those below, or what is known of the host as of the lab's.
     pub fn generator(host: &str, what: &str) -> String {
         format!("generator.{host}.{what}")
     }
@@ -176,8 +176,18 @@ pub mod cluster_fact {
     pub const ELSEWHERE: &str = "is_another_host";
     /// `yes` when its monotonic clock is not the lab's.
     pub const OWN_CLOCK: &str = "has_own_clock";
-    /// The node of Kubernetes that it is on, where it is a pod.
+    /// The node of Kubernetes that it is on, where it is a pod; and what is known of it there.
     pub const NODE: &str = "node";
+    /// The zone of the node.
+    pub const ZONE: &str = "zone";
+    /// CPUs that are reserved for the pod.
+    pub const CPUS_RESERVED: &str = "cpus_reserved";
+    /// CPUs that it may use at most.
+    pub const CPU_LIMIT: &str = "cpu_limit";
+    /// Memory that it may use at most.
+    pub const MEMORY_LIMIT: &str = "memory_limit_bytes";
+    /// Brokers that are known to be on the node.
+    pub const NODE_BROKERS: &str = "brokers_on_its_node";
 
     /// The fact that states the highest rate of a load item against a broker that does nothing, records/s.
     pub fn generator_max_per_s(item: &str) -> String {

@@ -19,6 +19,7 @@ mod digits;
 pub mod document;
 mod figures;
 pub mod flame;
+mod generators;
 mod grid;
 mod headings;
 pub mod hlog;

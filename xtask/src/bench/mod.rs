@@ -9,6 +9,7 @@ mod codecs;
 pub mod constant;
 mod contest;
 mod floor;
+mod hosts;
 pub mod interrupted;
 mod java_driver;
 mod librdkafka;
@@ -47,6 +48,7 @@ const BENCHES: &[(&str, &str, BenchFn)] = &[
     ("clients", "memory, schedule delay and connecting of 10 000 clients, null broker", |bench| {
         ask(bench, "run", &["clients", "storm", "many-clients"])
     }),
+    ("hosts", "CPU, memory and run file of a lab with agents on 100 hosts, null broker", hosts::run),
     ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
     (
         "java-driver",

@@ -25,6 +25,14 @@ pub struct Finished {
 /// # Errors
 /// When it cannot be started or fails, and once a signal has come.
 pub fn measured(command: &mut Command) -> anyhow::Result<Finished> {
+    measured_or(command, &[])
+}
+
+/// Also where it ends with one of these codes.
+///
+/// # Errors
+/// As [`measured`].
+pub fn measured_or(command: &mut Command, fine: &[i32]) -> anyhow::Result<Finished> {
     interrupted::check()?;
     let name = words(command);
     let cpu_before = children_cpu_s()?;
@@ -37,7 +45,7 @@ pub fn measured(command: &mut Command) -> anyhow::Result<Finished> {
     let cpu_s = children_cpu_s()? - cpu_before;
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() {
+    if !output.status.success() && !output.status.code().is_some_and(|code| fine.contains(&code)) {
         bail!("{name}: {}\n{}", output.status, tail(&format!("{stdout}{stderr}")));
     }
     Ok(Finished { wall_s, cpu_s, stdout })
@@ -48,6 +56,14 @@ fn children_cpu_s() -> anyhow::Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+/// The most memory that a child waited for so far, or one that it waited for, had resident.
+///
+/// # Errors
+/// Where the system refuses it.
+pub fn children_rss_max_bytes() -> anyhow::Result<f64> {
+    Ok(getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss() as f64 * 1024.0)
 }
 
 /// The last lines of a long complaint.

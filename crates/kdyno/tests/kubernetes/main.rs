@@ -2,16 +2,18 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod faults;
 mod lab;
 
 use common::served_broker::ServedBroker;
-use common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran};
+use common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran, turns};
 use kdyno_kafka_server::null_broker::{FetchAnswer, NullBrokerOptions};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
+use std::any::Any;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -45,10 +47,22 @@ struct Namespace<'a> {
     place: &'a TestFolder,
     name: String,
     user: PathBuf,
+    /// What becomes of a trial that loses a pod.
+    lost_workers: &'static str,
+    _turn: Box<dyn Any>,
 }
 
 impl<'a> Namespace<'a> {
     fn new(place: &'a TestFolder) -> Self {
+        Self::in_turn(place, Box::new(turns::beside_any()))
+    }
+
+    /// While no other test uses the cluster.
+    fn alone(place: &'a TestFolder) -> Self {
+        Self::in_turn(place, Box::new(turns::alone()))
+    }
+
+    fn in_turn(place: &'a TestFolder, turn: Box<dyn Any>) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         kubectl(&["create", "namespace", &name]);
@@ -67,15 +81,15 @@ impl<'a> Namespace<'a> {
         {
             std::thread::sleep(Duration::from_millis(100));
         }
-        Self { place, name, user }
+        Self { place, name, user, lost_workers: "end", _turn: turn }
     }
 
     /// The file of generators with two pods and what is added.
     fn generators(&self, more: &str) -> String {
         let image = variable("KDYNO_TEST_IMAGE");
         let text = format!(
-            "kubernetes: {{namespace: {}, image: '{image}', pods: 2, cpu: 0.1, memory: 256MiB{more}}}\n",
-            self.name
+            "kubernetes: {{namespace: {}, image: '{image}', pods: 2, cpu: 0.1, memory: 256MiB{more}}}\nlost_workers: {}\n",
+            self.name, self.lost_workers
         );
         self.place.file("generators.yaml", &text).to_str().expect("plain path").to_owned()
     }
@@ -110,6 +124,21 @@ impl<'a> Namespace<'a> {
     fn expect_nothing(&self) {
         assert_eq!(self.objects(), "", "left in {}", self.name);
     }
+
+    fn expect_nothing_soon(&self) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !self.objects().is_empty() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        self.expect_nothing();
+    }
+
+    /// What is known of the second pod, by a path of its fields.
+    fn second_pod(&self, field: &str) -> String {
+        let second = "--selector=batch.kubernetes.io/job-completion-index=1";
+        let output = format!("jsonpath={{.items[0].{field}}}");
+        kubectl(&["get", "pods", second, "-o", &output, "-n", &self.name])
+    }
 }
 
 /// As the administrator of the cluster; what it prints.
@@ -120,7 +149,11 @@ fn kubectl(args: &[&str]) -> String {
 }
 
 fn evidence(place: &TestFolder) -> TrialEvidence {
-    let file = RunFile::open(&place.run_file()).expect("the run file");
+    evidence_of(&place.run_file())
+}
+
+fn evidence_of(run_file: &Path) -> TrialEvidence {
+    let file = RunFile::open(run_file).expect("the run file");
     let trials = file.trials().expect("its trials");
     assert_eq!(trials.len(), 1);
     file.evidence(trials[0].trial.id).expect("its evidence")
@@ -148,6 +181,10 @@ fn pods_on_two_nodes_share_a_load_and_its_counts_add_up() {
     let mut nodes = [node("pod-0"), node("pod-1")];
     nodes.sort();
     assert_eq!(nodes, ["n1", "n2"], "{facts:?}");
+    assert_eq!(facts["generator.pod-1.cpus_reserved"], "0.1");
+    assert_eq!(facts["generator.pod-1.memory_limit_bytes"], (256_u32 << 20).to_string());
+    let details = place.details();
+    assert!(details.contains("pod-1") && details.contains("memory limit"), "{details}");
     let acknowledged: u64 = both.iter().map(|counts| counts.acknowledged).sum();
     assert_eq!(broker.stop().records, acknowledged);
     namespace.expect_nothing();
@@ -199,13 +236,24 @@ fn missing_rights_are_named() {
     let place = TestFolder::new();
     let broker = broker();
     let namespace = Namespace::new(&place);
-    kubectl(&["delete", "rolebinding", "kdyno", "-n", &namespace.name]);
-    let said = namespace.run(&broker.address, "", &[]).wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    let words = one_line(&said.stderr);
-    assert!(words.contains("cannot create resource \"secrets\""), "{words}");
-    assert!(words.contains("kdyno kubernetes role"), "{words}");
-    namespace.expect_nothing();
+    let role = std::fs::read_to_string(place.path().join("role.json")).expect("the role");
+    let role: serde_json::Value = serde_json::from_str(&role).expect("JSON");
+    for (resource, verb) in [("secrets", "create"), ("jobs", "create"), ("pods", "list")] {
+        let mut less = role.clone();
+        for rule in less["items"][0]["rules"].as_array_mut().expect("rules") {
+            if rule["resources"][0] == resource {
+                rule["verbs"].as_array_mut().expect("verbs").retain(|one| one != verb);
+            }
+        }
+        let less = place.file("less.json", &less.to_string());
+        kubectl(&["apply", "-f", less.to_str().expect("plain path")]);
+        let said = namespace.run(&broker.address, "", &[]).wait(RUN_DEADLINE);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        let words = one_line(&said.stderr);
+        assert!(words.contains(&format!("cannot {verb} resource \"{resource}\"")), "{words}");
+        assert!(words.contains("kdyno kubernetes role"), "{words}");
+        namespace.expect_nothing();
+    }
     broker.stop();
 }
 
@@ -219,24 +267,6 @@ fn an_interrupted_run_leaves_nothing_in_the_cluster() {
     assert!(namespace.objects().contains("secret/kdyno-"), "{}", namespace.objects());
     running.signal(Signal::INT);
     assert_eq!(running.wait(RUN_DEADLINE).code, Some(130));
-    namespace.expect_nothing();
-    broker.stop();
-}
-
-#[test]
-fn a_pod_that_is_lost_ends_its_trial_and_its_cause_is_said() {
-    let place = TestFolder::new();
-    let broker = broker();
-    let namespace = Namespace::new(&place);
-    let mut running = namespace.run(&broker.address, "", &["--set", "dur=60s"]);
-    running.wait_for("· measure");
-    let pods = kubectl(&["get", "pods", "-o", "name", "-n", &namespace.name]);
-    let pod = pods.lines().find(|name| name.contains("-1-")).expect("the second pod");
-    kubectl(&["delete", pod, "--wait=false", "-n", &namespace.name]);
-    let said = running.wait(RUN_DEADLINE);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    let words = one_line(&said.stderr);
-    assert!(words.contains("generator pod-1 on node n") && words.contains("it was deleted"), "{words}");
     namespace.expect_nothing();
     broker.stop();
 }
@@ -278,10 +308,6 @@ fn pods_of_a_killed_lab_end_by_themselves() {
     assert!(listed.stdout.starts_with("kdyno-") && listed.stderr.contains("--yes"), "{listed:?}");
     let cleaned = clean(&["--yes"]);
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
-    let end = Instant::now() + Duration::from_secs(20);
-    while !namespace.objects().is_empty() && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    namespace.expect_nothing();
+    namespace.expect_nothing_soon();
     broker.stop();
 }

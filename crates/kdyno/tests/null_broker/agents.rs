@@ -1,6 +1,6 @@
 //! The load of a run on two other hosts, which are two agents of this one.
 
-use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran};
+use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran, signal};
 use crate::{CLUSTER_ID, NullBroker, files, run};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::evidence::TrialEvidence;
@@ -55,6 +55,23 @@ impl<'a> Agents<'a> {
         let mut again = place.start(place.command(&args));
         assert_eq!(again.wait_for_line(), self.addresses[1]);
         self.running.push(again);
+    }
+
+    /// Kills the worker of the second one, as soon as there is one.
+    fn kill_second_worker(&self) {
+        let agent = i32::try_from(self.running[1].pid()).expect("a number");
+        let is_its = |pid: &u32| {
+            let process = i32::try_from(*pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
+            process.and_then(|process| process.stat().ok()).is_some_and(|stat| stat.ppid == agent)
+        };
+        let end = Instant::now() + RUN_DEADLINE;
+        loop {
+            if let Some(worker) = self.running[1].processes(" worker").into_iter().find(is_its) {
+                return signal(worker, Signal::KILL);
+            }
+            assert!(Instant::now() < end, "no worker");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Ends them as their users would.
@@ -227,6 +244,40 @@ fn an_agent_that_is_started_again_has_lost_its_worker() {
 }
 
 #[test]
+fn a_worker_that_is_killed_ends_its_trial_in_every_phase() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let agents = Agents::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let scenario = std::fs::read_to_string(&files[0]).expect("the scenario");
+    place.file("small.yaml", &scenario.replace("drain: 5s", "drain: 60s"));
+    for (phase, dur) in [("", "60s"), ("· warmup", "60s"), ("· measure", "60s"), ("· drain", "2s")] {
+        let dur = format!("dur={dur}");
+        let mut running = run(&place, &files, &["--generators", &agents.file, "--set", &dur]);
+        if phase == "· drain" {
+            // It lasts because no broker answers.
+            running.wait_for("· measure");
+            signal(broker.running.pid(), Signal::STOP);
+        }
+        // Without a word: while it starts or connects.
+        if !phase.is_empty() {
+            running.wait_for(phase);
+        }
+        agents.kill_second_worker();
+        signal(broker.running.pid(), Signal::CONT);
+        let said = running.wait(RUN_DEADLINE);
+        assert_eq!(said.code, Some(1), "{phase}: {said:?}");
+        let words = one_line(&said.stderr);
+        let killed = "worker 1 ended (signal: 9 (SIGKILL) on generator two";
+        assert!(words.contains(if phase.is_empty() { "worker 1 " } else { killed }), "{phase}: {words}");
+        expect_no_workers(&place);
+    }
+    agents.stop();
+    broker.stop();
+    place.expect_no_processes();
+}
+
+#[test]
 fn a_load_without_a_lost_worker_is_measured_until_then() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
@@ -304,6 +355,7 @@ fn a_stream_that_falls_silent_ends_the_trial_and_the_worker() {
     let said = one_line(&said.stderr);
     assert!(said.contains("worker 1 ended (generator two: its session broke"), "{said}");
     assert!(said.contains("could not be reached again within 30 s"), "{said}");
+    assert!(said.contains("generator two has not been heard of for 5 s: its session broke"), "{said}");
     expect_no_workers(&place);
     assert_eq!(cut_short(&place), Some(Severity::Invalid));
     drop(forwarder);

@@ -18,6 +18,7 @@ use crate::observer::{MayGoOn, Observer};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
+use kdyno_testbed::probe::cgroup;
 use kdyno_testbed::probe::named::NamedProcesses;
 use kdyno_testbed::process::ProcessRef;
 use kdyno_testbed::{folder, leftovers};
@@ -405,6 +406,7 @@ impl Drop for AgentSession<'_> {
 
 /// Carries what a worker says, then how it ended.
 fn carry(number: u16, mut from_worker: UnixStream, mut child: ChildProcess, outgoing: &Outgoing) {
+    let killed_before = cgroup::memory_kills();
     let mut piece = vec![0; PIECE_BYTES];
     loop {
         match from_worker.read(&mut piece) {
@@ -420,7 +422,10 @@ fn carry(number: u16, mut from_worker: UnixStream, mut child: ChildProcess, outg
     let _ = from_worker.shutdown(Shutdown::Both);
     let end = child.end(EXIT_DEADLINE);
     let log = logs::tail(child.log_path()).unwrap_or_default();
-    let (status, success, cpu_s) = (end.status, end.success, end.cpu_s);
+    let (mut status, success, cpu_s) = (end.status, end.success, end.cpu_s);
+    if !success && cgroup::memory_kills() > killed_before {
+        status.push_str(" for lack of memory");
+    }
     // A lab that is gone asks no more.
     let _ = outgoing.message(&FromAgent::Ended(EndedThere { worker: number, status, success, cpu_s, log }));
 }

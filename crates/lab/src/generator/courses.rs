@@ -124,4 +124,53 @@ mod tests {
         assert_eq!(readings.iter().filter(|one| one.series == series::CLOCK_OFFSET_S).count(), 8);
         assert_eq!(readings.iter().filter(|one| one.series == series::CLOCK_DRIFT_PPM).count(), 1);
     }
+
+    /// Two clocks that are 3 s ahead and behind and drift by 50 ppm away from each other for ten minutes; ways there and back
+    /// of each exchange take 20 µs to 2 ms, each differently.
+    #[test]
+    fn ways_between_drifting_clocks_are_right_within_the_bound() {
+        const WAY_NS: u64 = 5_000_000;
+        let (t0_ns, until_ns) = (100 * S, 700 * S);
+        let clock = |ahead_ns: i64, ppm: i64| {
+            move |now_ns: u64| {
+                let drifted_ns = i64::try_from(now_ns).expect("a time") * ppm / 1_000_000;
+                now_ns.checked_add_signed(ahead_ns + drifted_ns).expect("after its boot")
+            }
+        };
+        let mut seed = 7_u64;
+        let mut delay_ns = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            20_000 + (seed >> 33) % 1_980_000
+        };
+        let mut exchange = |clock: &dyn Fn(u64) -> u64, asked_ns: u64| {
+            let (there, back) = (delay_ns(), delay_ns());
+            let theirs = clock(asked_ns + there);
+            Exchange { asked_ns, read_ns: theirs, answered_ns: theirs, heard_ns: asked_ns + there + back }
+        };
+        let clocks = [clock(3_000_000_000, 50), clock(-3_000_000_000, -50)];
+        let mut watched = BTreeMap::new();
+        for (worker, clock) in (0..).zip(&clocks) {
+            let before: Vec<_> = (0..64).map(|at| exchange(clock, 98 * S + at * 4_100_000)).collect();
+            let during: Vec<_> = (99..702).map(|at| exchange(clock, at * S)).collect();
+            let used = ClockOffset::of(&before).expect("bounds that meet");
+            watched.insert(worker, ClockCourse { used, spans: clock::course(&during) });
+        }
+        let of = ClockCourses { from_ns: t0_ns, until_ns, clocks: watched };
+        // Since T0, of which each was told by what was known of its clock.
+        let seen_ns = |worker: u16, now_ns: u64| {
+            let used = of.clocks[&worker].used;
+            i128::from(clocks[usize::from(worker)](now_ns)) - i128::from(used.theirs(t0_ns))
+        };
+        for (from, to) in [(0, 1), (1, 0)] {
+            let bound_ns = of.way_error_ns(from, to).expect("known");
+            let error_ns = |sent_ns: u64| {
+                let found_ns = seen_ns(to, sent_ns + WAY_NS) - seen_ns(from, sent_ns);
+                (found_ns - i128::from(WAY_NS)).unsigned_abs()
+            };
+            let worst_ns = (0..6_000).map(|at| error_ns(t0_ns + at * S / 10)).max().expect("ways");
+            // What the clocks have gone, and not much more.
+            assert!((59_000_000..u128::from(bound_ns)).contains(&worst_ns), "{worst_ns}, bound {bound_ns}");
+            assert!(bound_ns < 63_000_000, "{bound_ns}");
+        }
+    }
 }

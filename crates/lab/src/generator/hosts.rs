@@ -14,7 +14,8 @@ use crate::error::LabError;
 use crate::options::{RunOptions, RunProgress};
 use crate::secrets::resolved;
 use crate::task::T0_AHEAD_NS;
-use kdyno_kubernetes::PodsError;
+use kdyno_kubernetes::{PodPlace, PodsError};
+use kdyno_model::event::Subject;
 use kdyno_model::generator::{GeneratorHost, GeneratorPods, Reach};
 use kdyno_model::plan::{CasePlan, Plan};
 use kdyno_model::run::cluster_fact;
@@ -111,11 +112,6 @@ impl Generators {
         Ok(())
     }
 
-    /// Why pods no longer run, one lowercase sentence each.
-    pub(crate) fn gone_pods(&self) -> Vec<String> {
-        self.pods.as_ref().map(PodHosts::gone).unwrap_or_default()
-    }
-
     /// Removes the pods, which dropping this does too, without a word where it fails.
     ///
     /// # Errors
@@ -165,12 +161,12 @@ impl Generators {
         for (worker, session) in opened {
             sessions.insert(worker, session?);
         }
-        let node = |host: &ReachedHost| match (&host.by, &self.pods) {
-            (ReachedBy::Pod { index }, Some(pods)) => Some((host.name.clone(), pods.node(*index).to_owned())),
+        let place = |host: &ReachedHost| match (&host.by, &self.pods) {
+            (ReachedBy::Pod { index }, Some(pods)) => Some((host.name.clone(), pods.place(*index)?.clone())),
             _ => None,
         };
-        let nodes = self.hosts.iter().filter_map(node).collect();
-        let places = TrialPlaces { sessions, own: self.own.clone(), nodes };
+        let pods = self.hosts.iter().filter_map(place).collect();
+        let places = TrialPlaces { sessions, own: self.own.clone(), pods };
         places.can_reach(case)?;
         Ok(places)
     }
@@ -304,8 +300,8 @@ impl HostSession {
 pub(crate) struct TrialPlaces {
     sessions: BTreeMap<u16, HostSession>,
     own: AgentHost,
-    /// The nodes of those that are pods, by the names of hosts.
-    nodes: BTreeMap<String, String>,
+    /// Where those are that are pods, by the names of hosts.
+    pods: BTreeMap<String, PodPlace>,
 }
 
 impl Drop for TrialPlaces {
@@ -321,7 +317,7 @@ impl TrialPlaces {
     pub(super) fn carried_by(sessions: impl IntoIterator<Item = LabSession>) -> Self {
         let host = |session| HostSession { name: "there".to_owned(), session, _ssh: None };
         let sessions = (0..).zip(sessions.into_iter().map(host)).collect();
-        Self { sessions, own: AgentHost::here(), nodes: BTreeMap::new() }
+        Self { sessions, own: AgentHost::here(), pods: BTreeMap::new() }
     }
 }
 
@@ -345,8 +341,9 @@ impl TrialPlaces {
         }
     }
 
-    /// What is known of the hosts, as facts of a trial: the same in each trial of a run.
-    pub(crate) fn facts(&self) -> BTreeMap<String, String> {
+    /// What is known of the hosts, as facts of a trial: the same in each trial of a run. `brokers` are those of the trial, with
+    /// the hosts at which they are advertised.
+    pub(crate) fn facts(&self, brokers: &[(Subject, String)]) -> BTreeMap<String, String> {
         let of_host = |host: &HostSession| {
             let there = &host.session.host;
             let yes_if = |is_so: bool| if is_so { cluster_fact::YES } else { "no" }.to_owned();
@@ -355,8 +352,13 @@ impl TrialPlaces {
                 (cluster_fact::ELSEWHERE, yes_if(!there.is_host_of(&self.own))),
                 (cluster_fact::OWN_CLOCK, yes_if(host.session.clock.bound_ns > 0)),
             ];
-            let node = self.nodes.get(&host.name).map(|node| (cluster_fact::NODE, node.clone()));
-            let all: Vec<_> = found.into_iter().chain(node).chain(there.known_facts()).collect();
+            let pod = self.pods.get(&host.name);
+            let is_there = |at: &str| pod.is_some_and(|pod| pod.has_on_its_node(at));
+            let near = brokers.iter().filter(|(_, at)| is_there(at)).map(|(broker, _)| broker.to_string());
+            let near = Some(near.collect::<Vec<_>>().join(", ")).filter(|near| !near.is_empty());
+            let near = near.map(|near| (cluster_fact::NODE_BROKERS, near));
+            let of_pod = pod.into_iter().flat_map(|pod| pod.facts.clone()).chain(near);
+            let all: Vec<_> = found.into_iter().chain(of_pod).chain(there.known_facts()).collect();
             let name = host.name.clone();
             all.into_iter().map(move |(what, value)| (cluster_fact::generator(&name, what), value))
         };

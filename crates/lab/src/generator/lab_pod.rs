@@ -140,7 +140,7 @@ impl LabPod {
                 Ok(found) => return Ok(found),
                 Err(why) => why,
             };
-            let gone = self.pods.as_ref().and_then(|pods| pods.gone().pop()).map(|(_, why)| why);
+            let gone = self.pods.as_ref().and_then(|pods| pods.dial(0).ok()).and_then(|dial| dial.over());
             if gone.is_some() || heard.elapsed() > patience {
                 return Err(lost(&gone.unwrap_or(why)));
             }

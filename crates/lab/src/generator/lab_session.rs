@@ -141,13 +141,14 @@ impl Shared {
         let why = loop {
             let broke = match self.read_all(&mut reader, &mut heard) {
                 ConnectionEnd::Broke(why) => why,
-                ConnectionEnd::Over(why) => break why,
+                ConnectionEnd::Over(why) => break self.cause(why, again),
             };
             self.outgoing.break_off(connection);
             self.changed.notify_all();
             let Some(again) = again else { break broke };
             let over = || self.state().lost.clone();
-            match again.resume(&self.outgoing, heard + SILENCE, &broke, over) {
+            let suspect = || self.suspect(&broke);
+            match again.resume(&self.outgoing, heard, &broke, over, suspect) {
                 Ok(resumed) => {
                     (reader, connection) = resumed;
                     heard = Instant::now();
@@ -164,6 +165,26 @@ impl Shared {
         self.lose(why);
         self.state().is_over = true;
         self.changed.notify_all();
+    }
+
+    /// Why the session is over, where what is known of the host says more than its agent did.
+    fn cause(&self, why: String, again: Option<&Resuming>) -> String {
+        let is_closed = self.state().lost.is_some();
+        let gone = again.filter(|_| !is_closed).and_then(|again| again.by.gone());
+        gone.unwrap_or(why)
+    }
+
+    /// Says that nothing is heard of the host, which may be there all the same.
+    fn suspect(&self, broke: &str) {
+        let (silent, lost) = (SUSPICION.as_secs(), SILENCE.as_secs());
+        let why = format!(
+            "generator {} has not been heard of for {silent} s: {broke}; it is lost after {lost} s",
+            self.name
+        );
+        let first = self.state().workers.first_key_value().map(|(worker, one)| (*worker, one.inbox.clone()));
+        if let Some((worker, inbox)) = first {
+            let _ = inbox.send(Heard::Worker(worker, WorkerNews::Suspected(why)));
+        }
     }
 
     /// Passes on what comes over a connection; `heard` is when anything did last.
@@ -286,7 +307,7 @@ impl LabSession {
         stream: UnixStream,
         token: &[u8],
         own: &AgentHost,
-        again: Option<Redial>,
+        again: Option<Box<dyn Redial>>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("its session could not be opened: {error}");
         let mut id = SessionId::default();
@@ -312,7 +333,7 @@ impl LabSession {
         let shared = Arc::new(Shared { name: name.to_owned(), outgoing, state, changed });
         let mut opened =
             Self { shared: Arc::clone(&shared), host, clock: ClockOffset::default(), round_trip_ns: 0 };
-        let again = again.map(|dial| Resuming { id, token: Secret::new(token.to_vec()), dial });
+        let again = again.map(|by| Resuming { id, token: Secret::new(token.to_vec()), by });
         // Without another connection there is nothing to be won by suspicion.
         let reader = if again.is_some() { reader.with_silence(SUSPICION) } else { reader };
         spawn("session", move || shared.serve(reader, connection, again.as_ref())).map_err(failed)?;

@@ -3,14 +3,16 @@
 
 use super::credentials::Identity;
 use super::lab_session::LabSession;
+use super::resuming::Redial;
 use super::session::AgentHost;
 use super::tls;
 use crate::error::LabError;
-use kdyno_kubernetes::{AgentIdentity, PodsError, RunningPods, objects};
+use kdyno_kubernetes::{AgentIdentity, PodDial, PodPlace, PodsError, RunningPods, objects};
 use kdyno_model::generator::GeneratorPods;
 use kdyno_model::secret::Secret;
 use rustls::ClientConfig;
 use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -63,15 +65,15 @@ impl PodHosts {
     pub(super) fn open(&self, index: u16, name: &str, own: &AgentHost) -> Result<LabSession, String> {
         let end = Instant::now() + LISTEN_DEADLINE;
         loop {
-            let tried = self.try_open(index, name, own);
-            match tried {
+            let why = match self.try_open(index, name, own) {
                 Ok(session) => return Ok(session),
-                Err(why) if Instant::now() >= end => {
-                    let gone = self.pods.gone().into_iter().find(|(of, _)| *of == index);
-                    return Err(gone.map_or(why, |(_, why)| why));
-                }
-                Err(_) => std::thread::sleep(AGAIN),
+                Err(why) => why,
+            };
+            let gone = self.pods.dial(index).ok().and_then(|dial| dial.over());
+            if gone.is_some() || Instant::now() >= end {
+                return Err(gone.unwrap_or(why));
             }
+            std::thread::sleep(AGAIN);
         }
     }
 
@@ -79,11 +81,7 @@ impl PodHosts {
         let dial = self.pods.dial(index).map_err(|error| error.to_string())?;
         let stream = dial.connect().map_err(|error| error.to_string())?;
         let (stream, carrier) = tls::connect(&self.config, stream).map_err(|error| error.to_string())?;
-        let config = Arc::clone(&self.config);
-        let again = move || {
-            let stream = dial.connect().map_err(|error| error.to_string())?;
-            tls::connect(&config, stream).map(|(stream, _)| stream).map_err(|error| error.to_string())
-        };
+        let again = PodAgain { dial, config: Arc::clone(&self.config) };
         let opened = LabSession::open(name, stream, self.token.expose(), own, Some(Box::new(again)));
         opened.map_err(|why| match carrier.join() {
             Ok(Err(error)) => format!("its agent is not spoken to by TLS: {error}"),
@@ -91,17 +89,9 @@ impl PodHosts {
         })
     }
 
-    /// The node of a pod.
-    pub(super) fn node(&self, index: u16) -> &str {
-        self.pods.node(index)
-    }
-
-    /// Why pods no longer run, one lowercase sentence each.
-    pub(super) fn gone(&self) -> Vec<String> {
-        let sentence = |(index, why): (u16, String)| {
-            format!("generator {} on node {}: {why}", GeneratorPods::host_name(index), self.node(index))
-        };
-        self.pods.gone().into_iter().map(sentence).collect()
+    /// Where a pod is; `None`: it does not run.
+    pub(super) fn place(&self, index: u16) -> Option<&PodPlace> {
+        self.pods.place(index)
     }
 
     /// Removes them.
@@ -113,6 +103,23 @@ impl PodHosts {
         self.kept.values().for_each(LabSession::close);
         self.kept.clear();
         self.pods.remove()
+    }
+}
+
+/// How the agent of a pod is reached again.
+struct PodAgain {
+    dial: PodDial,
+    config: Arc<ClientConfig>,
+}
+
+impl Redial for PodAgain {
+    fn dial(&self) -> Result<UnixStream, String> {
+        let stream = self.dial.connect().map_err(|error| error.to_string())?;
+        tls::connect(&self.config, stream).map(|(stream, _)| stream).map_err(|error| error.to_string())
+    }
+
+    fn gone(&self) -> Option<String> {
+        self.dial.over()
     }
 }
 

@@ -38,14 +38,28 @@ pub(super) enum ConnectionEnd {
     Over(String),
 }
 
-/// Makes another connection to the same agent; why there is none, one lowercase clause.
-pub(super) type Redial = Box<dyn Fn() -> Result<UnixStream, String> + Send>;
+/// How the same agent is reached again.
+pub(super) trait Redial: Send {
+    /// Another connection; why there is none, one lowercase clause.
+    fn dial(&self) -> Result<UnixStream, String>;
+
+    /// Why its host is gone for good, one lowercase clause; `None`: it may be there, as far as is known.
+    fn gone(&self) -> Option<String> {
+        None
+    }
+}
+
+impl<F: Fn() -> Result<UnixStream, String> + Send> Redial for F {
+    fn dial(&self) -> Result<UnixStream, String> {
+        self()
+    }
+}
 
 /// What another connection of a session takes.
 pub(super) struct Resuming {
     pub(super) id: SessionId,
     pub(super) token: Secret,
-    pub(super) dial: Redial,
+    pub(super) by: Box<dyn Redial>,
 }
 
 /// Why a session does not go on; one lowercase clause.
@@ -56,25 +70,36 @@ enum NotResumed {
 }
 
 impl Resuming {
-    /// Makes another connection, unless the session is over: where it is read, and its number. Tries until then, where the
-    /// last one `broke` for this reason.
+    /// Makes another connection, unless the session is over: where it is read, and its number. Tries until its agent was
+    /// `heard` too long ago, where the last one `broke` for this reason; `suspect` is called once that takes long.
     ///
     /// # Errors
     /// The session is lost; why, one lowercase clause.
     pub(super) fn resume(
         &self,
         outgoing: &Outgoing,
-        until: Instant,
+        heard: Instant,
         broke: &str,
         over: impl Fn() -> Option<String>,
+        suspect: impl Fn(),
     ) -> Result<(Watched<UnixStream>, u64), String> {
+        let (until, mut is_suspected) = (heard + SILENCE, false);
         loop {
             if let Some(why) = over().or_else(|| outgoing.over()) {
                 return Err(why);
             }
+            if !is_suspected && heard.elapsed() >= SUSPICION {
+                suspect();
+                is_suspected = true;
+            }
             // Also before the first one: connections that break at once are not made without end.
             std::thread::sleep(RESUME_PAUSE);
-            match self.connect(outgoing, until) {
+            let tried = self.connect(outgoing, until);
+            // Nothing else says more than that.
+            if let Some(why) = tried.as_ref().err().and_then(|_| self.by.gone()) {
+                return Err(why);
+            }
+            match tried {
                 Ok(resumed) => return Ok(resumed),
                 Err(NotResumed::Refused(why)) => return Err(format!("its agent {}", shown(&why))),
                 Err(NotResumed::Failed(why)) if Instant::now() + RESUME_PAUSE >= until => {
@@ -91,7 +116,7 @@ impl Resuming {
     /// Answered by then at the latest.
     fn connect(&self, outgoing: &Outgoing, until: Instant) -> Result<(Watched<UnixStream>, u64), NotResumed> {
         let failed = |error: io::Error| NotResumed::Failed(error.to_string());
-        let stream = (self.dial)().map_err(NotResumed::Failed)?;
+        let stream = self.by.dial().map_err(NotResumed::Failed)?;
         let reader = stream.try_clone().map_err(failed)?;
         let until = until.min(Instant::now() + RESUMED_DEADLINE);
         let mut reader = Watched::new(reader, Some(until)).with_silence(SUSPICION);

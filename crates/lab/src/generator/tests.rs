@@ -186,7 +186,10 @@ fn a_lab_that_is_silent_takes_its_workers_with_it() {
 }
 
 /// Connections to an agent that goes on with its session where `knows_it` says so: the first one, and how others are made.
-fn resumable_agent(folder: &Path, knows_it: bool) -> (UnixStream, Redial, JoinHandle<io::Result<()>>) {
+fn resumable_agent(
+    folder: &Path,
+    knows_it: bool,
+) -> (UnixStream, Box<dyn Redial>, JoinHandle<io::Result<()>>) {
     let (again, resumptions) = channel();
     let outgoing = Outgoing::start().expect("a thread");
     let options = AgentOptions {
@@ -205,7 +208,7 @@ fn resumable_agent(folder: &Path, knows_it: bool) -> (UnixStream, Redial, JoinHa
         serving.break_any();
         served
     });
-    let dial = move || {
+    let dial = move || -> Result<UnixStream, String> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (outgoing, again): (_, Sender<Resumption>) = (Arc::clone(&outgoing), again.clone());
         std::thread::spawn(move || -> io::Result<()> {
@@ -252,11 +255,11 @@ fn a_session_that_is_closed_while_it_is_resumed_ends_there_too() {
     let dir = tempfile::tempdir().expect("temp dir");
     let (stream, again, thread) = resumable_agent(dir.path(), true);
     let ((dials, dialled), (closed, is_closed)) = (channel(), channel::<()>());
-    let held: Redial = Box::new(move || {
+    let held: Box<dyn Redial> = Box::new(move || {
         let _ = dials.send(());
         // Until its other end is dropped.
         let _ = is_closed.recv();
-        again()
+        again.dial()
     });
     let cut = stream.try_clone().expect("shared");
     let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(held)).expect("a session");
@@ -281,4 +284,30 @@ fn an_agent_that_has_no_such_session_ends_that_of_the_lab() {
     let status = started.process.end(GENEROUS).status;
     let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
     assert!(error.contains("has no such session"), "{error}; {status}");
+}
+
+/// How a host is reached of which it is known that it is gone.
+struct Gone;
+
+impl Redial for Gone {
+    fn dial(&self) -> Result<UnixStream, String> {
+        Err("connection refused".to_owned())
+    }
+
+    fn gone(&self) -> Option<String> {
+        Some("on node n2 it was deleted".to_owned())
+    }
+}
+
+#[test]
+fn a_host_that_is_gone_for_good_is_tried_once_and_says_why() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    // The agent waits for another connection as long as one can be made.
+    let (stream, _kept, _) = resumable_agent(dir.path(), true);
+    let cut = stream.try_clone().expect("shared");
+    let again = Some(Box::new(Gone) as Box<dyn Redial>);
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), again).expect("a session");
+    cut.shutdown(Shutdown::Both).expect("cut");
+    let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
+    assert_eq!(error, "on node n2 it was deleted");
 }

@@ -84,6 +84,10 @@ impl SystemUnderTest for Guest {
         self.cluster.addresses().collect()
     }
 
+    fn hosts(&self) -> Vec<(Subject, String)> {
+        self.cluster.hosts().collect()
+    }
+
     fn existing_topics(&self) -> BTreeMap<String, String> {
         self.plan.topics.clone()
     }

@@ -40,6 +40,11 @@ pub(crate) trait SystemUnderTest: Send + Sync {
         Vec::new()
     }
 
+    /// Hosts of its brokers, as these advertise them.
+    fn hosts(&self) -> Vec<(Subject, String)> {
+        Vec::new()
+    }
+
     /// What a program between its clients and its brokers needs to speak TLS as these do.
     fn listener_tls(&self) -> Option<&ListenerTls> {
         None

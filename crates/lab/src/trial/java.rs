@@ -68,7 +68,8 @@ impl Execution<'_> {
             context.declared.iter().map(|(name, value)| (cluster_fact::declared(name), value.clone()));
         // What a target declares of itself is nearer to it than what a scenario does.
         let system = context.system.facts().into_iter().chain(context.in_force.facts.clone());
-        let generators = context.generator_facts.clone().into_iter().chain(self.places.facts());
+        let hosts = self.places.facts(&context.system.hosts());
+        let generators = context.generator_facts.clone().into_iter().chain(hosts);
         declared.chain(system).chain(generators).chain(clients).collect()
     }
 

@@ -402,6 +402,7 @@ impl<'a> Execution<'a> {
                 self.stop(LabError::of_worker(worker, "sent rows of a stream that is not its own"));
             }
             WorkerNews::Probes(readings) => store.probe(trial, readings)?,
+            WorkerNews::Suspected(why) => progress(RunProgress::Warning(why)),
             WorkerNews::Message(FromWorker::Sample(mut sample)) => {
                 self.held_back.take(&mut sample);
                 store.sample(trial, *sample)?;

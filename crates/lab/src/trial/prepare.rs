@@ -94,6 +94,7 @@ impl Execution<'_> {
                     self.keep_settings(worker, reported);
                 }
                 Some(Heard::Worker(_, WorkerNews::Probes(_))) => {}
+                Some(Heard::Worker(_, WorkerNews::Suspected(why))) => progress(RunProgress::Warning(why)),
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,

@@ -308,7 +308,7 @@ pub(crate) fn what_ran(input: &ReportInput<'_>) -> Markup {
         @let (started, left_out) = systems::all(input);
         @for (concerns, start) in &started {
             h3 { "System under test: " (concerns) }
-            (tables::facts(&start.cluster))
+            (tables::system(start))
             @if !start.command_lines.is_empty() {
                 details {
                     summary { "Command lines of its processes" }

@@ -5,6 +5,7 @@ use crate::answer::{Answer, Sentence, members, notes, steadiness};
 use crate::case_table::CaseTable;
 use crate::caveats::Worded;
 use crate::figures::FindingIndex;
+use crate::generators;
 use crate::grid::Tone;
 use crate::in_force;
 use crate::input::ReportInput;
@@ -14,6 +15,7 @@ use crate::table::{Cell, Column, Holds, Table};
 use crate::trial_tables;
 use crate::trials::{TABLES, stream_rows};
 use crate::{trials, units};
+use kdyno_model::run::TrialStart;
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::trial::TrialId;
 use maud::{Markup, html};
@@ -188,6 +190,16 @@ pub fn facts(facts: &BTreeMap<String, String>) -> Markup {
     };
     let facts = facts.iter().map(|(name, value)| shown(name, value));
     html! { dl { @for (name, value) in facts { dt { (name) } dd { (value) } } } }
+}
+
+/// What is known of the system of a trial, and of the hosts that carried its load.
+pub fn system(start: &TrialStart) -> Markup {
+    let (of_system, generators) = generators::apart(start);
+    let caption = "The hosts that carried the load; a broker on the same node shares its processors";
+    html! {
+        @if !generators.rows.is_empty() { (first_rows("Load generators", caption, generators)) }
+        (facts(&of_system))
+    }
 }
 
 /// What the noise probe showed.

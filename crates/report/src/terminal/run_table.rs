@@ -1,6 +1,6 @@
 //! The end of a run as text: one printer for every scenario.
 
-use super::answer_text::answer_text;
+use super::answer_text::{answer_text, table_text};
 use super::result_table::result_text;
 use super::{course_text, trials_text};
 use crate::answer::{Answer, answers, brokers, commands, components, health, inside, logs, processes};
@@ -8,6 +8,7 @@ use crate::case_table::case_table;
 use crate::caveats::{self, TrialCaveat, Worded};
 use crate::declared;
 use crate::figures::{FindingIndex, covers};
+use crate::generators;
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::in_force;
 use crate::input::{ReportInput, trial_name};
@@ -42,6 +43,7 @@ pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     parts.extend(processes::short_answer(input).map(of_answer));
     parts.push(trials_text::full(input, &figures, options));
     parts.push(course_text::courses(input, options));
+    parts.extend(generators::of_run(input).map(|table| table_text(&table, options)));
     parts.extend(in_force::ignored(input.plan()).iter().map(|text| line(text)));
     parts.extend(declared::line(input.plan()).map(|text| line(&text)));
     joined(parts)

@@ -1,4 +1,4 @@
-//! For how long limits on CPU time (cgroups, both versions) have held a process.
+//! For how long limits on CPU time (cgroups, both versions) have held a process, and whom one on memory has ended.
 
 use super::parse;
 use std::path::{Path, PathBuf};
@@ -34,17 +34,37 @@ impl CgroupFile {
     }
 }
 
-/// Every file that may have it, by the lines `ID:CONTROLLERS:PATH` of `/proc/PID/cgroup`; version 2 has no controllers
-/// there.
+/// How many processes of this one's group the kernel has ended for lack of memory; `None`: it does not say.
+pub fn memory_kills() -> Option<u64> {
+    let groups = parse::read("/proc/self/cgroup")?;
+    folders(&groups, "memory").into_iter().find_map(|(folder, has_controllers)| {
+        let name = if has_controllers { "memory.oom_control" } else { "memory.events" };
+        parse::field(&parse::read(folder.join(name).to_str()?)?, "oom_kill ")
+    })
+}
+
+/// Every file that may have it.
 fn files(groups: &str) -> Vec<CgroupFile> {
+    let file = |(folder, has_controllers): (PathBuf, bool)| {
+        let (label, per_s) =
+            if has_controllers { ("throttled_time ", 1_000_000_000) } else { ("throttled_usec ", 1_000_000) };
+        CgroupFile { path: folder.join("cpu.stat"), label, per_s }
+    };
+    folders(groups, "cpu").into_iter().map(file).collect()
+}
+
+/// Folders of a process's groups of a controller and of those above them, by the lines `ID:CONTROLLERS:PATH` of
+/// `/proc/PID/cgroup`, and whether controllers are named there: version 2 has none.
+fn folders(groups: &str, controller: &str) -> Vec<(PathBuf, bool)> {
     let mut found = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-        let (mount, label, per_s) = if controllers.is_empty() {
-            (PathBuf::from(MOUNT), "throttled_usec ", 1_000_000)
-        } else if controllers.split(',').any(|one| one == "cpu") {
-            (Path::new(MOUNT).join("cpu"), "throttled_time ", 1_000_000_000)
+        let has_controllers = !controllers.is_empty();
+        let mount = if !has_controllers {
+            PathBuf::from(MOUNT)
+        } else if controllers.split(',').any(|one| one == controller) {
+            Path::new(MOUNT).join(controller)
         } else {
             continue;
         };
@@ -53,8 +73,7 @@ fn files(groups: &str) -> Vec<CgroupFile> {
             // A group outside of what this process may see.
             continue;
         }
-        let above = relative.ancestors().map(|group| mount.join(group).join("cpu.stat"));
-        found.extend(above.map(|path| CgroupFile { path, label, per_s }));
+        found.extend(relative.ancestors().map(|group| (mount.join(group), has_controllers)));
     }
     found
 }
@@ -82,6 +101,9 @@ mod tests {
             ["/sys/fs/cgroup/cpu/box/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"]
         );
         assert_eq!(paths("0::/../../elsewhere\nnonsense\n2:cpuacct:/\n"), [""; 0]);
+        let of_memory = folders("4:memory:/x\n1:cpu:/box\n", "memory");
+        let wanted = ["/sys/fs/cgroup/memory/x", "/sys/fs/cgroup/memory/"];
+        assert_eq!(of_memory, wanted.map(|folder| (PathBuf::from(folder), true)));
     }
 
     #[test]

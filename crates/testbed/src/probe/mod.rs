@@ -3,7 +3,7 @@
 //! What the kernel does not report gives no reading, a process that is gone is reported by [`ProbeSampler::dead`], and
 //! nothing here panics or blocks.
 
-mod cgroup;
+pub mod cgroup;
 mod drives;
 mod gc_log;
 pub(crate) mod host;
