@@ -70,7 +70,10 @@ mod tests {
     #[test]
     fn a_lab_is_one_pod_with_a_folder_for_its_run_file() {
         let job = job(&pods(), 0xab);
-        assert_eq!((&job["spec"]["completions"], &job["spec"]["backoffLimitPerIndex"]), (&json!(1), &json!(0)));
+        assert_eq!(
+            (&job["spec"]["completions"], &job["spec"]["backoffLimitPerIndex"]),
+            (&json!(1), &json!(0))
+        );
         let pod = &job["spec"]["template"]["spec"];
         let container = &pod["containers"][0];
         let args = json!([
