@@ -106,7 +106,7 @@ mutants: ## change what judges and counts, one thing at a time: does a test noti
 		--test-package kdyno-analysis --test-package kdyno-plan
 	$(MUTANTS) --output target/mutants/counting --package kdyno-kafka --package kdyno-load \
 		--file 'crates/load/src/recorder.rs' --file 'crates/kafka/src/{producer,consumer,connection,session,broker_connections,admin}/**' \
-		--test-package kdyno-kafka --test-package kdyno-kafka-server --test-package kdyno-load
+		--test-package kdyno-kafka --test-package kdyno-kafka-server --test-package kdyno-fake-broker --test-package kdyno-load
 
 docs: ## all documents as a searchable book, target/book/index.html
 	@scripts/setup.sh build

@@ -5,7 +5,7 @@
 
 use anyhow::Context;
 use clap::Args;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway, tcp};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway, tcp};
 use std::convert::Infallible;
 
 /// Name of its only topic.

@@ -66,7 +66,7 @@ fn run(command: Command) -> anyhow::Result<Option<Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, tcp};
+    use kdyno_fake_broker::{FakeCluster, FakeConfig, tcp};
     use std::path::Path;
 
     /// Runs a command with these words, at a fake cluster where one is needed.

@@ -4,7 +4,7 @@
 #[path = "../../model/tests/common/clients.rs"]
 mod clients;
 
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_load::framing::{read_frame, write_frame, write_secrets};
 use kdyno_load::net::monotonic_ns;
 use kdyno_load::worker::{self, WorkerError};

@@ -7,7 +7,7 @@
 mod common;
 
 use common::{Load, MS, Outcome, SECOND, T0, TOPIC, is_stream_at_work, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
 use kdyno_model::plan::{Arrivals, Fill, KeyLaw, KeyPlan, Payload, ProducePlan, RecordPlan, ValuesPlan};
 use kdyno_model::sample::Timing;
 use std::alloc::{GlobalAlloc, Layout, System};

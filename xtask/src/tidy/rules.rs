@@ -45,6 +45,7 @@ pub const CRATES: &[CrateRule] = &[
         &["kafka"],
         "be mistaken for a cluster: only `null-broker`, the benchmarks and tests use it",
     ),
+    rule("fake-broker", &["kafka", "kafka-server"], "be in a release: only tests and the benchmarks use it"),
     rule(
         "load",
         &["model", "kafka", "credentials"],
@@ -125,7 +126,7 @@ pub const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         place: "bench",
-        may_use: &["model", "kafka", "kafka-server", "testbed", "lab"],
+        may_use: &["model", "fake-broker", "kafka", "testbed", "lab"],
         pure: false,
         no_tokio: false,
         program: true,

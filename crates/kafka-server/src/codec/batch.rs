@@ -7,7 +7,7 @@ use kdyno_kafka::records::{
 use kdyno_kafka::wire::{Reader, Result, WireError, Writer};
 
 /// Bytes of a batch before its first record.
-pub(crate) const HEAD_BYTES: usize = 61;
+pub const HEAD_BYTES: usize = 61;
 
 /// Bytes of the head that its own length field does not count.
 const UNCOUNTED_BYTES: usize = 12;
@@ -25,7 +25,7 @@ const PRODUCER_AT: usize = 43;
 
 /// What a broker needs of a batch's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BatchHead {
+pub struct BatchHead {
     /// Bytes of the whole batch, head included.
     pub bytes: usize,
     /// Records as the head says; the body is not looked at.
@@ -66,14 +66,14 @@ impl BatchHead {
 }
 
 /// Whether a whole batch, which [`BatchHead::read`] has passed, has the checksum it says.
-pub(crate) fn has_valid_checksum(batch: &[u8]) -> bool {
+pub fn has_valid_checksum(batch: &[u8]) -> bool {
     let (head, covered) = batch.split_at(CHECKSUM_AT + 4);
     head[CHECKSUM_AT..] == crc32c::crc32c(covered).to_be_bytes()
 }
 
 /// An uncompressed batch of `records` (1 or more) equal records without key, each value `value_bytes` zeroes, with a
 /// correct checksum, at offset 0. [`put_at_offset`] gives copies another offset.
-pub(crate) fn prebuilt(records: u32, value_bytes: u32) -> Vec<u8> {
+pub fn prebuilt(records: u32, value_bytes: u32) -> Vec<u8> {
     let value = vec![0u8; value_bytes as usize];
     let mut body = Vec::new();
     for delta in 0..records as i32 {
@@ -90,7 +90,7 @@ fn assembled(header: &BatchHeader, body: &[u8]) -> Vec<u8> {
 }
 
 /// A marker, at an offset, that ends a producer's transaction.
-pub(crate) fn marker((producer_id, producer_epoch): (i64, i16), is_commit: bool, offset: i64) -> Vec<u8> {
+pub fn marker((producer_id, producer_epoch): (i64, i16), is_commit: bool, offset: i64) -> Vec<u8> {
     let key = [0, 0, 0, u8::from(is_commit)]; // version, kind
     let value = [0u8; 6]; // version, epoch of the coordinator
     let mut body = Vec::new();
@@ -106,7 +106,7 @@ pub(crate) fn marker((producer_id, producer_epoch): (i64, i16), is_commit: bool,
 }
 
 /// Whether a whole batch, which [`BatchHead::read`] has passed, is a marker.
-pub(crate) fn is_control(batch: &[u8]) -> bool {
+pub fn is_control(batch: &[u8]) -> bool {
     i16::from_be_bytes([batch[ATTRIBUTES_AT], batch[ATTRIBUTES_AT + 1]]) & CONTROL_BIT != 0
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn is_control(batch: &[u8]) -> bool {
 ///
 /// # Errors
 /// The batch cannot be read.
-pub(crate) fn compacted(batch: &[u8], keeps: impl Fn(i64) -> bool) -> Result<(u64, Vec<u8>)> {
+pub fn compacted(batch: &[u8], keeps: impl Fn(i64) -> bool) -> Result<(u64, Vec<u8>)> {
     let unreadable = |_| WireError::Invalid("a stored batch cannot be read");
     let batch = batches(batch).next().transpose().map_err(unreadable)?;
     let batch = batch.ok_or(WireError::Invalid("a stored batch is cut off"))?;
@@ -134,7 +134,7 @@ pub(crate) fn compacted(batch: &[u8], keeps: impl Fn(i64) -> bool) -> Result<(u6
 }
 
 /// Appends `batch` as one that starts at `offset`: the offset is not covered by the checksum.
-pub(crate) fn put_at_offset(out: &mut Vec<u8>, batch: &[u8], offset: i64) {
+pub fn put_at_offset(out: &mut Vec<u8>, batch: &[u8], offset: i64) {
     out.put_i64(offset);
     out.put(&batch[8..]);
 }

@@ -8,23 +8,31 @@ use kdyno_kafka::wire::{Reader, Result, Writer};
 
 /// One requested partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FetchPartition {
+pub struct FetchPartition {
+    /// Its number.
     pub index: i32,
     /// Since which election its leader leads, as the client knows it; -1: it does not say.
     pub leader_epoch: i32,
+    /// First offset that is wanted.
     pub offset: i64,
+    /// Most bytes of this partition.
     pub bytes_max: i32,
 }
 
 /// A whole request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FetchRequest<'a> {
+pub struct FetchRequest<'a> {
+    /// How long the broker may wait for `bytes_min`, ms.
     pub max_wait_ms: i32,
+    /// Bytes that are waited for.
     pub bytes_min: i32,
+    /// Most bytes of the whole response.
     pub bytes_max: i32,
     /// Committed records alone.
     pub is_committed: bool,
+    /// What becomes of the fetch session.
     pub session: SessionStep,
+    /// Topics with their partitions.
     pub topics: Vec<(TopicRef<'a>, Vec<FetchPartition>)>,
     /// Partitions that leave the session.
     pub forgotten: Vec<(TopicRef<'a>, Vec<i32>)>,
@@ -103,7 +111,7 @@ fn read_forgotten<'a>(
 
 /// Writes a response in the order of the request's pieces.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FetchResponse {
+pub struct FetchResponse {
     start: usize,
     version: i16,
     flexible: bool,
@@ -111,8 +119,10 @@ pub(crate) struct FetchResponse {
 
 /// Offsets and outcome of one partition.
 #[derive(Debug, Clone)]
-pub(crate) struct FetchOutcome {
+pub struct FetchOutcome {
+    /// Number of the partition.
     pub index: i32,
+    /// Error code, 0 for none.
     pub error: i16,
     /// First offset that is not readable yet; -1 with an error.
     pub high_watermark: i64,

@@ -5,21 +5,21 @@
 //! small ones as the messages of `kdyno_kafka`, Produce and Fetch here, borrowed from their frame. Only the versions that [`ApiKind::versions`] names are spoken; a request
 //! in another one is an error, except for `ApiVersions`, which is then answered in version 0 as brokers do.
 
-pub(crate) mod batch;
-pub(crate) mod fetch;
+pub mod batch;
+pub mod fetch;
 #[cfg(test)]
 pub(crate) mod oracle;
-pub(crate) mod produce;
-pub(crate) mod responses;
+pub mod produce;
+pub mod responses;
 
 use kdyno_kafka::messages;
 use kdyno_kafka::wire::{Reader, Result, WireError, Writer};
 
 /// Longest topic name Kafka allows.
-pub(crate) const TOPIC_NAME_BYTES_MAX: usize = 249;
+pub const TOPIC_NAME_BYTES_MAX: usize = 249;
 
 /// Error codes that the brokers here answer with of their own accord.
-pub(crate) mod code {
+pub mod code {
     /// Success.
     pub const NONE: i16 = 0;
     /// The asked offset is not in the log.
@@ -80,7 +80,7 @@ pub(crate) mod code {
 
 /// The requests spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ApiKind {
+pub enum ApiKind {
     Produce,
     Fetch,
     ListOffsets,
@@ -209,9 +209,12 @@ impl ApiKind {
 
 /// What the header of a request says, as far as an answer needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RequestHead {
+pub struct RequestHead {
+    /// What is requested.
     pub api: ApiKind,
+    /// In which version.
     pub version: i16,
+    /// Number that the response repeats.
     pub correlation_id: i32,
     /// Compact fields and tags.
     pub flexible: bool,
@@ -247,7 +250,7 @@ impl RequestHead {
 }
 
 /// Begins a response frame at the end of `out`; give the value returned to [`end_frame`].
-pub(crate) fn begin_frame(out: &mut Vec<u8>, head: &RequestHead) -> usize {
+pub fn begin_frame(out: &mut Vec<u8>, head: &RequestHead) -> usize {
     let start = out.len();
     out.put_i32(0);
     out.put_i32(head.correlation_id);
@@ -257,14 +260,14 @@ pub(crate) fn begin_frame(out: &mut Vec<u8>, head: &RequestHead) -> usize {
 }
 
 /// Ends the frame that was begun at `start`: fills in its length.
-pub(crate) fn end_frame(out: &mut [u8], start: usize) {
+pub fn end_frame(out: &mut [u8], start: usize) {
     let length = (out.len() - start - 4) as i32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
 /// An array's count without a check against what is left, for readers of streams that bound it otherwise.
 /// Null is `None`.
-pub(crate) fn raw_count(reader: &mut Reader<'_>, compact: bool) -> Result<Option<u32>> {
+pub fn raw_count(reader: &mut Reader<'_>, compact: bool) -> Result<Option<u32>> {
     if compact {
         return Ok(reader.uvarint()?.checked_sub(1));
     }
@@ -277,7 +280,7 @@ pub(crate) fn raw_count(reader: &mut Reader<'_>, compact: bool) -> Result<Option
 }
 
 /// A topic's name, with Kafka's bound on its length.
-pub(crate) fn topic_name<'a>(reader: &mut Reader<'a>, compact: bool) -> Result<&'a str> {
+pub fn topic_name<'a>(reader: &mut Reader<'a>, compact: bool) -> Result<&'a str> {
     let name = reader.string(compact)?;
     if name.len() > TOPIC_NAME_BYTES_MAX {
         return Err(WireError::Length { what: "topic name", length: name.len() as i64 });
@@ -290,7 +293,7 @@ pub(crate) fn topic_name<'a>(reader: &mut Reader<'a>, compact: bool) -> Result<&
 /// The ids of the fake cluster consist of a byte that counts how often the topic was made, and the topic's name. Topics
 /// with longer names than fit have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TopicRef<'a> {
+pub struct TopicRef<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its id; all 0 when it is named by its name.
@@ -325,7 +328,7 @@ impl<'a> TopicRef<'a> {
 }
 
 /// The id of a topic that was made for the `generation`th time, from 1.
-pub(crate) fn topic_id(name: &str, generation: u8) -> [u8; 16] {
+pub fn topic_id(name: &str, generation: u8) -> [u8; 16] {
     let mut id = [0; 16];
     if name.len() < id.len() {
         id[0] = generation;

@@ -7,7 +7,7 @@ use kdyno_kafka::wire::{Reader, Result, Writer};
 
 /// The fields in front of the topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ProduceStart<'a> {
+pub struct ProduceStart<'a> {
     /// The id of a transactional producer.
     pub transactional_id: Option<&'a str>,
     /// 0: no answer is expected.
@@ -26,7 +26,8 @@ impl<'a> ProduceStart<'a> {
 
 /// One partition's share of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProducePartition<'a> {
+pub struct ProducePartition<'a> {
+    /// Its number.
     pub index: i32,
     /// The record set as sent; null reads as empty.
     pub records: &'a [u8],
@@ -34,9 +35,12 @@ pub(crate) struct ProducePartition<'a> {
 
 /// A whole request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProduceRequest<'a> {
+pub struct ProduceRequest<'a> {
+    /// Of a transaction.
     pub transactional_id: Option<&'a str>,
+    /// Acknowledgements that are wanted; 0 gets no response.
     pub acks: i16,
+    /// Topics with their partitions.
     pub topics: Vec<(TopicRef<'a>, Vec<ProducePartition<'a>>)>,
 }
 
@@ -73,7 +77,7 @@ impl<'a> ProduceRequest<'a> {
 
 /// Writes a response in the order of the request's pieces, into a buffer that the caller keeps.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ProduceResponse {
+pub struct ProduceResponse {
     start: usize,
     version: i16,
     flexible: bool,

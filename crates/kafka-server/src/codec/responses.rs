@@ -14,21 +14,24 @@ const METADATA_ENTRIES_MAX: usize = 1 << 18;
 
 /// A broker as metadata names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BrokerView {
+pub struct BrokerView {
+    /// Its number.
     pub id: i32,
+    /// Where it is reached.
     pub host: String,
+    /// And at which port.
     pub port: u16,
 }
 
 /// Appends a whole frame.
-pub(crate) fn respond(out: &mut Vec<u8>, head: &RequestHead, response: &impl Message) {
+pub fn respond(out: &mut Vec<u8>, head: &RequestHead, response: &impl Message) {
     let start = begin_frame(out, head);
     response.encode(head.version, out);
     end_frame(out, start);
 }
 
 /// Everything of [`ApiKind`] that is spoken in these versions, and the level of the feature `transaction.version`, unless 0.
-pub(crate) fn api_versions(
+pub fn api_versions(
     head: &RequestHead,
     versions: fn(ApiKind) -> (i16, i16),
     transaction_version: i16,
@@ -56,7 +59,7 @@ pub(crate) fn api_versions(
 }
 
 /// The requested topics, or all of `names`; `describe` returns a topic's error and partitions.
-pub(crate) fn metadata<'a>(
+pub fn metadata<'a>(
     request: m03_metadata::Request,
     version: i16,
     names: impl Iterator<Item = &'a str>,
@@ -87,7 +90,7 @@ pub(crate) fn metadata<'a>(
 }
 
 /// A partition of metadata; all of its replicas are in sync.
-pub(crate) fn metadata_partition(
+pub fn metadata_partition(
     index: i32,
     leader: Option<i32>,
     leader_epoch: i32,
@@ -105,7 +108,7 @@ pub(crate) fn metadata_partition(
 }
 
 /// Metadata of these brokers.
-pub(crate) fn cluster<'a>(
+pub fn cluster<'a>(
     cluster_id: &str,
     controller_id: i32,
     brokers: impl Iterator<Item = &'a BrokerView>,
@@ -127,7 +130,7 @@ pub(crate) fn cluster<'a>(
 }
 
 /// `find` returns error and offset of a topic's partition at a timestamp: -1 latest, -2 earliest.
-pub(crate) fn list_offsets(
+pub fn list_offsets(
     request: m02_list_offsets::Request,
     find: impl Fn(&str, i32, i64) -> (i16, i64),
 ) -> m02_list_offsets::Response {
@@ -149,7 +152,7 @@ pub(crate) fn list_offsets(
 }
 
 /// `create` makes a topic, or only checks it, and returns its error, partitions and replicas.
-pub(crate) fn create_topics(
+pub fn create_topics(
     request: m19_create_topics::Request,
     mut create: impl FnMut(&m19_create_topics::CreatableTopic, bool) -> (i16, i32, i16),
 ) -> m19_create_topics::Response {
@@ -170,7 +173,7 @@ pub(crate) fn create_topics(
 }
 
 /// `delete` says whether there was such a topic.
-pub(crate) fn delete_topics(
+pub fn delete_topics(
     request: m20_delete_topics::Request,
     mut delete: impl FnMut(&str) -> bool,
 ) -> m20_delete_topics::Response {
@@ -187,7 +190,7 @@ pub(crate) fn delete_topics(
 }
 
 /// Every resource exists and has no settings of its own.
-pub(crate) fn describe_configs(request: m32_describe_configs::Request) -> m32_describe_configs::Response {
+pub fn describe_configs(request: m32_describe_configs::Request) -> m32_describe_configs::Response {
     let result = |resource: m32_describe_configs::DescribeConfigsResource| {
         m32_describe_configs::DescribeConfigsResult {
             error_message: None,
@@ -201,7 +204,7 @@ pub(crate) fn describe_configs(request: m32_describe_configs::Request) -> m32_de
 }
 
 /// The broker that coordinates, or an error, for each key.
-pub(crate) fn find_coordinator(
+pub fn find_coordinator(
     request: &m10_find_coordinator::Request,
     version: i16,
     broker: &BrokerView,
@@ -231,7 +234,7 @@ const COORDINATORS_MAX: usize = 1 << 12;
 const FIND_ONE_MAX: i16 = 3;
 
 /// One outcome for all partitions.
-pub(crate) fn add_partitions(
+pub fn add_partitions(
     topics: &[m24_add_partitions_to_txn::AddPartitionsToTxnTopic],
     error: i16,
 ) -> m24_add_partitions_to_txn::Response {
@@ -250,6 +253,6 @@ pub(crate) fn add_partitions(
 }
 
 /// A producer id of its own for everyone who asks.
-pub(crate) fn init_producer_id(producer_id: i64) -> m22_init_producer_id::Response {
+pub fn init_producer_id(producer_id: i64) -> m22_init_producer_id::Response {
     m22_init_producer_id::Response { producer_id, producer_epoch: 0, ..Default::default() }
 }

@@ -2,8 +2,8 @@
 
 use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 use crate::files;
-use kdyno_kafka_server::fake_broker::tcp::spawn;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Right};
+use kdyno_fake_broker::tcp::spawn;
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Right};
 use kdyno_model::words::is_acted_on;
 
 /// Clears the screen, names the window, introduces a sequence in one character, and turns the text behind it.

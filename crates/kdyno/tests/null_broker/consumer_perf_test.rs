@@ -1,8 +1,8 @@
 //! `kdyno consumer-perf-test` without a cluster of Kafka's own: rows of intervals.
 
 use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
-use kdyno_kafka_server::fake_broker::tcp::spawn;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
+use kdyno_fake_broker::tcp::spawn;
+use kdyno_fake_broker::{FakeCluster, FakeConfig};
 
 /// A fake cluster keeps what was written and has groups. Fewer records are there than are asked for, so that it reads on when
 /// it has them all and each interval in which some came is over.

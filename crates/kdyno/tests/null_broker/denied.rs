@@ -2,9 +2,9 @@
 
 use crate::common::{RUN_DEADLINE, TestFolder, ran};
 use crate::{SCENARIO, files, run};
+use kdyno_fake_broker::tcp::{FakeServer, spawn};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Right};
 use kdyno_kafka::admin::Admin;
-use kdyno_kafka_server::fake_broker::tcp::{FakeServer, spawn};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Right};
 
 /// Name by which the fake cluster answers.
 const CLUSTER_ID: &str = "kdyno-fake-cluster";

@@ -2,8 +2,8 @@
 
 use crate::common::{ProgramOutput, RUN_DEADLINE, TestFolder};
 use crate::{CLUSTER_ID, NullBroker, files, run};
-use kdyno_kafka_server::fake_broker::tcp::spawn;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
+use kdyno_fake_broker::tcp::spawn;
+use kdyno_fake_broker::{FakeCluster, FakeConfig};
 
 /// The load is of 200 records a second.
 const CARRIED: &str = "writers.acked_per_s > 100/s";

@@ -3,9 +3,7 @@
 use crate::common::turns::beside_any;
 use crate::common::{ProgramOutput, QUICKLY, TestFolder};
 use crate::fixture::{MS, brokers, measured, provoke, scenario, topic};
-use kdyno_kafka_server::fake_broker::{
-    FakeCluster, FakeConfig, Service, ServicePer, ServiceTime, StoredAnyway,
-};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime, StoredAnyway};
 use kdyno_model::caveat::{Caveat, Severity};
 use rustix::process::Signal;
 use std::collections::BTreeSet;

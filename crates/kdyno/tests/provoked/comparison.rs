@@ -3,7 +3,7 @@
 use crate::common::turns::beside_any;
 use crate::common::{RUN_DEADLINE, TestFolder};
 use crate::fixture::{StoredFigures, brokers, compare, scenario};
-use kdyno_kafka_server::fake_broker::tcp;
+use kdyno_fake_broker::tcp;
 use kdyno_model::conclusion::Conclusion;
 use rustix::process::Signal;
 use std::collections::BTreeMap;

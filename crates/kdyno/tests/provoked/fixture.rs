@@ -1,7 +1,7 @@
 //! Runs against a fake cluster in the test's own process, and what is read of them.
 
 use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, broken_rules};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::{Limit, LimitKind, of_kind};
 use kdyno_model::finding::{Finding, Scope, Value};

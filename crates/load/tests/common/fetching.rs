@@ -1,7 +1,7 @@
 //! Fetching clients against a fake cluster in simulated time.
 
 use super::{Load, MS, Machine, Outcome, RUN_ID, SECOND, SimNet, TOPIC, context, drive, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
+use kdyno_fake_broker::{FakeCluster, FakeConfig};
 use kdyno_load::consume::ConsumeStream;
 use kdyno_model::plan::{Arrivals, ConsumePlan, LoadSpan, PhasesPlan, StartOffset};
 use kdyno_model::worker::StreamRole;

@@ -10,7 +10,7 @@ pub use fetching::{CONTROL_NS, Fetching, assert_all_fetched, fetch, filled, fill
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use kdyno_kafka_server::fake_broker::{ClusterOutput, ConnId, FakeCluster};
+use kdyno_fake_broker::{ClusterOutput, ConnId, FakeCluster};
 use kdyno_load::event_loop::reported_ns;
 use kdyno_load::groups::ReadGroups;
 use kdyno_load::net::{ConnectionId, Net};

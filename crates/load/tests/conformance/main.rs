@@ -9,7 +9,7 @@ mod lab;
 mod own;
 
 use common::{SECOND, TOPIC};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, tcp};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, tcp};
 use kdyno_model::plan::{GivenFile, GivenSource};
 use kdyno_model::sample::{Grain, Phase};
 use kdyno_model::worker::{FRAME_BYTES_MAX, GivenContent, ToWorker};

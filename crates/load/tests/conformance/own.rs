@@ -3,7 +3,7 @@
 use super::{Check, Program};
 use crate::common::{Load, SECOND, TOPIC};
 use crate::lab::{self, Lab, WorkerReport};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_model::histogram;
 use kdyno_model::plan::Arrivals;
 use kdyno_model::sample::{Grain, Phase, Sample, Timing};

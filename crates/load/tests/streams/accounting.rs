@@ -1,9 +1,7 @@
 //! Accuracy test 10: whatever the brokers do, offered = acknowledged + failed + unresolved, exactly.
 
 use crate::common::{Load, MS, SECOND, T0, TOPIC, simulate};
-use kdyno_kafka_server::fake_broker::{
-    FakeCluster, FakeConfig, Hostile, Service, ServicePer, ServiceTime, StoredAnyway,
-};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Hostile, Service, ServicePer, ServiceTime, StoredAnyway};
 use kdyno_model::plan::{Arrivals, Fill, Payload, Rate, RatePiece};
 use kdyno_model::sample::{Grain, Phase, Timing};
 use std::collections::{BTreeMap, BTreeSet};

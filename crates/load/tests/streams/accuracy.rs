@@ -1,7 +1,7 @@
 //! Accuracy tests of docs/benchmarks.md with simulated clock and link: known truth, exact, repeatable.
 
 use crate::common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
 use kdyno_load::histo::{self, Histo};
 use kdyno_load::schedule::Schedule;
 use kdyno_model::plan::{Arrivals, Rate, RatePiece};

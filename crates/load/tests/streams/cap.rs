@@ -1,7 +1,7 @@
 //! A target's cap on `produce` holds at the network, whatever piled up behind a stall.
 
 use crate::common::{Load, Outcome, SECOND, T0, TOPIC, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
 use kdyno_model::plan::{Arrivals, HeaderPlan, Payload};
 use kdyno_model::sample::Grain;
 

@@ -5,7 +5,7 @@ use crate::common::{
     CONTROL_NS, Fetching, Load, MS, Outcome, SECOND, TOPIC, assert_all_fetched, fetch, filled, filled_as,
     stored,
 };
-use kdyno_kafka_server::fake_broker::FakeConfig;
+use kdyno_fake_broker::FakeConfig;
 use kdyno_model::plan::{Arrivals, ReadDepth, StartOffset, WorkPlan};
 use kdyno_model::sample::{Counts, Grain};
 use std::collections::BTreeMap;

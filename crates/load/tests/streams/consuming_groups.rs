@@ -1,7 +1,7 @@
 //! Members of a group in simulated time: what happens to brokers under their load costs no record and doubles none.
 
 use crate::common::{Fetching, MS, Outcome, SECOND, assert_all_fetched, fetch, filled};
-use kdyno_kafka_server::fake_broker::FakeCluster;
+use kdyno_fake_broker::FakeCluster;
 use kdyno_model::plan::{GroupAssignor, GroupPlan, GroupProtocol, StartOffset, WorkPlan};
 
 const PARTITIONS: u32 = 6;

@@ -5,8 +5,8 @@
 //! intended while it fetches.
 
 use crate::common::{Fetching, Load, MS, Outcome, RUN_ID, SECOND, T0, TOPIC, fetch, simulate};
+use kdyno_fake_broker::{FakeCluster, FakeConfig};
 use kdyno_kafka::records;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
 use kdyno_load::histo::{self, Histo};
 use kdyno_load::trailer::TrailerReader;
 use kdyno_model::plan::{Arrivals, Compression, Payload, ReadDepth, StartOffset, WorkPlan};

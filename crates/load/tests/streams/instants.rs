@@ -2,7 +2,7 @@
 //! much, a clock that moves while the stream works, a process that is stopped, and brokers that refuse.
 
 use crate::common::{Load, MS, Machine, Outcome, SECOND, T0, TOPIC, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::Arrivals;
 use kdyno_model::sample::{Counts, Timing};
 

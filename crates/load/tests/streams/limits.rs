@@ -8,9 +8,7 @@
 mod plans;
 
 use crate::common::{Load, MS, Machine, SECOND, T0, TOPIC, simulate};
-use kdyno_kafka_server::fake_broker::{
-    FakeCluster, FakeConfig, RequestTrace, Service, ServicePer, ServiceTime,
-};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, RequestTrace, Service, ServicePer, ServiceTime};
 use kdyno_model::conclusion::{Limit, LimitKind, of_kind};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;

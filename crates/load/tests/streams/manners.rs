@@ -2,7 +2,7 @@
 //! themselves are tested next to `kdyno_kafka::broker_connections`.
 
 use crate::common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::{Arrivals, StartOffset};
 use kdyno_model::sample::Timing;
 

@@ -2,8 +2,8 @@
 //! they are stored.
 
 use crate::common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_kafka::records;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::{
     Arrivals, Compression, Partitioner, Payload, ProducePlan, TRAILER_BYTES, TransactionsPlan,
 };
@@ -31,7 +31,7 @@ fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<StoredRecord>> {
         let bytes = &value[value.len() - TRAILER_BYTES as usize + at..][..8];
         u64::from_be_bytes(bytes.try_into().expect("eight bytes"))
     };
-    let batch = |stored: &kdyno_kafka_server::fake_broker::StoredBatch| {
+    let batch = |stored: &kdyno_fake_broker::StoredBatch| {
         let batch = records::batches(&stored.bytes).next().expect("a batch").expect("well formed");
         if batch.is_control() {
             return None;

@@ -1,9 +1,9 @@
 //! Keys, sizes, headers and tombstones, from the plan to what the brokers keep, in simulated time.
 
 use crate::common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_kafka::producer::partition_of_key;
 use kdyno_kafka::records;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::{
     Arrivals, Compression, Fill, HeaderPlan, KeyLaw, KeyPlan, Partitioner, Payload, ProducePlan, RecordPlan,
     TRAILER_BYTES, TRAILER_HEADER, TransactionsPlan, ValuesPlan,

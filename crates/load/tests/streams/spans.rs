@@ -1,7 +1,7 @@
 //! Clients that come and go in the measure phase.
 
 use crate::common::{Fetching, Load, MS, SECOND, T0, TOPIC, fetch, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
+use kdyno_fake_broker::{FakeCluster, FakeConfig};
 use kdyno_model::plan::{Arrivals, Fill, LoadSpan, Payload, StartOffset, TransactionsPlan};
 use kdyno_model::sample::{Grain, Phase, Timing};
 
@@ -90,7 +90,7 @@ fn every_kind_of_producer_may_come_later() {
     assert_eq!(outcome.counts().acknowledged, 7 * PER_S);
     assert!(outcome.counts().committed > 100, "{}", outcome.counts().committed);
     let max = Load { clients: 2, warmup_seconds: 2, span: late, ..Load::max(Fill::InFlight) };
-    let service = kdyno_kafka_server::fake_broker::Service::Fixed { delay_ns: MS };
+    let service = kdyno_fake_broker::Service::Fixed { delay_ns: MS };
     let config = FakeConfig::new(1).topic(TOPIC, 2).service(service);
     let outcome = simulate(&max.seconds(4.0), FakeCluster::new(config));
     outcome.assert_accounted();

@@ -3,8 +3,8 @@
 use crate::common::{Load, MS, Outcome, TOPIC, simulate};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service};
 use kdyno_kafka::records;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service};
 use kdyno_model::plan::{Arrivals, Fill, Payload, ProducePlan, ToolLines, ValuesPlan};
 use kdyno_model::sample::{Grain, Sample, Timing};
 

@@ -2,8 +2,8 @@
 //! as Kafka does, before and since KIP-890.
 
 use crate::common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simulate};
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_kafka::records;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, StoredAnyway};
 use kdyno_model::plan::{
     Arrivals, Fill, IsolationLevel, Payload, ProducePlan, ReadDepth, StartOffset, TRAILER_BYTES,
     TransactionsPlan, ValuesPlan,

@@ -1,8 +1,8 @@
 //! The worker as the lab drives it: real sockets and clock, a fake cluster behind them.
 
 use super::common::clients;
+use kdyno_fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_kafka::admin::{Admin, SampleBounds};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_load::framing::{read_frame, write_frame, write_given};
 use kdyno_load::net::monotonic_ns;
 use kdyno_load::worker::{self, WorkerError};

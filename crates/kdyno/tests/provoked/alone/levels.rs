@@ -3,7 +3,7 @@
 use crate::common::turns::alone;
 use crate::common::{TestFolder, is_matrix};
 use crate::fixture::{MS, brokers, measured, provoke, scenario};
-use kdyno_kafka_server::fake_broker::Service;
+use kdyno_fake_broker::Service;
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Steadiness, SteadyState, of_kind};
 use kdyno_model::finding::Mark;

@@ -6,9 +6,6 @@ use super::connection::ConnId;
 use super::connection::QueuedResponse;
 use super::log::PartitionLog;
 use super::requests::ControlRequest;
-use crate::codec::fetch::FetchRequest;
-use crate::codec::responses::{self, respond};
-use crate::codec::{ApiKind, RequestHead, TOPIC_NAME_BYTES_MAX, code};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m08_offset_commit, m09_offset_fetch,
@@ -16,6 +13,9 @@ use kdyno_kafka::messages::{
     m24_add_partitions_to_txn, m26_end_txn, m32_describe_configs, m68_consumer_group_heartbeat,
 };
 use kdyno_kafka::wire::{Reader, Result, WireError};
+use kdyno_kafka_server::codec::fetch::FetchRequest;
+use kdyno_kafka_server::codec::responses::{self, respond};
+use kdyno_kafka_server::codec::{ApiKind, RequestHead, TOPIC_NAME_BYTES_MAX, code};
 
 /// Partitions of all topics at most: creation comes from the network.
 const PARTITIONS_TOTAL_MAX: usize = 100_000;

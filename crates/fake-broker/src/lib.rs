@@ -9,6 +9,8 @@
 //! transactions are written at once, groups read one topic alone and wait for ever for a member that died, a request that follows another on its connection is worked on before that one is answered (its
 //! answer still waits).
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod actions;
 mod answers;
 mod classic;
@@ -29,6 +31,9 @@ pub mod tcp;
 mod transactions;
 
 #[cfg(test)]
+#[path = "../../kafka-server/src/codec/oracle.rs"]
+mod oracle;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tests_script;
@@ -40,7 +45,7 @@ pub use plan::{Hostile, StoredAnyway};
 pub use script::{Script, ScriptStep};
 pub use service::{Service, ServicePer, ServiceTime};
 
-use crate::codec::ApiKind;
+use kdyno_kafka_server::codec::ApiKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a user may be without.

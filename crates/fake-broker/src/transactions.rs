@@ -3,13 +3,13 @@
 
 use super::cluster::FakeCluster;
 use super::coordinator::Transactional;
-use crate::codec::batch::BatchHead;
-use crate::codec::code;
-use crate::codec::responses::{self, BrokerView};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     m10_find_coordinator, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
 };
+use kdyno_kafka_server::codec::batch::BatchHead;
+use kdyno_kafka_server::codec::code;
+use kdyno_kafka_server::codec::responses::{self, BrokerView};
 
 /// The level of the feature `transaction.version` from which on each transaction has an epoch of its own and leaders
 /// add partitions to it (KIP-890).

@@ -2,12 +2,12 @@
 //! members have joined, those to syncs until the leader has said who gets what.
 
 use super::connection::{ConnId, Slot};
-use crate::codec::RequestHead;
-use crate::codec::responses::respond;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     Message, m11_join_group as join, m13_leave_group as leave, m14_sync_group as sync,
 };
+use kdyno_kafka_server::codec::RequestHead;
+use kdyno_kafka_server::codec::responses::respond;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whose request waits for an answer: its connection, its place there, and its header.

@@ -3,9 +3,7 @@
 use super::cluster::{ClusterOutput, FakeCluster};
 use super::connection::ConnId;
 use super::{FakeConfig, Service, ServicePer, ServiceTime, tcp};
-use crate::codec::batch::prebuilt;
-use crate::codec::code;
-use crate::codec::oracle::{produce, request, response, topic};
+use crate::oracle::{produce, request, response, topic};
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
@@ -16,6 +14,8 @@ use kafka_protocol::messages::{
     MetadataRequest, MetadataResponse, ProduceResponse,
 };
 use kafka_protocol::records::RecordBatchDecoder;
+use kdyno_kafka_server::codec::batch::prebuilt;
+use kdyno_kafka_server::codec::code;
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -5,8 +5,8 @@ use super::connection::ConnId;
 use super::log::PartitionLog;
 use super::plan::Action;
 use super::server::RequestServer;
-use crate::codec::responses::BrokerView;
-use crate::codec::{ApiKind, RequestHead};
+use kdyno_kafka_server::codec::responses::BrokerView;
+use kdyno_kafka_server::codec::{ApiKind, RequestHead};
 
 /// Head of the request that unsolicited bytes answer.
 const NOBODY_ASKED: RequestHead = RequestHead {

@@ -3,7 +3,6 @@
 
 use super::classic::{WaitingRequest, answered};
 use super::cluster::FakeCluster;
-use crate::codec::{ApiKind, code};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     Message as _, m08_offset_commit as commit, m09_offset_fetch as fetch, m11_join_group as join_group,
@@ -11,6 +10,7 @@ use kdyno_kafka::messages::{
     m68_consumer_group_heartbeat as heartbeat,
 };
 use kdyno_kafka::wire::{Result, WireError};
+use kdyno_kafka_server::codec::{ApiKind, code};
 use std::collections::BTreeMap;
 
 impl FakeCluster {

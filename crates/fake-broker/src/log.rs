@@ -1,8 +1,8 @@
 //! What the partitions of the fake cluster hold.
 
-use crate::codec::batch::{self, BatchHead};
-use crate::codec::code;
 use kdyno_kafka::wire::{Reader, Result};
+use kdyno_kafka_server::codec::batch::{self, BatchHead};
+use kdyno_kafka_server::codec::code;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Batches of a producer that a partition remembers, as a broker does.

@@ -2,8 +2,8 @@
 
 use super::connection::{ConnId, Slot};
 use super::plan::ProduceFate;
-use crate::codec::RequestHead;
-use crate::codec::fetch::FetchPartition;
+use kdyno_kafka_server::codec::RequestHead;
+use kdyno_kafka_server::codec::fetch::FetchPartition;
 
 /// A produce request on its way through a server.
 #[derive(Debug)]

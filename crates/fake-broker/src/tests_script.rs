@@ -3,11 +3,11 @@
 use super::cluster::{ClusterOutput, FakeCluster};
 use super::tests::{answered, drain, fetch, frame};
 use super::{FakeConfig, Hostile, Service, ServicePer, ServiceTime, StoredAnyway};
-use crate::codec::code;
-use crate::codec::oracle::{request, response};
+use crate::oracle::{request, response};
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, FetchResponse, MetadataRequest, MetadataResponse,
 };
+use kdyno_kafka_server::codec::code;
 
 const REQUEST_TIMED_OUT: i16 = 7;
 

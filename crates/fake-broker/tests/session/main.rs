@@ -5,6 +5,7 @@ mod toy;
 mod wire;
 
 use bytes::Bytes;
+use kdyno_fake_broker::{FakeCluster, FakeConfig, StoredAnyway, tcp};
 use kdyno_kafka::admin::{Admin, ConfigOf, OffsetAt};
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionsConfig};
@@ -18,7 +19,6 @@ use kdyno_kafka::producer::{
 use kdyno_kafka::records::{BodySum, Compression, encode_record};
 use kdyno_kafka::security::ConnectionSecurity;
 use kdyno_kafka::session::SecureSession;
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, StoredAnyway, tcp};
 use std::collections::BTreeMap;
 use std::io::{IoSlice, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

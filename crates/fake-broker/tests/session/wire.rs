@@ -1,11 +1,11 @@
 //! Clients and a fake cluster without sockets, in simulated time, with or without a session between them.
 
 use crate::toy::Toy;
+use kdyno_fake_broker::{ClusterOutput, ConnId, FakeCluster};
 use kdyno_kafka::broker_connections::ConnectionState;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::{ConnectionError, WriteProgress};
 use kdyno_kafka::session::SecureSession;
-use kdyno_kafka_server::fake_broker::{ClusterOutput, ConnId, FakeCluster};
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 

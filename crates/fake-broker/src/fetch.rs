@@ -4,9 +4,9 @@ use super::cluster::{FakeCluster, Timer};
 use super::connection::{ConnId, Slot};
 use super::log::StoredBatch;
 use super::requests::{FetchSession, FetchedPartition, WaitingFetch};
-use crate::codec::fetch::{FetchOutcome, FetchRequest, FetchResponse};
-use crate::codec::{RequestHead, TopicRef, code};
 use kdyno_kafka::messages::m01_fetch::{RACKS_FROM, SESSIONS_FROM};
+use kdyno_kafka_server::codec::fetch::{FetchOutcome, FetchRequest, FetchResponse};
+use kdyno_kafka_server::codec::{RequestHead, TopicRef, code};
 
 /// Largest response, whatever the client asks for.
 const RESPONSE_BYTES_MAX: usize = 64 << 20;

@@ -6,11 +6,11 @@ use super::log;
 use super::plan::{Action, Hostile, ProduceFate, StoredAnyway};
 use super::requests::PendingProduce;
 use super::server::Job;
-use crate::codec::batch::BatchHead;
-use crate::codec::produce::{ProduceRequest, ProduceResponse};
-use crate::codec::responses::BrokerView;
-use crate::codec::{RequestHead, begin_frame, code, end_frame};
 use kdyno_kafka::wire::{Reader, Result, Writer};
+use kdyno_kafka_server::codec::batch::BatchHead;
+use kdyno_kafka_server::codec::produce::{ProduceRequest, ProduceResponse};
+use kdyno_kafka_server::codec::responses::BrokerView;
+use kdyno_kafka_server::codec::{RequestHead, begin_frame, code, end_frame};
 use rand::{Rng, RngExt};
 
 impl FakeCluster {
