@@ -2,7 +2,7 @@
 
 use crate::cli::CompareArgs;
 use crate::commands::{resume, run, stored_runs};
-use crate::execution::{PlannedExecution, TargetFiles, execute};
+use crate::execution::{PlannedExecution, TargetFiles};
 use crate::failure::{CommandResult, Failure};
 use crate::{scenario_source, target_source};
 use kdyno_model::plan::Depth;
@@ -28,13 +28,15 @@ pub(crate) fn compare(args: &CompareArgs) -> CommandResult {
                 ("--quick", args.quick),
             ])?;
             let planned = resume::plan(named, args.dir.as_deref(), &args.choices)?;
-            start(planned, args)
+            run::carry_out(planned, args.choices.dry_run, &args.execution)
         }
         ([], [run], None) if scenario_source::is_run(run) => {
             Err(Failure::usage(format!("{run} is a stored run, and nothing was named to compare it with"))
                 .hint("name a second run, or `--course METRIC` for a metric over several"))
         }
-        ([], [scenario], None) => start(plan(scenario, args)?, args),
+        ([], [scenario], None) => {
+            run::carry_out(plan(scenario, args)?, args.choices.dry_run, &args.execution)
+        }
         ([], [before, after], None) => {
             let one = |run: &String| vec![run.clone()];
             stored_runs::compare(&one(before), &one(after), args)
@@ -43,13 +45,6 @@ pub(crate) fn compare(args: &CompareArgs) -> CommandResult {
             .hint("two stored runs; for more of them `--before RUN… --after RUN…`")),
         (before, ..) => stored_runs::compare(before, &args.after, args),
     }
-}
-
-fn start(planned: PlannedExecution, args: &CompareArgs) -> CommandResult {
-    if args.choices.dry_run {
-        return run::dry_run(planned, &args.execution);
-    }
-    execute(planned, &args.execution)
 }
 
 fn plan(scenario: &str, args: &CompareArgs) -> Result<PlannedExecution, Failure> {
