@@ -25,7 +25,7 @@ impl ClientOptions {
     pub(crate) fn of(target: &HttpTarget) -> Result<Self, HttpLoadError> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let tls = tls.map_err(|error| HttpLoadError::Trust(error.to_string()))?;
+        let tls = tls.map_err(HttpLoadError::trust)?;
         let tls = tls.with_root_certificates(roots(target)?).with_no_client_auth();
         let timeout = Duration::from_nanos(target.timeout_ns);
         Ok(Self { tls, headers: headers(target)?, timeout })
@@ -46,7 +46,7 @@ impl ClientOptions {
             .default_headers(self.headers.clone())
             .tls_backend_preconfigured(tls)
             .build()
-            .map_err(|error| HttpLoadError::Client(format!("a client cannot be made: {error}")))
+            .map_err(|error| HttpLoadError(format!("a client cannot be made: {error}")))
     }
 }
 
@@ -56,7 +56,7 @@ fn roots(target: &HttpTarget) -> Result<RootCertStore, HttpLoadError> {
     if !target.address.starts_with("https:") && target.trust.is_none() {
         return Ok(roots);
     }
-    let wrong = |why: String| HttpLoadError::Trust(why);
+    let wrong = |why: String| HttpLoadError::trust(why);
     match &target.trust {
         Some(path) => {
             let all =
@@ -81,9 +81,9 @@ fn headers(target: &HttpTarget) -> Result<HeaderMap, HttpLoadError> {
     let mut found = HeaderMap::new();
     for (name, value) in &target.headers {
         let name = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| HttpLoadError::Client(format!("{name:?} is no name of a header")))?;
+            .map_err(|_| HttpLoadError(format!("{name:?} is no name of a header")))?;
         let mut value = HeaderValue::from_str(value).map_err(|_| {
-            HttpLoadError::Client(format!("the value of header {name} has characters that none may have"))
+            HttpLoadError(format!("the value of header {name} has characters that none may have"))
         })?;
         value.set_sensitive(true);
         found.insert(name, value);

@@ -29,7 +29,7 @@ pub(crate) async fn run(
                 Some(answer) => format!("its last answer{answer}"),
                 None => "it never answered as it should".to_owned(),
             };
-            Err(HttpLoadError::Job(format!("it was not done when the load ended: {last}")))
+            Err(HttpLoadError::job(format!("it was not done when the load ended: {last}")))
         }
     }
 }
@@ -47,7 +47,7 @@ async fn until_done(
     let began = Instant::now();
     let started = start.tried(&client, &mut values).await;
     lines.request(began, &start.plan.name, started.is_ok());
-    started.map_err(|failed| HttpLoadError::Job(format!("it was not started: {}", failed.why)))?;
+    started.map_err(|failed| HttpLoadError::job(format!("it was not started: {}", failed.why)))?;
     let mut refused = 0;
     loop {
         let began = Instant::now();
@@ -58,7 +58,7 @@ async fn until_done(
             Ok(answer) => {
                 refused = 0;
                 if let Some(failed) = any(&plan.failed, &answer) {
-                    return Err(HttpLoadError::Job(format!("it failed: {failed}")));
+                    return Err(HttpLoadError::job(format!("it failed: {failed}")));
                 }
                 if plan.done.iter().all(|(pointer, value)| has(&answer, pointer, value)) {
                     return Ok(());
@@ -70,7 +70,7 @@ async fn until_done(
                 refused = if failed.is_refused { refused + 1 } else { 0 };
                 if refused >= REFUSED_MAX {
                     let why = format!("{REFUSED_MAX} questions in a row were refused: {}", failed.why);
-                    return Err(HttpLoadError::Job(why));
+                    return Err(HttpLoadError::job(why));
                 }
             }
         }

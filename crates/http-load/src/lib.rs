@@ -60,11 +60,12 @@ pub fn main(
     out: impl Write + 'static,
     err: impl Write + 'static,
 ) -> Result<(), HttpLoadError> {
-    let text = std::fs::read(plan)
-        .map_err(|source| HttpLoadError::File { path: plan.display().to_string(), source })?;
-    let load: HttpLoad = serde_json::from_slice(&text).map_err(HttpLoadError::Plan)?;
+    let text = std::fs::read(plan).map_err(|error| HttpLoadError::file(plan.display(), &error))?;
+    let load: HttpLoad = serde_json::from_slice(&text)
+        .map_err(|error| HttpLoadError(format!("the plan of what to send cannot be understood: {error}")))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(HttpLoadError::Runtime)?;
+    let runtime =
+        runtime.map_err(|error| HttpLoadError(format!("the process cannot wait for anything: {error}")))?;
     tokio::task::LocalSet::new().block_on(&runtime, run(&load, stop, Rc::new(RequestLines::of(out, err))))
 }
 

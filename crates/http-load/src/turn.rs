@@ -34,11 +34,11 @@ impl PreparedStep {
     /// Reads what it sends.
     pub(crate) fn of(plan: &HttpStep, target: &HttpTarget) -> Result<Self, HttpLoadError> {
         let method = Method::from_bytes(plan.method.as_bytes())
-            .map_err(|_| HttpLoadError::Client(format!("{:?} is no method of HTTP", plan.method)))?;
+            .map_err(|_| HttpLoadError(format!("{:?} is no method of HTTP", plan.method)))?;
         check(plan)?;
         let file = match &plan.body {
             Some(RequestBody::File(path)) => {
-                let wrong = |source| HttpLoadError::File { path: path.clone(), source };
+                let wrong = |error: std::io::Error| HttpLoadError::file(path, &error);
                 Some(Bytes::from(std::fs::read(path).map_err(wrong)?))
             }
             Some(RequestBody::Json(_)) | None => None,
@@ -147,9 +147,9 @@ impl From<String> for RequestFailure {
 /// Looks whether what a step sends can be read.
 pub(crate) fn check(plan: &HttpStep) -> Result<(), HttpLoadError> {
     let Some(RequestBody::File(path)) = &plan.body else { return Ok(()) };
-    let wrong = |source| HttpLoadError::File { path: path.clone(), source };
+    let wrong = |error: std::io::Error| HttpLoadError::file(path, &error);
     if let Some(why) = unreadable(path, FILE_MAX).map_err(wrong)? {
-        return Err(HttpLoadError::Client(format!("{path} {why}")));
+        return Err(HttpLoadError(format!("{path} {why}")));
     }
     std::fs::File::open(path).map(drop).map_err(wrong)
 }

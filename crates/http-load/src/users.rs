@@ -109,8 +109,8 @@ async fn arrive(
     shared: &UserContext,
     stopped: &mut watch::Receiver<bool>,
 ) -> Result<(), HttpLoadError> {
-    let gaps = Exp::new(per_s)
-        .map_err(|error| HttpLoadError::Client(format!("{per_s} turns per second: {error}")))?;
+    let gaps =
+        Exp::new(per_s).map_err(|error| HttpLoadError(format!("{per_s} turns per second: {error}")))?;
     let mut random = Pcg64::seed_from_u64(seed);
     let mut due = Instant::now();
     loop {
@@ -123,7 +123,7 @@ async fn arrive(
         if waiting.len() >= WAITING_MAX {
             // One that is left out, or reported as failed at once, would make what waits look shorter.
             let why = format!("{WAITING_MAX} turns wait for a user: `rate` is far above what is answered");
-            return Err(HttpLoadError::Client(why));
+            return Err(HttpLoadError(why));
         }
         waiting.push_back(due);
         shared.is_due.notify_one();

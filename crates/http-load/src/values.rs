@@ -70,9 +70,8 @@ pub(crate) struct FileRows {
 impl FileRows {
     /// Reads a CSV with a header.
     pub(crate) fn read(path: &str) -> Result<Self, HttpLoadError> {
-        let wrong = |why: String| HttpLoadError::Data { path: path.to_owned(), why };
-        let file = |source| HttpLoadError::File { path: path.to_owned(), source };
-        if let Some(why) = unreadable(path, DATA_MAX).map_err(file)? {
+        let wrong = |why: String| HttpLoadError(format!("{path}: {why}"));
+        if let Some(why) = unreadable(path, DATA_MAX).map_err(|error| HttpLoadError::file(path, &error))? {
             return Err(wrong(format!("it {why}")));
         }
         let mut reader = csv::Reader::from_path(path).map_err(|error| wrong(error.to_string()))?;
@@ -90,7 +89,7 @@ impl FileRows {
 
     /// Whether the values that these steps ask for are there: columns, what a step before keeps, what each turn has.
     pub(crate) fn serve(&self, path: &str, steps: &[HttpStep]) -> Result<(), HttpLoadError> {
-        let wrong = |why: String| HttpLoadError::Data { path: path.to_owned(), why };
+        let wrong = |why: String| HttpLoadError(format!("{path}: {why}"));
         let mut known: BTreeSet<&str> = self.names.iter().map(String::as_str).chain(OF_USERS).collect();
         for step in steps {
             for text in step.texts() {

@@ -94,9 +94,9 @@ pub(crate) enum Command {
     /// Add series (CSV) to a stored run, or print a published result as a scenario
     Import(ImportArgs),
     /// Start the system of a scenario without load and leave it running
-    Up(ScenarioSystemArgs),
+    Up(ScenarioArgs),
     /// End what `up` started
-    Down(ScenarioSystemArgs),
+    Down(ScenarioArgs),
     /// Start, list and end local clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -150,7 +150,6 @@ pub(crate) enum Command {
     Relay(RelayArgs),
 }
 
-/// A scenario and the choices that turn it into a plan.
 #[derive(Debug, Args)]
 pub(crate) struct ScenarioArgs {
     /// Name of a bundled scenario (see `kdyno scenarios`), or a file: a path with a `/`, or a name in .yaml
@@ -236,12 +235,6 @@ pub(crate) struct RerunArgs {
 pub(crate) struct ScenariosArgs {
     /// Print this scenario's file
     pub(crate) name: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ScenarioSystemArgs {
-    #[command(flatten)]
-    pub(crate) scenario: ScenarioArgs,
 }
 
 #[derive(Debug, Subcommand)]

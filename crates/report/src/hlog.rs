@@ -14,29 +14,11 @@ use kdyno_model::sample::{Grain, Phase, Sample, StreamId, Timing};
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Why a log could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum HlogError {
-    /// A stored histogram is damaged.
-    #[error("cannot read the histogram of stream {} of worker {} in second {second}: {reason}", .id.stream, .id.worker)]
-    Histogram {
-        /// The stream whose row it is of.
-        id: StreamId,
-        /// Second of the records' t0.
-        second: u32,
-        /// What is wrong with it.
-        reason: Damaged,
-    },
-    /// A histogram could not be written.
-    #[error("cannot write the histogram log: {0}")]
-    Write(String),
-}
-
 /// One trial's response times. Rows of the same load item and second are merged, whichever worker they are from.
 ///
 /// # Errors
 /// When a stored histogram cannot be decoded or a log line not be written.
-pub fn response_log(evidence: &TrialEvidence) -> Result<String, HlogError> {
+pub fn response_log(evidence: &TrialEvidence) -> Result<String, String> {
     let streams: ItemsByStream<'_> =
         evidence.start.streams.iter().map(|stream| (stream.id, stream.name.as_str())).collect();
     let intervals = merged(&streams, &evidence.samples)?;
@@ -50,7 +32,7 @@ pub fn response_log(evidence: &TrialEvidence) -> Result<String, HlogError> {
         .add_comment("[Histogram log format version 1.3]")
         .with_start_time(t0)
         .with_base_time(t0);
-    let failed = |error: &dyn std::fmt::Display| HlogError::Write(error.to_string());
+    let failed = |error: &dyn std::fmt::Display| format!("cannot write the histogram log: {error}");
     let mut writer = builder.begin_log_with(&mut out, &mut serializer).map_err(|error| failed(&error))?;
     writer
         .write_comment(
@@ -65,7 +47,7 @@ pub fn response_log(evidence: &TrialEvidence) -> Result<String, HlogError> {
         let tag = tag_text(name);
         writer
             .write_histogram(histogram, start, Duration::from_secs(1), Tag::new(&tag))
-            .map_err(|error| HlogError::Write(format!("{error:?}")))?;
+            .map_err(|error| failed(&format!("{error:?}")))?;
     }
     drop(writer);
     String::from_utf8(out).map_err(|error| failed(&error))
@@ -105,11 +87,17 @@ fn comments(evidence: &TrialEvidence, streams: &ItemsByStream<'_>) -> Vec<String
 
 type IntervalHistograms = BTreeMap<(u32, String), Histogram<u64>>;
 
-fn merged(streams: &ItemsByStream<'_>, samples: &[Sample]) -> Result<IntervalHistograms, HlogError> {
+fn merged(streams: &ItemsByStream<'_>, samples: &[Sample]) -> Result<IntervalHistograms, String> {
     let mut intervals = IntervalHistograms::new();
     for sample in samples.iter().filter(|sample| sample.grain == Grain::Second) {
         let Some(name) = streams.get(&sample.id) else { continue };
-        let damaged = |reason| HlogError::Histogram { id: sample.id, second: sample.t0_second, reason };
+        let damaged = |reason: Damaged| {
+            let StreamId { worker, stream } = sample.id;
+            let second = sample.t0_second;
+            format!(
+                "cannot read the histogram of stream {stream} of worker {worker} in second {second}: {reason}"
+            )
+        };
         for (timing, tag) in [(Timing::Response, ""), (Timing::EndToEnd, ".end_to_end")] {
             let Some(bytes) = sample.histograms.get(&timing) else { continue };
             let part = histogram::decode(bytes).map_err(damaged)?;

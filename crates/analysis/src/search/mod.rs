@@ -19,7 +19,7 @@ mod trials;
 mod wander;
 
 pub use bracket::fit_points;
-pub use question::{PointSoFar, RAMP_FACTOR, SearchSettings, SettingsError, TrialAnswer, trials_min};
+pub use question::{PointSoFar, RAMP_FACTOR, SearchSettings, TrialAnswer, trials_min};
 pub use result::{CONFIRMED, FIRST_FAILING, HIGHEST, is_in_table, result};
 pub use step::{SearchEnd, SearchStep, found_so_far, next_step};
 pub use trials::{JudgedTrial, judge, settings};

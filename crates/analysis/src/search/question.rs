@@ -63,74 +63,33 @@ impl PointSoFar {
     }
 }
 
-/// Why there can be no search.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum SettingsError {
-    /// A number that is no load.
-    #[error("`{what}` is {value}; a load is above zero")]
-    NotALoad {
-        /// `from`, `to` or `step`.
-        what: &'static str,
-        /// As given.
-        value: f64,
-    },
-    /// The range is empty.
-    #[error("the search would begin at {from_per_s}/s, above its end at {to_per_s}/s")]
-    FromAboveTo {
-        /// Records/s.
-        from_per_s: f64,
-        /// Records/s.
-        to_per_s: f64,
-    },
-    /// Loads are whole multiples of a step, and none lies in the range.
-    #[error("no whole multiple of {step_per_s}/s lies between {from_per_s}/s and {to_per_s}/s")]
-    NoStep {
-        /// Records/s.
-        step_per_s: f64,
-        /// Records/s.
-        from_per_s: f64,
-        /// Records/s.
-        to_per_s: f64,
-    },
-    /// Not a usable width.
-    #[error("`within` is {0}; it lies between 0.001 (0.1 %) and 0.5 (50 %)")]
-    Within(f64),
-    /// Not even the ramp fits.
-    #[error("{trials_max} trials are too few for a search; it takes at least {needed}")]
-    TooFewTrials {
-        /// As given.
-        trials_max: u32,
-        /// The least.
-        needed: u32,
-    },
-}
-
 impl SearchSettings {
     /// Whether a search can be made of them.
     ///
     /// # Errors
-    /// The first thing that is wrong.
-    pub fn check(&self) -> Result<(), SettingsError> {
-        let step_per_s = self.step_per_s.unwrap_or(self.from_per_s);
-        for (what, value) in [("from", self.from_per_s), ("to", self.to_per_s), ("step", step_per_s)] {
+    /// The first thing that is wrong, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let Self { from_per_s, to_per_s, within, trials_max, .. } = *self;
+        let step_per_s = self.step_per_s.unwrap_or(from_per_s);
+        for (what, value) in [("from", from_per_s), ("to", to_per_s), ("step", step_per_s)] {
             if !(value.is_finite() && value > 0.0) {
-                return Err(SettingsError::NotALoad { what, value });
+                return Err(format!("`{what}` is {value}; a load is above zero"));
             }
         }
-        if self.from_per_s > self.to_per_s {
-            let (from_per_s, to_per_s) = (self.from_per_s, self.to_per_s);
-            return Err(SettingsError::FromAboveTo { from_per_s, to_per_s });
+        if from_per_s > to_per_s {
+            return Err(format!("the search would begin at {from_per_s}/s, above its end at {to_per_s}/s"));
         }
-        if self.step_per_s.is_some() && (self.from_per_s / step_per_s).ceil() * step_per_s > self.to_per_s {
-            let (from_per_s, to_per_s) = (self.from_per_s, self.to_per_s);
-            return Err(SettingsError::NoStep { step_per_s, from_per_s, to_per_s });
+        if self.step_per_s.is_some() && (from_per_s / step_per_s).ceil() * step_per_s > to_per_s {
+            return Err(format!(
+                "no whole multiple of {step_per_s}/s lies between {from_per_s}/s and {to_per_s}/s"
+            ));
         }
-        if !(0.001..=0.5).contains(&self.within) {
-            return Err(SettingsError::Within(self.within));
+        if !(0.001..=0.5).contains(&within) {
+            return Err(format!("`within` is {within}; it lies between 0.001 (0.1 %) and 0.5 (50 %)"));
         }
         let needed = trials_min(self.confirm_trials);
-        if self.trials_max < needed {
-            return Err(SettingsError::TooFewTrials { trials_max: self.trials_max, needed });
+        if trials_max < needed {
+            return Err(format!("{trials_max} trials are too few for a search; it takes at least {needed}"));
         }
         Ok(())
     }

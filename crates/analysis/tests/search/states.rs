@@ -1,9 +1,7 @@
 //! Searches whose way is known trial by trial: ends of the range, trials without figures, generators that give up.
 
 use crate::simulate::{Curve, Noise, TRUTH, normal, search};
-use kdyno_analysis::search::{
-    PointSoFar, SearchSettings, SearchStep, SettingsError, TrialAnswer, found_so_far, next_step,
-};
+use kdyno_analysis::search::{PointSoFar, SearchSettings, SearchStep, TrialAnswer, found_so_far, next_step};
 use kdyno_model::conclusion::{Inversion, SearchOutcome};
 use kdyno_model::trial::SearchStage;
 use rand::{RngExt, SeedableRng};
@@ -315,25 +313,21 @@ fn a_curve_that_comes_down_again_is_flagged() {
 
 #[test]
 fn an_empty_range_and_numbers_that_are_no_loads_are_refused() {
+    let refused = |settings: &SearchSettings| settings.check().unwrap_err();
     let above = SearchSettings { from_per_s: 2e6, ..SETTINGS };
-    assert_eq!(
-        above.check().unwrap_err().to_string(),
-        "the search would begin at 2000000/s, above its end at 1000000/s"
-    );
+    assert_eq!(refused(&above), "the search would begin at 2000000/s, above its end at 1000000/s");
     let zero = SearchSettings { from_per_s: 0.0, ..SETTINGS };
-    assert_eq!(zero.check(), Err(SettingsError::NotALoad { what: "from", value: 0.0 }));
+    assert_eq!(refused(&zero), "`from` is 0; a load is above zero");
     let endless = SearchSettings { to_per_s: f64::INFINITY, ..SETTINGS };
-    assert_eq!(endless.check(), Err(SettingsError::NotALoad { what: "to", value: f64::INFINITY }));
+    assert_eq!(refused(&endless), "`to` is inf; a load is above zero");
     let coarse = SearchSettings { from_per_s: 10.0, to_per_s: 12.0, step_per_s: Some(7.0), ..SETTINGS };
-    assert_eq!(
-        coarse.check().unwrap_err().to_string(),
-        "no whole multiple of 7/s lies between 10/s and 12/s"
-    );
+    assert_eq!(refused(&coarse), "no whole multiple of 7/s lies between 10/s and 12/s");
     let no_step = SearchSettings { step_per_s: Some(0.0), ..SETTINGS };
-    assert_eq!(no_step.check(), Err(SettingsError::NotALoad { what: "step", value: 0.0 }));
-    assert_eq!(SearchSettings { within: 0.0, ..SETTINGS }.check(), Err(SettingsError::Within(0.0)));
+    assert_eq!(refused(&no_step), "`step` is 0; a load is above zero");
+    let narrow = refused(&SearchSettings { within: 0.0, ..SETTINGS });
+    assert_eq!(narrow, "`within` is 0; it lies between 0.001 (0.1 %) and 0.5 (50 %)");
     let few = SearchSettings { trials_max: 12, ..SETTINGS };
-    assert_eq!(few.check(), Err(SettingsError::TooFewTrials { trials_max: 12, needed: 13 }));
+    assert_eq!(refused(&few), "12 trials are too few for a search; it takes at least 13");
     for wrong in [above, zero, endless, few, coarse, no_step] {
         let SearchStep::Done(found) = next_step(&wrong, &[]) else { panic!("{wrong:?}") };
         assert_eq!(found.outcome, SearchOutcome::Unfinished);

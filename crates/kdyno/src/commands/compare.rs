@@ -2,7 +2,7 @@
 
 use crate::cli::CompareArgs;
 use crate::commands::{resume, run, stored_runs};
-use crate::execution::{PlannedExecution, TargetFiles, execute};
+use crate::execution::{PlannedExecution, TargetFiles};
 use crate::failure::{CommandResult, Failure};
 use crate::{scenario_source, target_source};
 use kdyno_model::plan::Depth;
@@ -50,10 +50,7 @@ fn start(planned: PlannedExecution, args: &CompareArgs) -> CommandResult {
         return Err(Failure::usage("--details: it is of stored runs")
             .hint("`kdyno show latest --details` prints everything of a run that has ended"));
     }
-    if args.choices.dry_run {
-        return run::dry_run(planned, &args.execution);
-    }
-    execute(planned, &args.execution)
+    run::carry_out(planned, args.choices.dry_run, &args.execution)
 }
 
 fn plan(scenario: &str, args: &CompareArgs) -> Result<PlannedExecution, Failure> {

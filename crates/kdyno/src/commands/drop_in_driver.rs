@@ -1,7 +1,7 @@
 //! Which client runs the load of a drop-in command (`--driver`): what its scenario says of it, and what is printed.
 
 use crate::environment::ProgramEnvironment;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::out;
 use kdyno_model::event::EventKind;
 use kdyno_model::evidence::TrialEvidence;
@@ -14,6 +14,14 @@ use kdyno_scenario::units::Dimension;
 use kdyno_scenario::yaml::literal;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// The tool knows one exit code for whatever goes wrong.
+pub(super) fn as_the_tool(failure: Failure) -> Failure {
+    match failure.exit {
+        Exit::Usage => Failure { exit: Exit::ToolFailed, ..failure },
+        _ => failure,
+    }
+}
 
 /// The client that carries the load.
 #[derive(Debug, Clone, PartialEq, Eq)]

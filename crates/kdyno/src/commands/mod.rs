@@ -51,27 +51,19 @@ use crate::out;
 /// Runs the command.
 pub(crate) fn dispatch(command: Command) -> CommandResult {
     match command {
-        Command::Run(args) if args.choices.dry_run => run::dry_run(run::plan(&args)?, &args.execution),
         Command::Run(args) if args.serve => serve::after(execute(run::plan(&args)?, &args.execution)?, &args),
-        Command::Run(args) => execute(run::plan(&args)?, &args.execution),
+        Command::Run(args) => run::carry_out(run::plan(&args)?, args.choices.dry_run, &args.execution),
         Command::Compare(args) => compare::compare(&args),
-        Command::Find(args) if args.choices.dry_run => run::dry_run(find::plan(&args)?, &args.execution),
-        Command::Find(args) => execute(find::plan(&args)?, &args.execution),
+        Command::Find(args) => run::carry_out(find::plan(&args)?, args.choices.dry_run, &args.execution),
         Command::ConsumerPerfTest(args) => consumer_perf_test::consumer_perf_test(&args.args),
         Command::Init(args) => init::init(&args),
         Command::Quick(mut args) => {
             fill_in_cluster(&mut args.bootstrap_server, &mut args.command_config)?;
-            let planned = quick::plan(&args)?;
-            if args.dry_run {
-                run::dry_run(planned, &args.execution)
-            } else {
-                execute(planned, &args.execution)
-            }
+            run::carry_out(quick::plan(&args)?, args.dry_run, &args.execution)
         }
         Command::Omb(args) => omb::omb(*args),
         Command::ProducerPerfTest(args) => producer_perf_test::producer_perf_test(&args.args),
-        Command::Rerun(args) if args.dry_run => run::dry_run(rerun::plan(&args)?, &args.execution),
-        Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
+        Command::Rerun(args) => run::carry_out(rerun::plan(&args)?, args.dry_run, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
         Command::Runs(args) => runs::runs(&args),
         Command::Show(args) => show::show(&args),

@@ -10,7 +10,7 @@ mod reported;
 mod scenario;
 mod target;
 
-use crate::commands::drop_in_driver::{DropInClient, tell_client};
+use crate::commands::drop_in_driver::{DropInClient, as_the_tool, tell_client};
 use crate::execution::{Way, failed_or, measure};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::by_thresholds;
@@ -36,10 +36,7 @@ pub(crate) fn producer_perf_test(args: &[String]) -> CommandResult {
         }
         Err(StartRefusal::Failed(why)) => return Err(Failure::tool(why)),
     };
-    run(&options).map_err(|failure| match failure.exit {
-        Exit::Usage => Failure { exit: Exit::ToolFailed, ..failure },
-        _ => failure,
-    })
+    run(&options).map_err(as_the_tool)
 }
 
 fn run(options: &ProducerOptions) -> CommandResult {

@@ -215,8 +215,13 @@ fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
     cases.split(',').map(pair).collect()
 }
 
+/// Executes a plan, or with `--dry-run` prints it.
+pub(crate) fn carry_out(planned: PlannedExecution, is_dry: bool, args: &ExecutionArgs) -> CommandResult {
+    if is_dry { dry_run(planned, args) } else { execution::execute(planned, args) }
+}
+
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings.
-pub(crate) fn dry_run(mut planned: PlannedExecution, args: &ExecutionArgs) -> CommandResult {
+fn dry_run(mut planned: PlannedExecution, args: &ExecutionArgs) -> CommandResult {
     generators::place(&mut planned.plan, planned.target_files.values(), &mut planned.remarks, args)?;
     let plan = &planned.plan;
     execution::named_processes(plan, args)?;

@@ -1,6 +1,6 @@
 //! `kdyno up` and `kdyno down`: the system of a scenario, running without load.
 
-use crate::cli::{ScenarioArgs, ScenarioSystemArgs};
+use crate::cli::ScenarioArgs;
 use crate::commands::{cluster, run};
 use crate::environment::ProgramEnvironment;
 use crate::failure::{CommandResult, Exit, Failure};
@@ -11,7 +11,7 @@ use kdyno_testbed::cluster::PARTITION_REPLICAS_DEFAULT;
 use kdyno_testbed::registry;
 
 /// Starts the system of the scenario's first case alone, under the scenario's id.
-pub(crate) fn up(args: &ScenarioSystemArgs) -> CommandResult {
+pub(crate) fn up(args: &ScenarioArgs) -> CommandResult {
     let plan = plan(args)?;
     match plan.cases.first().and_then(|case| Some((case, case.system.cluster()?))) {
         Some((case, system)) => {
@@ -32,8 +32,8 @@ pub(crate) fn up(args: &ScenarioSystemArgs) -> CommandResult {
     }
 }
 
-fn plan(args: &ScenarioSystemArgs) -> Result<Plan, Failure> {
-    let ScenarioArgs { scenario, profile, set } = &args.scenario;
+fn plan(args: &ScenarioArgs) -> Result<Plan, Failure> {
+    let ScenarioArgs { scenario, profile, set } = args;
     let choices = Choices { profile: profile.clone(), set: set.clone(), ..Choices::default() };
     Ok(run::plan_scenario(scenario, choices)?.plan)
 }
@@ -48,11 +48,9 @@ fn meant_a_cluster(failure: Failure, named: &str, environment: &kdyno_testbed::E
 }
 
 /// Ends it.
-pub(crate) fn down(args: &ScenarioSystemArgs) -> CommandResult {
+pub(crate) fn down(args: &ScenarioArgs) -> CommandResult {
     let environment = ProgramEnvironment::read()?.testbed;
-    let name = plan(args)
-        .map_err(|failure| meant_a_cluster(failure, &args.scenario.scenario, &environment))?
-        .scenario;
+    let name = plan(args).map_err(|failure| meant_a_cluster(failure, &args.scenario, &environment))?.scenario;
     registry::down(&environment, &name)?;
     out::note(&format!("{name} is down, its data removed"));
     Ok(Exit::Done)

@@ -194,7 +194,7 @@ pub(super) fn heaviest(case: &CasePlan, find: &FindPlan) -> Option<CasePlan> {
 pub(super) fn check(plan: &Plan, find: &FindPlan) -> Result<(), PlanError> {
     let wrong = |message: String, hint: &str| Err(InputError::whole(format!("`find`: {message}")).hint(hint));
     if let Err(error) = settings(find).check() {
-        return wrong(error.to_string(), "a search goes e.g. `from: 20k/s` `to: 5M/s` `within: 2%`");
+        return wrong(error, "a search goes e.g. `from: 20k/s` `to: 5M/s` `within: 2%`");
     }
     if find.conditions.is_empty() {
         let message = "without a condition every load passes".to_owned();

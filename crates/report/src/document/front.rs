@@ -1,45 +1,9 @@
 //! What the author of a document writes: a few facts between lines of three dashes, then text in Markdown.
 
 use std::fmt::Write;
-use thiserror::Error;
 
 /// Facts of a document at most.
 const FACTS_MAX: usize = 50;
-
-/// What cannot be read of a front.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum FrontError {
-    /// It has no facts.
-    #[error("it does not begin with a line of three dashes (`---`)")]
-    NoFacts,
-    /// They have no end.
-    #[error("its facts have no end: a second line of three dashes (`---`) is missing")]
-    NoEnd,
-    /// A line is no fact.
-    #[error(
-        "line {line}: `{text}` is no fact, which has a name and a value: `title: Kafka 4.1 on our cluster`"
-    )]
-    NoFact {
-        /// Its number, from 1.
-        line: usize,
-        /// Its text.
-        text: String,
-    },
-    /// A name occurs twice.
-    #[error("line {line}: `{name}` is there twice")]
-    Twice {
-        /// Its number, from 1.
-        line: usize,
-        /// The name.
-        name: String,
-    },
-    /// There is no title.
-    #[error("it has no `title`")]
-    NoTitle,
-    /// More than is read.
-    #[error("it has more than {FACTS_MAX} facts")]
-    Many,
-}
 
 /// What the author says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,17 +22,21 @@ impl Front {
     /// Reads a front.
     ///
     /// # Errors
-    /// It has no facts, one of them is none, or there is no title.
-    pub fn parse(text: &str) -> Result<Self, FrontError> {
+    /// It has no facts, one of them is none, or there is no title; in words.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text.lines().enumerate();
         let is_ruler = |line: &str| line.trim_end() == "---";
         if !lines.next().is_some_and(|(_, line)| is_ruler(line)) {
-            return Err(FrontError::NoFacts);
+            return Err("it does not begin with a line of three dashes (`---`)".to_owned());
         }
         let mut facts: Vec<(String, String)> = Vec::new();
         loop {
-            let Some((index, line)) = lines.next() else { return Err(FrontError::NoEnd) };
+            let Some((index, line)) = lines.next() else {
+                return Err(
+                    "its facts have no end: a second line of three dashes (`---`) is missing".to_owned()
+                );
+            };
             if is_ruler(line) {
                 break;
             }
@@ -76,18 +44,23 @@ impl Front {
                 continue;
             }
             let line_number = index + 1;
-            let no_fact = || FrontError::NoFact { line: line_number, text: line.chars().take(80).collect() };
+            let no_fact = || {
+                let text: String = line.chars().take(80).collect();
+                format!(
+                    "line {line_number}: `{text}` is no fact, which has a name and a value: `title: Kafka 4.1 on our cluster`"
+                )
+            };
             let (name, value) = line.split_once(':').ok_or_else(no_fact)?;
             let (name, value) = (name.trim().to_owned(), value.trim().trim_matches('"').to_owned());
             if name.is_empty() || value.is_empty() {
                 return Err(no_fact());
             }
             if facts.iter().any(|(known, _)| *known == name) {
-                return Err(FrontError::Twice { line: line_number, name });
+                return Err(format!("line {line_number}: `{name}` is there twice"));
             }
             facts.push((name, value));
             if facts.len() > FACTS_MAX {
-                return Err(FrontError::Many);
+                return Err(format!("it has more than {FACTS_MAX} facts"));
             }
         }
         let body = lines.fold(String::new(), |mut body, (_, line)| {
@@ -99,7 +72,7 @@ impl Front {
             let place = facts.iter().position(|(known, _)| known == name)?;
             Some(facts.remove(place).1)
         };
-        let title = take("title").ok_or(FrontError::NoTitle)?;
+        let title = take("title").ok_or("it has no `title`")?;
         let scenarios = take("scenarios").unwrap_or_default();
         let scenarios = scenarios.split(',').map(|one| one.trim().to_owned()).filter(|one| !one.is_empty());
         Ok(Self { title, scenarios: scenarios.collect(), facts, text: body.trim().to_owned() })
@@ -125,7 +98,7 @@ mod tests {
 
     #[test]
     fn what_is_no_front_says_where() {
-        let error = |text: &str| Front::parse(text).expect_err("no front").to_string();
+        let error = |text: &str| Front::parse(text).expect_err("no front");
         assert_eq!(error("# Title\n"), "it does not begin with a line of three dashes (`---`)");
         assert_eq!(error(""), error("# Title\n"));
         assert!(error("---\ntitle: a\n").contains("have no end"));

@@ -8,7 +8,7 @@ mod markdown;
 mod parts;
 mod register;
 
-pub use front::{Front, FrontError};
+pub use front::Front;
 pub use parts::{Document, DocumentRun};
 
 /// One HTML file, which loads nothing.

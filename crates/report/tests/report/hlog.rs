@@ -93,7 +93,7 @@ fn a_damaged_histogram_is_an_error() {
         damaged.histograms.insert(Timing::Response, bytes);
         let error = response_log(&evidence("writers", &[damaged])).expect_err(reason);
         let reported = format!("cannot read the histogram of stream 0 of worker 1 in second 3: {reason}");
-        assert_eq!(error.to_string(), reported);
+        assert_eq!(error, reported);
     }
 }
 

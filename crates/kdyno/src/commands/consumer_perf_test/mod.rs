@@ -10,7 +10,7 @@ mod properties;
 
 use crate::cli::VERSION;
 use crate::command_line::command_line;
-use crate::commands::drop_in_driver::DropInClient;
+use crate::commands::drop_in_driver::{DropInClient, as_the_tool};
 use crate::execution::{Way, failed_or, measure, tell};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::gate::by_thresholds;
@@ -43,14 +43,6 @@ pub(crate) fn consumer_perf_test(args: &[String]) -> CommandResult {
             }
             Ok(Exit::ToolFailed)
         }
-    }
-}
-
-/// The tool knows one exit code for whatever goes wrong.
-fn as_the_tool(failure: Failure) -> Failure {
-    match failure.exit {
-        Exit::Usage => Failure { exit: Exit::ToolFailed, ..failure },
-        _ => failure,
     }
 }
 
