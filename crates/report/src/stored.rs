@@ -22,7 +22,7 @@ pub struct StoredComparison<'a> {
 }
 
 impl StoredComparison<'_> {
-    /// For a terminal: loss, if there was any, then the heaviest of what the evidence cannot support come first.
+    /// For a terminal: loss, if there was any, then the verdicts, then the heaviest of what the evidence cannot support.
     pub fn text(&self, options: &TextOptions) -> String {
         self.text_with(caveats_in_short, options)
     }
@@ -36,20 +36,19 @@ impl StoredComparison<'_> {
         let head = options.paint(&self.title(), Tone::Strong) + "\n";
         let [loss, others] = loss_first(&self.input());
         let answers = self.answers();
-        let parts = [loss_text(&loss, options), head, print(&others, options)]
-            .into_iter()
-            .chain(answers.iter().map(|one| answer_text(one, options)));
+        let before = [loss_text(&loss, options), head].into_iter();
+        let parts = before.chain(answers.iter().map(|one| answer_text(one, options)));
+        let parts = parts.chain([print(&others, options)]);
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
     /// To paste.
     pub fn markdown(&self) -> String {
         let mut out = format!("### {}\n\n", markdown::escaped(&self.title()));
+        out.extend(self.answers().iter().map(markdown::answer_block));
         for one in self.caveats() {
             out.push_str(&format!("- **{}**: {}\n", one.label(), markdown::escaped(&one.sentence)));
         }
-        out.push('\n');
-        out.extend(self.answers().iter().map(markdown::answer_block));
         out
     }
 

@@ -96,7 +96,7 @@ fn rows_are_compared_with_the_row_that_ratios_are_to() {
 }
 
 #[test]
-fn stored_runs_have_three_caveats_first_and_all_in_details() {
+fn stored_runs_have_three_caveats_and_all_in_details() {
     let run = run();
     let evidence = |detail: &str| {
         let of = Caveat::EvidenceOfRuns { detail: detail.to_owned() };
