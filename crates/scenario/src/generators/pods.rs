@@ -5,13 +5,10 @@ use crate::keys;
 use crate::units::{self, Dimension};
 use crate::walk::{Fields, list_of, opt, settings};
 use crate::yaml::{Scalar, YamlNode};
-use kdyno_model::generator::{GeneratorPods, HOSTS_MAX, MountedSecret};
+use kdyno_model::generator::{GeneratorPods, HOSTS_MAX, MountedSecret, is_namespace};
 
 /// Largest number of CPUs of a pod.
 const CPUS_MAX: f64 = 1000.0;
-
-/// Longest name of a namespace.
-const NAMESPACE_CHARS_MAX: usize = 63;
 
 /// Reads the section.
 pub(super) fn pods(node: &YamlNode) -> Result<GeneratorPods, InputError> {
@@ -34,9 +31,7 @@ pub(super) fn pods(node: &YamlNode) -> Result<GeneratorPods, InputError> {
 
 /// It becomes a part of paths of the API.
 fn namespace(typed: Scalar) -> Result<String, InputError> {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let is_one = (1..=NAMESPACE_CHARS_MAX).contains(&typed.text.len()) && typed.text.chars().all(is_plain);
-    if is_one {
+    if is_namespace(&typed.text) {
         return Ok(typed.text);
     }
     Err(InputError::at(
