@@ -1,6 +1,7 @@
 //! The pods of a run by way of the API server: made, waited for, reached, removed.
 
 mod client;
+mod strimzi;
 
 use crate::bridge::bridged;
 use crate::objects::{self, AGENT_PORT, OURS};
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+pub use strimzi::StrimziCluster;
 
 /// How often it is looked how far the pods are.
 const LOOK: Duration = Duration::from_millis(300);
@@ -295,12 +297,13 @@ fn check_fit(connection: &Connection, pods: &GeneratorPods) -> Result<(), PodsEr
     }
 }
 
-/// The jobs of all runs in the namespace of the generators; with `delete` they are deleted, and so are their pods and secrets.
+/// What runs made in a namespace, each with its kind: jobs of pods that carry load, and clusters by Strimzi. With `delete` it is
+/// deleted, and so are the pods and secrets.
 ///
 /// # Errors
-/// They cannot be listed or deleted.
-pub fn clean(pods: &GeneratorPods, delete: bool) -> Result<Vec<String>, PodsError> {
-    let connection = Connection::open(pods)?;
+/// It cannot be listed or deleted.
+pub fn clean(context: Option<&str>, namespace: Option<&str>, delete: bool) -> Result<Vec<String>, PodsError> {
+    let connection = Connection::open_in(context, namespace)?;
     let jobs = connection.api::<Job>();
     let ours = ListParams::default().labels(&format!("{}={}", OURS.0, OURS.1));
     let found = connection.call(jobs.list(&ours))?;
@@ -310,5 +313,7 @@ pub fn clean(pods: &GeneratorPods, delete: bool) -> Result<Vec<String>, PodsErro
             gone(connection.ask(jobs.delete(name, &DeleteParams::foreground())))?;
         }
     }
-    Ok(names)
+    let mut all: Vec<String> = names.iter().map(|name| format!("job {name}")).collect();
+    all.extend(strimzi::clean(&connection, &ours, delete)?);
+    Ok(all)
 }

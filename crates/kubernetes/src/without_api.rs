@@ -1,7 +1,9 @@
 //! In the place of the client of the API in builds that have none.
 
+use crate::strimzi_state::{StrimziStatus, StrimziUser};
 use crate::{AgentIdentity, PodsError};
 use kdyno_model::generator::GeneratorPods;
+use kdyno_model::plan::StrimziPlan;
 use std::convert::Infallible;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
@@ -69,11 +71,69 @@ impl PodDial {
     }
 }
 
+/// A cluster by Strimzi: there is none.
+pub struct StrimziCluster(Infallible);
+
+impl StrimziCluster {
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn start(
+        _: &StrimziPlan,
+        _: u64,
+        _: u32,
+        _: &AtomicBool,
+        _: &mut dyn FnMut(String),
+    ) -> Result<Self, PodsError> {
+        Err(absent())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self.0 {}
+    }
+
+    /// Where it is reached.
+    pub fn status(&self) -> &StrimziStatus {
+        match self.0 {}
+    }
+
+    /// What its operator warns of.
+    pub fn warnings(&self) -> &[String] {
+        match self.0 {}
+    }
+
+    /// The certificate that clients trust.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn authority(&self) -> Result<String, PodsError> {
+        match self.0 {}
+    }
+
+    /// What clients log in with.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn user(&self) -> Result<StrimziUser, PodsError> {
+        match self.0 {}
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn remove(&mut self) -> Result<(), PodsError> {
+        match self.0 {}
+    }
+}
+
 /// Fails.
 ///
 /// # Errors
 /// Always.
-pub fn clean(_: &GeneratorPods, _: bool) -> Result<Vec<String>, PodsError> {
+pub fn clean(_: Option<&str>, _: Option<&str>, _: bool) -> Result<Vec<String>, PodsError> {
     Err(absent())
 }
 

@@ -1,0 +1,213 @@
+//! How far a resource of Strimzi's is, in the words of its operator, and how clients reach a cluster that is ready.
+
+use crate::state::{conditions, text, with};
+use crate::strimzi::LISTENER;
+use kdyno_model::address::is_address;
+use kdyno_model::secret::Secret;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Reasons that stay as long as the resource is as it is.
+const HOPELESS: &[&str] = &[
+    "InvalidConfigParameterException",
+    "InvalidConfigurationException",
+    "InvalidResourceException",
+    "KafkaUpgradeException",
+    "UnsupportedKafkaVersionException",
+];
+
+/// How far a resource is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// Its operator says that it is ready.
+    Ready,
+    /// It may still become ready: one lowercase clause, or the operator's own words.
+    Waiting(String),
+    /// It will not: the operator's own words.
+    Failed(String),
+}
+
+/// Reads a resource as the API describes it.
+pub fn readiness(resource: &Value) -> Readiness {
+    let status = &resource["status"];
+    let is_known = status["observedGeneration"].as_i64() >= resource["metadata"]["generation"].as_i64();
+    let found = |kind: &str| conditions(status).find(|one| one["type"] == kind && one["status"] == "True");
+    if is_known && found("Ready").is_some() {
+        return Readiness::Ready;
+    }
+    let Some(condition) = found("NotReady") else {
+        let is_silent = conditions(status).next().is_none();
+        let what =
+            if is_silent { "Strimzi's operator has not looked at it yet" } else { "the operator is at work" };
+        return Readiness::Waiting(what.to_owned());
+    };
+    let words = words(condition);
+    match condition["reason"].as_str().is_some_and(|reason| HOPELESS.contains(&reason)) {
+        true => Readiness::Failed(words),
+        false => Readiness::Waiting(words),
+    }
+}
+
+/// What its operator warns of.
+pub fn warnings(resource: &Value) -> Vec<String> {
+    let is_warning = |one: &&Value| one["type"] == "Warning" && one["status"] == "True";
+    conditions(&resource["status"]).filter(is_warning).map(words).collect()
+}
+
+fn words(condition: &Value) -> String {
+    let reason = text(&condition["reason"]).unwrap_or_else(|| "not ready".to_owned());
+    with(&reason, text(&condition["message"]))
+}
+
+/// Where a cluster is reached, and what it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StrimziStatus {
+    /// `host:port` of the brokers to ask first.
+    pub bootstrap: Vec<String>,
+    /// Its id.
+    pub cluster_id: String,
+    /// The release of Kafka that runs.
+    pub kafka: Option<String>,
+    /// The version of the operator that made it.
+    pub operator: Option<String>,
+}
+
+/// Reads the cluster that is ready.
+///
+/// # Errors
+/// Its status lacks what clients need: one lowercase clause.
+pub fn status(kafka: &Value) -> Result<StrimziStatus, String> {
+    let status = &kafka["status"];
+    let listeners = status["listeners"].as_array().into_iter().flatten();
+    let listener = listeners.into_iter().find(|one| one["name"] == LISTENER);
+    let servers = listener.and_then(|one| one["bootstrapServers"].as_str()).unwrap_or_default();
+    let bootstrap: Vec<String> = servers.split(',').map(|server| server.trim().to_owned()).collect();
+    if !bootstrap.iter().all(|server| is_address(server)) {
+        return Err(format!(
+            "it is ready, and the addresses of its listener `{LISTENER}` are not in its status"
+        ));
+    }
+    let cluster_id = text(&status["clusterId"]).ok_or("it is ready, and its id is not in its status")?;
+    let (kafka, operator) = (text(&status["kafkaVersion"]), text(&status["operatorLastSuccessfulVersion"]));
+    Ok(StrimziStatus { bootstrap, cluster_id, kafka, operator })
+}
+
+/// What clients log in with.
+pub enum StrimziUser {
+    /// Nothing.
+    Anonymous,
+    /// A certificate.
+    Certificate {
+        /// With those that signed it, PEM.
+        chain: String,
+        /// Its key, PEM.
+        key: Secret,
+    },
+    /// A password.
+    Password {
+        /// Name of the user.
+        name: String,
+        /// The password.
+        password: Secret,
+    },
+}
+
+/// Reads a user's secret, by how it logs in.
+///
+/// # Errors
+/// Something is missing: one lowercase clause, which names its key.
+pub fn user(
+    authentication: &str,
+    name: &str,
+    mut data: BTreeMap<String, Vec<u8>>,
+) -> Result<StrimziUser, String> {
+    let mut taken = |key: &str| {
+        data.remove(key)
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| format!("secret {name} has no `{key}`"))
+    };
+    Ok(match authentication {
+        "tls" => StrimziUser::Certificate {
+            chain: pem(taken("user.crt")?)
+                .ok_or_else(|| format!("`user.crt` of secret {name} is no PEM text"))?,
+            key: Secret::new(taken("user.key")?),
+        },
+        _ => StrimziUser::Password { name: name.to_owned(), password: Secret::new(taken("password")?) },
+    })
+}
+
+/// Certificates as text.
+pub fn pem(bytes: Vec<u8>) -> Option<String> {
+    String::from_utf8(bytes).ok().filter(|text| text.contains("-----BEGIN CERTIFICATE-----"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn kafka(generation: u32, conditions: &Value) -> Value {
+        json!({"metadata": {"generation": 2}, "status": {"observedGeneration": generation, "conditions": conditions}})
+    }
+
+    #[test]
+    fn readiness_is_said_in_the_words_of_the_operator() {
+        let ready = json!([{"type": "Ready", "status": "True"}]);
+        assert_eq!(readiness(&kafka(2, &ready)), Readiness::Ready);
+        let at_work = Readiness::Waiting("the operator is at work".to_owned());
+        assert_eq!(readiness(&kafka(1, &ready)), at_work, "of what was before");
+        let silent = Readiness::Waiting("Strimzi's operator has not looked at it yet".to_owned());
+        assert_eq!(readiness(&json!({"metadata": {"generation": 1}})), silent);
+        let not_ready = |reason: &str| json!([{"type": "NotReady", "status": "True", "reason": reason, "message": "it\n says so"}]);
+        let creating = Readiness::Waiting("Creating: it says so".to_owned());
+        assert_eq!(readiness(&kafka(2, &not_ready("Creating"))), creating);
+        let invalid = Readiness::Failed("InvalidResourceException: it says so".to_owned());
+        assert_eq!(readiness(&kafka(2, &not_ready("InvalidResourceException"))), invalid);
+        let warned = json!([{"type": "Warning", "status": "True", "reason": "Forbidden", "message": "no"}]);
+        assert_eq!(warnings(&kafka(2, &warned)), ["Forbidden: no"]);
+    }
+
+    #[test]
+    fn addresses_and_id_are_those_of_the_status() {
+        let listeners = json!([
+            {"name": "other", "bootstrapServers": "o:1"},
+            {"name": "clients", "bootstrapServers": "a.svc:9092, b.svc:9092"},
+        ]);
+        let mut read = json!({"status": {
+            "listeners": listeners,
+            "clusterId": "x1",
+            "kafkaVersion": "4.1.1",
+            "operatorLastSuccessfulVersion": "0.51.0",
+        }});
+        let wanted = StrimziStatus {
+            bootstrap: vec!["a.svc:9092".to_owned(), "b.svc:9092".to_owned()],
+            cluster_id: "x1".to_owned(),
+            kafka: Some("4.1.1".to_owned()),
+            operator: Some("0.51.0".to_owned()),
+        };
+        assert_eq!(status(&read), Ok(wanted));
+        read["status"]["clusterId"] = json!("");
+        assert!(status(&read).expect_err("no id").contains("its id"));
+        read["status"]["listeners"] = json!([]);
+        assert!(status(&read).expect_err("no listener").contains("`clients`"));
+    }
+
+    #[test]
+    fn what_a_users_secret_lacks_is_named() {
+        let with = |keys: &[&str]| {
+            keys.iter().map(|key| ((*key).to_owned(), b"-----BEGIN CERTIFICATE-----".to_vec())).collect()
+        };
+        let Ok(StrimziUser::Password { name, password }) = user("scram-sha-512", "u", with(&["password"]))
+        else {
+            panic!("a password")
+        };
+        assert_eq!((name.as_str(), password.expose().len()), ("u", 27));
+        assert!(matches!(
+            user("tls", "u", with(&["user.crt", "user.key"])),
+            Ok(StrimziUser::Certificate { .. })
+        ));
+        let lacks = |kind: &str, keys: &[&str]| user(kind, "u", with(keys)).err().expect("something lacks");
+        assert_eq!(lacks("tls", &["user.crt"]), "secret u has no `user.key`");
+        assert_eq!(lacks("scram-sha-512", &[]), "secret u has no `password`");
+    }
+}
