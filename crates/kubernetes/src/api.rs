@@ -7,7 +7,7 @@ use crate::bridge::bridged;
 use crate::objects::{self, AGENT_PORT, OURS};
 use crate::state::{self, EventWords, PodState};
 use crate::{AgentIdentity, PodsError, fit};
-use client::{Connection, Refused};
+use client::{Connection, MANAGER, Refused, gone};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
 use kdyno_model::generator::GeneratorPods;
@@ -27,9 +27,6 @@ const REMOVED_DEADLINE: Duration = Duration::from_secs(20);
 
 /// How long a stream to a pod may take: some attempts fit into the time in which a session may be resumed.
 const STREAM_DEADLINE: Duration = Duration::from_secs(5);
-
-/// Who makes the changes, for those who look at the objects.
-const MANAGER: &str = "kdyno";
 
 /// The pods of a run; removed when dropped.
 pub struct RunningPods {
@@ -252,14 +249,6 @@ impl PodDial {
         let forwarded = async { api.portforward(&self.pod, &[AGENT_PORT]).await.map(bridged) };
         let stream = self.connection.ask_within(STREAM_DEADLINE, forwarded)?;
         stream.map_err(|error| PodsError::new(format!("its stream could not be opened: {error}")))
-    }
-}
-
-/// Whether it is gone, by this or before.
-fn gone<T>(deleted: Result<T, Refused>) -> Result<(), PodsError> {
-    match deleted {
-        Ok(_) | Err(Refused::NotFound(_)) => Ok(()),
-        Err(refused) => Err(refused.into()),
     }
 }
 

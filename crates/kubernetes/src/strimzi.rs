@@ -1,6 +1,6 @@
 //! What is applied for a cluster that Strimzi makes: its nodes, the cluster, and a user where clients log in.
 
-use crate::objects::OURS;
+use crate::objects::{OURS, Right};
 use kdyno_model::plan::{ClientListener, Mechanism, Mode, StrimziPlan};
 use serde_json::{Map, Value, json};
 
@@ -22,6 +22,12 @@ pub const USER: ResourceKind = ("KafkaUser", "kafkausers");
 
 /// All kinds, in the order in which they are deleted.
 pub const KINDS: [ResourceKind; 3] = [USER, KAFKA, NODES];
+
+/// The rights that a run with them takes in addition: secrets have the authority's certificate, and what users log in with.
+pub const RIGHTS: &[Right] =
+    &[(GROUP, USER.1, VERBS), (GROUP, KAFKA.1, VERBS), (GROUP, NODES.1, VERBS), ("", "secrets", &["get"])];
+
+const VERBS: &[&str] = &["create", "delete", "get", "list", "patch"];
 
 /// The label by which Strimzi's resources and their pods find their cluster.
 const CLUSTER: &str = "strimzi.io/cluster";

@@ -62,7 +62,7 @@ pub const CRATES: &[CrateRule] = &[
     with_tokio(
         "kubernetes",
         &["model"],
-        "print; know of Kafka, workers or sessions: it carries bytes to a pod",
+        "print; speak to brokers; know of workers or sessions",
     ),
     with_tokio("http-load", &["model"], "print, but to what it is given; know of clusters"),
     with_tokio("store", &["model"], "let anyone else know the format of a run file"),

@@ -1,9 +1,9 @@
 //! `kdyno kubernetes`: the rights that pods take, what is applied for them, what runs left of them.
 
-use crate::cli::KubernetesCommand;
+use crate::cli::{KubernetesCleanArgs, KubernetesCommand};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::{generators, out};
-use kdyno_kubernetes::{PodsError, objects};
+use kdyno_kubernetes::{PodsError, objects, strimzi};
 use kdyno_model::generator::GeneratorPods;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,29 +14,34 @@ const MADE: &str = "made for each run";
 /// Prints or cleans.
 pub(crate) fn kubernetes(command: &KubernetesCommand) -> CommandResult {
     match command {
-        KubernetesCommand::Role(args) => out::json(&objects::role(&args.namespace))?,
+        KubernetesCommand::Role(args) => {
+            let more = if args.strimzi { strimzi::RIGHTS } else { &[] };
+            out::json(&objects::role(&args.namespace, more))?;
+        }
         KubernetesCommand::Render(args) => {
             let pods = pods_of(&args.file)?;
             let made = [objects::secret(&pods, 0, [MADE; 3]), objects::job(&pods, 0)];
             out::json(&objects::listed(made.into()))?;
         }
-        KubernetesCommand::Clean(args) => {
-            let pods = pods_of(&args.file)?;
-            clean(&pods, args.yes)?;
-        }
+        KubernetesCommand::Clean(args) => clean(args)?,
     }
     Ok(Exit::Done)
 }
 
-fn clean(pods: &GeneratorPods, delete: bool) -> Result<(), Failure> {
-    let names = kdyno_kubernetes::clean(pods, delete).map_err(failure)?;
-    if names.is_empty() {
-        out::note("no job of ours is in the namespace");
+fn clean(args: &KubernetesCleanArgs) -> Result<(), Failure> {
+    let pods = args.file.as_deref().map(pods_of).transpose()?;
+    let (context, namespace) = match &pods {
+        Some(pods) => (pods.context.as_deref(), pods.namespace.as_deref()),
+        None => (args.context.as_deref(), args.namespace.as_deref()),
+    };
+    let found = kdyno_kubernetes::clean(context, namespace, args.yes).map_err(failure)?;
+    if found.is_empty() {
+        out::note("nothing of ours is in the namespace");
         return Ok(());
     }
-    out::text(names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
-    out::note(&match delete {
-        true => format!("{} jobs deleted, with their pods and secrets", names.len()),
+    out::text(found.iter().map(|one| format!("{one}\n")).collect::<String>())?;
+    out::note(&match args.yes {
+        true => format!("{} objects deleted, with their pods and secrets", found.len()),
         false => "--yes deletes them; a run that is still going on needs its own".to_owned(),
     });
     Ok(())

@@ -15,6 +15,9 @@ use tokio::sync::oneshot;
 /// How long an answer of the API server may take.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
+/// Who makes the changes, for those who look at the objects.
+pub(super) const MANAGER: &str = "kdyno";
+
 /// The connection. A thread of its own carries what is under way, streams too; it ends when the last one of these is dropped.
 #[derive(Clone)]
 pub(super) struct Connection {
@@ -35,11 +38,20 @@ pub(super) enum Refused {
     Other(String),
 }
 
+/// Whether it is gone, by this or before.
+pub(super) fn gone<T>(deleted: Result<T, Refused>) -> Result<(), PodsError> {
+    match deleted {
+        Ok(_) | Err(Refused::NotFound(_)) => Ok(()),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
 impl From<Refused> for PodsError {
     fn from(refused: Refused) -> Self {
         match refused {
-            Refused::Forbidden(why) => Self::new(format!("the API server refuses it: {why}"))
-                .hint("`kdyno kubernetes role` prints the least rights, with `--strimzi` also those for Strimzi"),
+            Refused::Forbidden(why) => Self::new(format!("the API server refuses it: {why}")).hint(
+                "`kdyno kubernetes role` prints the least rights, with `--strimzi` also those for Strimzi",
+            ),
             Refused::NotFound(why) => Self::new(format!("the API server refuses it: {why}")),
             Refused::Other(why) => Self::new(why),
         }

@@ -1,7 +1,6 @@
 //! A cluster that Strimzi makes, by way of the API server: applied, waited for, read, removed.
 
-use super::client::{Connection, Refused};
-use super::{MANAGER, gone};
+use super::client::{Connection, MANAGER, Refused, gone};
 use crate::PodsError;
 use crate::state::{self, PodState};
 use crate::strimzi::{
