@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod strimzi;
 
 use common::served_broker::ServedBroker;
 use common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran};
@@ -270,7 +271,7 @@ fn pods_of_a_killed_lab_end_by_themselves() {
         place.start(command).wait(RUN_DEADLINE)
     };
     let listed = clean(&[]);
-    assert!(listed.stdout.starts_with("kdyno-") && listed.stderr.contains("--yes"), "{listed:?}");
+    assert!(listed.stdout.starts_with("job kdyno-") && listed.stderr.contains("--yes"), "{listed:?}");
     let cleaned = clean(&["--yes"]);
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
     let end = Instant::now() + Duration::from_secs(20);
