@@ -16,7 +16,6 @@ use kdyno_model::trial::TrialId;
 use kdyno_testbed::metrics::{MetricsSource, UnreadMetrics};
 use kdyno_testbed::process::ProcessRef;
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 
 /// Names of the secrets of its user.
 const KEY: &str = "strimzi.user.key";
@@ -44,10 +43,7 @@ pub(super) fn start(
     let mut say = |words: String| (options.progress)(RunProgress::Step(words));
     say(format!("applying resources of Strimzi: {} …", plan.lines().join(", ")));
     let started = StrimziCluster::start(plan, run_id, trial.0, &options.stop, &mut say);
-    let cluster = started.map_err(|error| match options.stop.load(Ordering::Relaxed) {
-        true => LabError::Interrupted,
-        false => refused(error),
-    })?;
+    let cluster = started.map_err(refused)?;
     (options.progress)(RunProgress::Step(format!("cluster {} is ready", cluster.name())));
     for warning in cluster.warnings() {
         (options.progress)(RunProgress::Warning(format!("Strimzi's operator: {warning}")));
