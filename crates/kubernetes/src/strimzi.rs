@@ -204,11 +204,17 @@ fn pool(plan: &StrimziPlan, count: u32, roles: &[&str]) -> Value {
     let storage = json!({"type": "jbod", "volumes": [volume]});
     let mut spec = json!({"replicas": count, "roles": roles, "storage": storage});
     if roles.contains(&"broker") {
-        let heap = format!("{}k", plan.cluster.heap_bytes >> 10);
+        let heap = java_size(plan.cluster.heap_bytes);
         spec["jvmOptions"] = json!({"-Xms": heap, "-Xmx": heap});
         resources_of(plan, &mut spec);
     }
     spec
+}
+
+/// A size as Strimzi takes it, which knows `m` and no smaller unit but bytes.
+fn java_size(bytes: u64) -> String {
+    const MIB: u64 = 1 << 20;
+    if bytes.is_multiple_of(MIB) { format!("{}m", bytes / MIB) } else { bytes.to_string() }
 }
 
 /// Memory is reserved and limited alike, so that what is reserved is there.
@@ -301,7 +307,7 @@ mod tests {
                     "type": "jbod",
                     "volumes": [{"id": 0, "kraftMetadata": "shared", "type": "ephemeral"}],
                 },
-                "jvmOptions": {"-Xms": "1048576k", "-Xmx": "1048576k"},
+                "jvmOptions": {"-Xms": "1024m", "-Xmx": "1024m"},
             },
         });
         let kafka = json!({
