@@ -9,7 +9,7 @@ use kdyno_kafka::admin::Access;
 use kdyno_kubernetes::strimzi_state::StrimziUser;
 use kdyno_kubernetes::{PodsError, StrimziCluster};
 use kdyno_model::plan::{
-    AttachedPlan, Sasl, ScramHash, Security, Store, StoreContent, StrimziPlan, System, Tls,
+    AttachedPlan, Sasl, ScramHash, Security, Store, StoreContent, StrimziListener, StrimziPlan, System, Tls,
 };
 use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
@@ -60,8 +60,20 @@ pub(super) fn start(
     };
     let connections = kdyno_credentials::security(&target.security, &|name| secrets.get(name))?;
     let access = Access { bootstrap: target.bootstrap.clone(), security: connections };
-    let guest = Guest::at(target, access, trial, (BTreeMap::new(), Vec::new()), options)?;
+    let guest = Guest::at(target, access, trial, (BTreeMap::new(), Vec::new()), options);
+    let guest = guest.map_err(|error| unreached(plan.listener, error))?;
     Ok(Strimzi { cluster, guest, secrets })
+}
+
+fn unreached(listener: StrimziListener, error: LabError) -> LabError {
+    match listener {
+        StrimziListener::Internal => LabError::hinted(
+            format!("the cluster by Strimzi is ready, and is not reached from here: {error}"),
+            "an `internal` listener is reached from within Kubernetes alone: write `listener: nodeport` or `loadbalancer` in \
+             `strimzi`, or run kdyno there",
+        ),
+        StrimziListener::Nodeport | StrimziListener::Loadbalancer => error,
+    }
 }
 
 fn refused(error: PodsError) -> LabError {
