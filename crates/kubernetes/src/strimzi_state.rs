@@ -92,6 +92,15 @@ pub fn status(kafka: &Value) -> Result<StrimziStatus, String> {
     Ok(StrimziStatus { bootstrap, cluster_id, kafka, operator })
 }
 
+/// The id of a broker and the node that it runs on, of a pod that is one.
+pub fn broker_node(pod: &Value) -> Option<(u32, String)> {
+    let metadata = &pod["metadata"];
+    let is_broker = metadata["labels"]["strimzi.io/broker-role"] == "true";
+    let name = metadata["name"].as_str().filter(|_| is_broker)?;
+    let (_, id) = name.rsplit_once('-')?;
+    Some((id.parse().ok()?, pod["spec"]["nodeName"].as_str()?.to_owned()))
+}
+
 /// What clients log in with.
 pub enum StrimziUser {
     /// Nothing.
@@ -190,6 +199,19 @@ mod tests {
         assert!(status(&read).expect_err("no id").contains("its id"));
         read["status"]["listeners"] = json!([]);
         assert!(status(&read).expect_err("no listener").contains("`clients`"));
+    }
+
+    #[test]
+    fn brokers_are_known_with_their_nodes() {
+        let pod = |role: &str| {
+            json!({
+                "metadata": {"name": "kdyno-ab-1-kdyno-ab-1-d-2", "labels": {"strimzi.io/broker-role": role}},
+                "spec": {"nodeName": "n1"},
+            })
+        };
+        assert_eq!(broker_node(&pod("true")), Some((2, "n1".to_owned())));
+        assert_eq!(broker_node(&pod("false")), None, "a controller alone");
+        assert_eq!(broker_node(&json!({})), None);
     }
 
     #[test]

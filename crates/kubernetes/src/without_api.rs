@@ -4,6 +4,7 @@ use crate::strimzi_state::{StrimziStatus, StrimziUser};
 use crate::{AgentIdentity, PodsError};
 use kdyno_model::generator::GeneratorPods;
 use kdyno_model::plan::StrimziPlan;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
@@ -96,6 +97,11 @@ impl StrimziCluster {
 
     /// Where it is reached.
     pub fn status(&self) -> &StrimziStatus {
+        match self.0 {}
+    }
+
+    /// The nodes that its brokers run on.
+    pub fn nodes(&self) -> &BTreeMap<u32, String> {
         match self.0 {}
     }
 

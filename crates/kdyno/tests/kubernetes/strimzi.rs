@@ -81,11 +81,11 @@ fn expect_nothing(namespace: &Namespace<'_>) {
     namespace.expect_nothing();
 }
 
-/// Does what Strimzi's operator would until it is told to stop; the names of the clusters that it saw.
+/// Does what Strimzi's operator would until `stop`; the names of the clusters that it saw.
 fn operate(namespace: &Namespace<'_>, refusal: Option<&str>, stop: &AtomicBool) -> BTreeSet<String> {
     let (mut seen, mut running) = (BTreeSet::new(), BTreeSet::new());
     let kind = format!("kafkas.{GROUP}");
-    // A run that fails its test tells nobody to stop.
+    // A run that fails its test does not set `stop`.
     let end = Instant::now() + 2 * RUN_DEADLINE;
     while !stop.load(Ordering::Relaxed) && Instant::now() < end {
         let found = kubectl(&["get", &kind, "-o", "json", "-n", &namespace.name]);

@@ -32,6 +32,7 @@ pub struct StrimziCluster {
     authentication: Option<&'static str>,
     resources: Vec<StrimziResource>,
     status: StrimziStatus,
+    nodes: BTreeMap<u32, String>,
     warnings: Vec<String>,
     is_removed: bool,
 }
@@ -63,6 +64,7 @@ impl StrimziCluster {
             authentication: authentication(&plan.cluster.listeners.clients),
             resources: strimzi::resources(plan, run_id, trial, version),
             status: StrimziStatus::default(),
+            nodes: BTreeMap::new(),
             warnings: Vec::new(),
             is_removed: false,
         };
@@ -71,6 +73,7 @@ impl StrimziCluster {
         let kafka = made.wait(KAFKA, plan.wait_s, end, stop, say)?;
         made.status = strimzi_state::status(&kafka).map_err(PodsError::new)?;
         made.warnings = strimzi_state::warnings(&kafka);
+        made.nodes = made.pods()?.iter().filter_map(strimzi_state::broker_node).collect();
         if made.authentication.is_some() {
             made.wait(USER, plan.wait_s, end, stop, say)?;
         }
@@ -78,7 +81,7 @@ impl StrimziCluster {
     }
 
     fn apply(&self) -> Result<(), PodsError> {
-        // The names are of this start alone, so there is nobody whose values could be taken over.
+        // The names are of this start alone, so no values of others are taken over.
         let ours = PatchParams::apply(MANAGER).force();
         for resource in &self.resources {
             let api = api(&self.connection, self.version, resource.kind);
@@ -154,6 +157,11 @@ impl StrimziCluster {
     /// Where it is reached, and what it is.
     pub fn status(&self) -> &StrimziStatus {
         &self.status
+    }
+
+    /// The nodes that its brokers run on, by the ids of these.
+    pub fn nodes(&self) -> &BTreeMap<u32, String> {
+        &self.nodes
     }
 
     /// What its operator warns of.

@@ -123,12 +123,14 @@ impl SystemUnderTest for Strimzi {
 
     fn facts(&self) -> BTreeMap<String, String> {
         let mut facts = self.guest.facts();
-        // It is nobody's but ours.
+        // It is ours.
         facts.remove("target");
         let status = self.cluster.status();
         let known = [("kafka", &status.kafka), ("strimzi", &status.operator)];
         let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
         facts.extend(known);
+        let nodes = self.cluster.nodes().iter();
+        facts.extend(nodes.map(|(broker, node)| (format!("broker.{broker}.node"), node.clone())));
         facts
     }
 
