@@ -71,13 +71,8 @@ fn resources(namespace: &Namespace<'_>) -> String {
     kubectl(&["get", &kinds, "-o", "name", "-n", &namespace.name])
 }
 
-/// Secrets go with their owners, soon after them.
 fn expect_nothing(namespace: &Namespace<'_>) {
     assert_eq!(resources(namespace), "");
-    let end = Instant::now() + Duration::from_secs(30);
-    while !namespace.objects().is_empty() && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(200));
-    }
     namespace.expect_nothing();
 }
 
@@ -103,12 +98,12 @@ fn operate(namespace: &Namespace<'_>, refusal: Option<&str>, stop: &AtomicBool) 
         }
         let there: BTreeSet<String> = found.iter().map(name).collect();
         for gone in running.difference(&there) {
-            down(namespace.place, gone);
+            down(namespace, gone);
         }
         running.retain(|name| there.contains(name));
         std::thread::sleep(Duration::from_millis(200));
     }
-    running.iter().for_each(|name| down(namespace.place, name));
+    running.iter().for_each(|name| down(namespace, name));
     seen
 }
 
@@ -137,11 +132,8 @@ fn start(namespace: &Namespace<'_>, kafka: &Value, name: &str) {
     let file = cluster["client_properties"].as_str().expect("a path");
     let properties = Properties::parse(&std::fs::read(file).expect("a file")).expect("properties");
     let of = |key: &str| properties.get(key).unwrap_or_else(|| panic!("no {key}")).to_owned();
-    let owner = json!([{
-        "apiVersion": format!("{GROUP}/v1"), "kind": "Kafka", "name": name, "uid": kafka["metadata"]["uid"],
-    }]);
     let secret = |name: String, data: Value| {
-        let metadata = json!({"name": name, "namespace": namespace.name, "ownerReferences": owner});
+        let metadata = json!({"name": name, "namespace": namespace.name});
         apply(
             place,
             &json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}),
@@ -159,7 +151,10 @@ fn start(namespace: &Namespace<'_>, kafka: &Value, name: &str) {
     write_status(namespace, &format!("kafkausers.{GROUP}"), name, &condition("Ready", ""));
 }
 
-fn down(place: &TestFolder, name: &str) {
+/// Secrets and brokers go with their cluster.
+fn down(namespace: &Namespace<'_>, name: &str) {
+    let place = namespace.place;
+    kubectl(&["delete", "secret", name, &format!("{name}-cluster-ca-cert"), "-n", &namespace.name]);
     ran(&place.start(place.command(&["cluster", "down", name])).wait(RUN_DEADLINE));
 }
 
