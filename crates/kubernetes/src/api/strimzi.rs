@@ -37,6 +37,14 @@ pub struct StrimziCluster {
     is_removed: bool,
 }
 
+/// How far a resource is.
+enum Look {
+    /// It is ready, and as the API describes it then.
+    Ready(Value),
+    /// What it waits for.
+    Waiting(String),
+}
+
 impl StrimziCluster {
     /// Applies the resources of a start, which a trial asked for, and waits until Strimzi's operator says that they are ready.
     /// `stop` is looked at meanwhile; `say` gets what is waited for, one lowercase phrase.
@@ -105,16 +113,9 @@ impl StrimziCluster {
             if stop.load(Ordering::Relaxed) {
                 return Err(PodsError::new("the run was interrupted while Strimzi's cluster was waited for"));
             }
-            let found = self.connection.call(api.get_opt(&self.name))?;
-            let found = found.and_then(|found| serde_json::to_value(found).ok());
-            let found =
-                found.ok_or_else(|| PodsError::new(format!("{} {} was deleted", kind.0, self.name)))?;
-            let words = match strimzi_state::readiness(&found) {
-                Readiness::Ready => return Ok(found),
-                Readiness::Failed(why) => {
-                    return Err(PodsError::new(format!("Strimzi's operator refuses {}: {why}", kind.0)));
-                }
-                Readiness::Waiting(why) => format!("{why}{}", self.pod_words()),
+            let words = match self.look(kind, &api)? {
+                Look::Ready(found) => return Ok(found),
+                Look::Waiting(words) => words,
             };
             if Instant::now() >= end {
                 return Err(PodsError::new(format!("{} is not ready within {wait_s} s: {words}", kind.0))
@@ -127,6 +128,24 @@ impl StrimziCluster {
                 said = words;
             }
             std::thread::sleep(LOOK);
+        }
+    }
+
+    /// How far the resource is.
+    fn look(&self, kind: ResourceKind, api: &Api<DynamicObject>) -> Result<Look, PodsError> {
+        let found = match self.connection.ask(api.get_opt(&self.name)) {
+            Ok(found) => found.and_then(|found| serde_json::to_value(found).ok()),
+            // An API server that is away may come back.
+            Err(Refused::Other(why)) => return Ok(Look::Waiting(why)),
+            Err(refused) => return Err(refused.into()),
+        };
+        let found = found.ok_or_else(|| PodsError::new(format!("{} {} was deleted", kind.0, self.name)))?;
+        match strimzi_state::readiness(&found) {
+            Readiness::Ready => Ok(Look::Ready(found)),
+            Readiness::Failed(why) => {
+                Err(PodsError::new(format!("Strimzi's operator refuses {}: {why}", kind.0)))
+            }
+            Readiness::Waiting(why) => Ok(Look::Waiting(format!("{why}{}", self.pod_words()))),
         }
     }
 
