@@ -1,10 +1,17 @@
 //! What the plan makes of `strimzi`.
 
-use kdyno_model::plan::{KafkaSource, Plan, StrimziListener, StrimziPlan, StrimziVolume, SystemPlan};
+use crate::common::{asking, compared, comparing};
+use kdyno_model::plan::{
+    KafkaSource, PairDesign, Plan, StrimziListener, StrimziPlan, StrimziVolume, SystemPlan,
+};
 use kdyno_plan::{Choices, FileReader, FoundFile, Next, check_stored, plan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use serde_json::json;
+
+const HEAD: &str = "kdyno: 1\nid: pods\nquestion: How much?\nparams: {memory: 4GiB}\n";
+const LOAD: &str = "topics: {t: {partitions: 3}}\nload: {writers: {produce: t, rate: 10/s, value: 100B}}\n\
+                    phases: {warmup: 5s, measure: 10s}\n";
 
 fn files(_: &str, name: &str) -> Result<FoundFile, String> {
     let text = match name {
@@ -18,10 +25,7 @@ fn files(_: &str, name: &str) -> Result<FoundFile, String> {
 }
 
 fn planned(system: &str) -> Result<Plan, String> {
-    let text = format!(
-        "kdyno: 1\nid: pods\nquestion: How much?\nparams: {{memory: 4GiB}}\nsystem: {{{system}}}\ntopics: {{t: {{partitions: 3}}}}\n\
-         load: {{writers: {{produce: t, rate: 10/s, value: 100B}}}}\nphases: {{warmup: 5s, measure: 10s}}\n"
-    );
+    let text = format!("{HEAD}system: {{{system}}}\n{LOAD}");
     let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
     let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
     let choices = Choices { files: FileReader(files), ..Choices::default() };
@@ -57,6 +61,15 @@ fn its_starts_are_conditioned_as_those_of_a_local_cluster() {
     let system = &plan.cases[0].system;
     assert!(system.starts_brokers() && !system.runs_here() && system.target().is_none());
     assert!(system.left_behind().is_some_and(|left| left.contains("kdyno kubernetes clean")));
+}
+
+#[test]
+fn its_sides_take_turns_and_are_judged_by_what_clients_see() {
+    let text = format!("{HEAD}system: {{strimzi: {{}}}}\n{LOAD}");
+    let (_, compare) = compared(&text, &asking(comparing(&["brokers=1"], &["brokers=3"])));
+    assert_eq!(compare.design, PairDesign::Turns);
+    let judged: Vec<String> = compare.judge.iter().map(|judge| judge.of.to_string()).collect();
+    assert_eq!(judged, ["writers.response.p50", "writers.response.p99"]);
 }
 
 #[test]
