@@ -24,7 +24,7 @@ pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, RelayArgs, WatchKeeperArgs}
 pub(crate) use import::ImportArgs;
 pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
-pub(crate) use kubernetes::{KubernetesCleanArgs, KubernetesCommand};
+pub(crate) use kubernetes::{KubernetesCleanArgs, KubernetesCommand, KubernetesPropertiesArgs};
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use omb::OmbArgs;
 pub(crate) use perf_test::PerfTestArgs;

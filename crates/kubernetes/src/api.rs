@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-pub use strimzi::StrimziCluster;
+pub use strimzi::{StrimziCluster, existing};
 
 /// How often it is looked how far the pods are.
 const LOOK: Duration = Duration::from_millis(300);

@@ -22,10 +22,10 @@ pub mod strimzi;
 pub mod strimzi_state;
 
 #[cfg(feature = "api")]
-pub use api::{PodDial, RunningPods, StrimziCluster, clean};
+pub use api::{PodDial, RunningPods, StrimziCluster, clean, existing};
 pub use identity::AgentIdentity;
 #[cfg(not(feature = "api"))]
-pub use without_api::{PodDial, RunningPods, StrimziCluster, clean};
+pub use without_api::{PodDial, RunningPods, StrimziCluster, clean, existing};
 
 use std::fmt;
 

@@ -1,7 +1,6 @@
 //! How far a resource of Strimzi's is, in the words of its operator, and how clients reach a cluster that is ready.
 
 use crate::state::{conditions, text, with};
-use crate::strimzi::LISTENER;
 use kdyno_model::address::is_address;
 use kdyno_model::secret::Secret;
 use serde_json::Value;
@@ -72,24 +71,66 @@ pub struct StrimziStatus {
     pub operator: Option<String>,
 }
 
-/// Reads the cluster that is ready.
+/// Reads the cluster that is ready, and the addresses of its listener of this name.
 ///
 /// # Errors
 /// Its status lacks what clients need: one lowercase clause.
-pub fn status(kafka: &Value) -> Result<StrimziStatus, String> {
+pub fn status(kafka: &Value, listener: &str) -> Result<StrimziStatus, String> {
     let status = &kafka["status"];
-    let listeners = status["listeners"].as_array().into_iter().flatten();
-    let listener = listeners.into_iter().find(|one| one["name"] == LISTENER);
+    let mut listeners = status["listeners"].as_array().into_iter().flatten();
+    let name = listener;
+    let listener = listeners.find(|one| one["name"] == name);
     let servers = listener.and_then(|one| one["bootstrapServers"].as_str()).unwrap_or_default();
     let bootstrap: Vec<String> = servers.split(',').map(|server| server.trim().to_owned()).collect();
     if !bootstrap.iter().all(|server| is_address(server)) {
-        return Err(format!(
-            "it is ready, and the addresses of its listener `{LISTENER}` are not in its status"
-        ));
+        return Err(format!("it is ready, and the addresses of its listener `{name}` are not in its status"));
     }
     let cluster_id = text(&status["clusterId"]).ok_or("it is ready, and its id is not in its status")?;
     let (kafka, operator) = (text(&status["kafkaVersion"]), text(&status["operatorLastSuccessfulVersion"]));
     Ok(StrimziStatus { bootstrap, cluster_id, kafka, operator })
+}
+
+/// A listener as the resource of a cluster names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedListener {
+    /// Its name.
+    pub name: String,
+    /// Whether it speaks TLS.
+    pub has_tls: bool,
+    /// How users log in, by Strimzi's name of it.
+    pub authentication: Option<String>,
+}
+
+/// Finds a listener of a cluster; without a name the only one.
+///
+/// # Errors
+/// There is none of that name, or not one alone: one lowercase clause, which names those that are there.
+pub fn listener(kafka: &Value, name: Option<&str>) -> Result<NamedListener, String> {
+    let all: Vec<&Value> = kafka["spec"]["kafka"]["listeners"].as_array().into_iter().flatten().collect();
+    let found = match (name, all.as_slice()) {
+        (None, [only]) => Some(*only),
+        (None, _) => None,
+        (Some(name), _) => all.iter().copied().find(|one| one["name"] == name),
+    };
+    let found = found.ok_or_else(|| {
+        let names: Vec<String> = all.iter().filter_map(|one| text(&one["name"])).collect();
+        format!("name one of its listeners: {}", names.join(", "))
+    })?;
+    Ok(NamedListener {
+        name: text(&found["name"]).unwrap_or_default(),
+        has_tls: found["tls"].as_bool().unwrap_or(false),
+        authentication: text(&found["authentication"]["type"]),
+    })
+}
+
+/// A cluster of somebody's own, and what its clients need.
+pub struct ExistingCluster {
+    /// Where it is reached, and what it is.
+    pub status: StrimziStatus,
+    /// The certificate to trust, PEM; `None`: it speaks no TLS.
+    pub authority: Option<String>,
+    /// What clients log in with.
+    pub user: StrimziUser,
 }
 
 /// The id of a broker and the node that it runs on, of a pod that is one.
@@ -141,7 +182,10 @@ pub fn user(
                 .ok_or_else(|| format!("`user.crt` of secret {name} is no PEM text"))?,
             key: Secret::new(taken("user.key")?),
         },
-        _ => StrimziUser::Password { name: name.to_owned(), password: Secret::new(taken("password")?) },
+        "scram-sha-512" => {
+            StrimziUser::Password { name: name.to_owned(), password: Secret::new(taken("password")?) }
+        }
+        other => return Err(format!("clients log in by `{other}`, and kdyno reads no secret of that kind")),
     })
 }
 
@@ -194,11 +238,29 @@ mod tests {
             kafka: Some("4.1.1".to_owned()),
             operator: Some("0.51.0".to_owned()),
         };
-        assert_eq!(status(&read), Ok(wanted));
+        assert_eq!(status(&read, "clients"), Ok(wanted));
         read["status"]["clusterId"] = json!("");
-        assert!(status(&read).expect_err("no id").contains("its id"));
+        assert!(status(&read, "clients").expect_err("no id").contains("its id"));
         read["status"]["listeners"] = json!([]);
-        assert!(status(&read).expect_err("no listener").contains("`clients`"));
+        assert!(status(&read, "clients").expect_err("no listener").contains("`clients`"));
+    }
+
+    #[test]
+    fn a_listener_is_found_by_its_name_or_because_it_is_alone() {
+        let plain = json!({"name": "plain", "tls": false});
+        let tls = json!({"name": "tls", "tls": true, "authentication": {"type": "tls"}});
+        let of = |listeners: Value| json!({"spec": {"kafka": {"listeners": listeners}}});
+        let both = of(json!([plain, tls]));
+        let named = |name: &str, has_tls, authentication: Option<&str>| NamedListener {
+            name: name.to_owned(),
+            has_tls,
+            authentication: authentication.map(str::to_owned),
+        };
+        assert_eq!(listener(&both, Some("tls")), Ok(named("tls", true, Some("tls"))));
+        assert_eq!(listener(&of(json!([plain])), None), Ok(named("plain", false, None)));
+        let several = "name one of its listeners: plain, tls".to_owned();
+        assert_eq!(listener(&both, None), Err(several.clone()));
+        assert_eq!(listener(&both, Some("other")), Err(several));
     }
 
     #[test]
@@ -231,5 +293,6 @@ mod tests {
         let lacks = |kind: &str, keys: &[&str]| user(kind, "u", with(keys)).err().expect("something lacks");
         assert_eq!(lacks("tls", &["user.crt"]), "secret u has no `user.key`");
         assert_eq!(lacks("scram-sha-512", &[]), "secret u has no `password`");
+        assert!(lacks("custom", &[]).contains("`custom`"));
     }
 }

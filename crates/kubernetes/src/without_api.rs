@@ -1,6 +1,6 @@
 //! In the place of the client of the API in builds that have none.
 
-use crate::strimzi_state::{StrimziStatus, StrimziUser};
+use crate::strimzi_state::{ExistingCluster, StrimziStatus, StrimziUser};
 use crate::{AgentIdentity, PodsError};
 use kdyno_model::generator::GeneratorPods;
 use kdyno_model::plan::StrimziPlan;
@@ -140,6 +140,19 @@ impl StrimziCluster {
 /// # Errors
 /// Always.
 pub fn clean(_: Option<&str>, _: Option<&str>, _: bool) -> Result<Vec<String>, PodsError> {
+    Err(absent())
+}
+
+/// Fails.
+///
+/// # Errors
+/// Always.
+pub fn existing(
+    _: (Option<&str>, Option<&str>),
+    _: &str,
+    _: Option<&str>,
+    _: Option<&str>,
+) -> Result<ExistingCluster, PodsError> {
     Err(absent())
 }
 

@@ -65,3 +65,4 @@ pub use options::{LiveTrial, RunOptions, RunOutcome, RunProgress, RunRequest};
 pub use resume::spent_ns;
 pub use run::run;
 pub use secrets::access;
+pub use system::strimzi_properties;

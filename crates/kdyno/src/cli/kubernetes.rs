@@ -8,7 +8,8 @@ Examples:
   kdyno kubernetes role --namespace load | kubectl apply -f -
   kdyno kubernetes render generators.yaml
   kdyno kubernetes clean generators.yaml --yes
-  kdyno kubernetes clean --namespace kafka --yes";
+  kdyno kubernetes clean --namespace kafka --yes
+  kdyno kubernetes properties my-cluster --namespace kafka --user ada --out my.properties";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
@@ -19,6 +20,29 @@ pub(crate) enum KubernetesCommand {
     Render(KubernetesRenderArgs),
     /// List what runs made in a namespace, jobs and clusters by Strimzi, and delete it on request
     Clean(KubernetesCleanArgs),
+    /// Write a Java client's properties file, with secrets, for a cluster of Strimzi's that is there already
+    Properties(KubernetesPropertiesArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KubernetesPropertiesArgs {
+    /// Name of the resource `Kafka`
+    pub(crate) cluster: String,
+    /// Its namespace; without it that of the context
+    #[arg(long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Context of the kubeconfig; without it the current one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// Listener for the clients; without it the only one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) listener: Option<String>,
+    /// Name of the resource `KafkaUser`, where clients log in
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// The file, which must not be there yet; mode 0600
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -1,17 +1,19 @@
-//! `kdyno kubernetes`: the rights that pods take, what is applied for them, what runs left of them.
+//! `kdyno kubernetes`: the rights that pods take, what is applied for them, what runs left of them; what clients of a cluster of
+//! Strimzi's need.
 
-use crate::cli::{KubernetesCleanArgs, KubernetesCommand};
+use crate::cli::{KubernetesCleanArgs, KubernetesCommand, KubernetesPropertiesArgs};
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::{generators, out};
 use kdyno_kubernetes::{PodsError, objects, strimzi};
 use kdyno_model::generator::GeneratorPods;
+use kdyno_testbed::secret_file;
 use std::path::Path;
 use std::sync::Arc;
 
 /// What a rendered secret has in the place of what is made for each run.
 const MADE: &str = "made for each run";
 
-/// Prints or cleans.
+/// Prints, cleans or writes.
 pub(crate) fn kubernetes(command: &KubernetesCommand) -> CommandResult {
     match command {
         KubernetesCommand::Role(args) => {
@@ -24,6 +26,7 @@ pub(crate) fn kubernetes(command: &KubernetesCommand) -> CommandResult {
             out::json(&objects::listed(made.into()))?;
         }
         KubernetesCommand::Clean(args) => clean(args)?,
+        KubernetesCommand::Properties(args) => properties(args)?,
     }
     Ok(Exit::Done)
 }
@@ -44,6 +47,22 @@ fn clean(args: &KubernetesCleanArgs) -> Result<(), Failure> {
         true => format!("{} objects deleted, with their pods and secrets", found.len()),
         false => "--yes deletes them; a run that is still going on needs its own".to_owned(),
     });
+    Ok(())
+}
+
+fn properties(args: &KubernetesPropertiesArgs) -> Result<(), Failure> {
+    let Some(name) = args.out.file_name() else {
+        return Err(Failure::usage(format!("{} names no file", args.out.display())));
+    };
+    let place = (args.context.as_deref(), args.namespace.as_deref());
+    let (listener, user) = (args.listener.as_deref(), args.user.as_deref());
+    let found = kdyno_kubernetes::existing(place, &args.cluster, listener, user).map_err(failure)?;
+    let folder = args.out.parent().unwrap_or(Path::new(""));
+    secret_file::write(folder, &name.to_string_lossy(), &kdyno_lab::strimzi_properties(found))?;
+    out::note(&format!(
+        "{0} is written; `kdyno target init --command-config {0}` prints a target file for it",
+        args.out.display()
+    ));
     Ok(())
 }
 

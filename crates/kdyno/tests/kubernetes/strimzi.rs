@@ -148,6 +148,17 @@ fn start(namespace: &Namespace<'_>, kafka: &Value, name: &str) {
     status["kafkaVersion"] = json!(version);
     status["operatorLastSuccessfulVersion"] = json!(OPERATOR);
     write_status(namespace, &format!("kafkas.{GROUP}"), name, &status);
+    // As somebody would who has this cluster already.
+    let file = format!("{name}.properties");
+    let at = ["--namespace", &namespace.name, "--user", name, "--out", &file];
+    let mut command = place.command(&[&["kubernetes", "properties", name][..], &at].concat());
+    command.env("KUBECONFIG", &namespace.user);
+    ran(&place.start(command).wait(RUN_DEADLINE));
+    let written = std::fs::read(place.path().join(&file)).expect("its properties");
+    let written = Properties::parse(&written).expect("properties");
+    for key in ["bootstrap.servers", "ssl.truststore.certificates", "ssl.keystore.key"] {
+        assert_eq!(written.get(key), properties.get(key), "{key}");
+    }
     write_status(namespace, &format!("kafkausers.{GROUP}"), name, &condition("Ready", ""));
 }
 

@@ -4,9 +4,10 @@ use super::client::{Connection, MANAGER, Refused, gone};
 use crate::PodsError;
 use crate::state::{self, PodState};
 use crate::strimzi::{
-    self, GROUP, KAFKA, KINDS, ResourceKind, StrimziResource, USER, VERSIONS, authentication, ca_secret,
+    self, GROUP, KAFKA, KINDS, LISTENER, ResourceKind, StrimziResource, USER, VERSIONS, authentication,
+    ca_secret,
 };
-use crate::strimzi_state::{self, Readiness, StrimziStatus, StrimziUser};
+use crate::strimzi_state::{self, ExistingCluster, Readiness, StrimziStatus, StrimziUser};
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kdyno_model::plan::StrimziPlan;
 use kube::api::{
@@ -59,11 +60,7 @@ impl StrimziCluster {
         say: &mut dyn FnMut(String),
     ) -> Result<Self, PodsError> {
         let connection = Connection::open_in(plan.context.as_deref(), plan.namespace.as_deref())?;
-        let version = served(&connection)?.ok_or_else(|| {
-            PodsError::new("this Kubernetes cluster has no resources of Strimzi").hint(
-                "install Strimzi's operator: https://strimzi.io/quickstarts; `context` names another cluster",
-            )
-        })?;
+        let version = served(&connection)?.ok_or_else(absent)?;
         // From here on all that was made is removed.
         let mut made = Self {
             connection,
@@ -79,7 +76,7 @@ impl StrimziCluster {
         made.apply()?;
         let end = Instant::now() + Duration::from_secs(plan.wait_s);
         let kafka = made.wait(KAFKA, plan.wait_s, end, stop, say)?;
-        made.status = strimzi_state::status(&kafka).map_err(PodsError::new)?;
+        made.status = strimzi_state::status(&kafka, LISTENER).map_err(PodsError::new)?;
         made.warnings = strimzi_state::warnings(&kafka);
         made.nodes = made.pods()?.iter().filter_map(strimzi_state::broker_node).collect();
         if made.authentication.is_some() {
@@ -193,9 +190,7 @@ impl StrimziCluster {
     /// # Errors
     /// Its secret cannot be read.
     pub fn authority(&self) -> Result<String, PodsError> {
-        let (secret, key) = ca_secret(&self.name);
-        let found = self.secret(&secret)?.remove(key).and_then(strimzi_state::pem);
-        found.ok_or_else(|| PodsError::new(format!("secret {secret} has no certificate `{key}`")))
+        authority(&self.connection, &self.name)
     }
 
     /// What clients log in with.
@@ -203,14 +198,10 @@ impl StrimziCluster {
     /// # Errors
     /// Its secret cannot be read.
     pub fn user(&self) -> Result<StrimziUser, PodsError> {
-        let Some(authentication) = self.authentication else { return Ok(StrimziUser::Anonymous) };
-        let secret = self.secret(&self.name)?;
-        strimzi_state::user(authentication, &self.name, secret).map_err(PodsError::new)
-    }
-
-    fn secret(&self, name: &str) -> Result<BTreeMap<String, Vec<u8>>, PodsError> {
-        let found = self.connection.call(self.connection.api::<Secret>().get(name))?;
-        Ok(found.data.unwrap_or_default().into_iter().map(|(key, value)| (key, value.0)).collect())
+        match self.authentication {
+            None => Ok(StrimziUser::Anonymous),
+            Some(authentication) => user(&self.connection, authentication, &self.name),
+        }
     }
 
     /// Removes all that was made for it, and waits for the end of its pods for a while.
@@ -249,6 +240,55 @@ impl Drop for StrimziCluster {
         // Whoever wants to know why that failed has called it before.
         let _ = self.remove();
     }
+}
+
+fn secret(connection: &Connection, name: &str) -> Result<BTreeMap<String, Vec<u8>>, PodsError> {
+    let found = connection.call(connection.api::<Secret>().get(name))?;
+    Ok(found.data.unwrap_or_default().into_iter().map(|(key, value)| (key, value.0)).collect())
+}
+
+fn authority(connection: &Connection, cluster: &str) -> Result<String, PodsError> {
+    let (name, key) = ca_secret(cluster);
+    let found = secret(connection, &name)?.remove(key).and_then(strimzi_state::pem);
+    found.ok_or_else(|| PodsError::new(format!("secret {name} has no certificate `{key}`")))
+}
+
+fn user(connection: &Connection, authentication: &str, name: &str) -> Result<StrimziUser, PodsError> {
+    strimzi_state::user(authentication, name, secret(connection, name)?).map_err(PodsError::new)
+}
+
+/// Reads what clients of a cluster need that is there already: of this listener, or the only one, as this user.
+///
+/// # Errors
+/// It is not there or not ready, or a secret cannot be read.
+pub fn existing(
+    (context, namespace): (Option<&str>, Option<&str>),
+    name: &str,
+    listener: Option<&str>,
+    of_user: Option<&str>,
+) -> Result<ExistingCluster, PodsError> {
+    let connection = Connection::open_in(context, namespace)?;
+    let version = served(&connection)?.ok_or_else(absent)?;
+    let kafka = connection.call(api(&connection, version, KAFKA).get(name))?;
+    let kafka = serde_json::to_value(kafka).unwrap_or_default();
+    let listener = strimzi_state::listener(&kafka, listener);
+    let listener = listener.map_err(|why| PodsError::new(why).hint("`--listener NAME`"))?;
+    let status = strimzi_state::status(&kafka, &listener.name).map_err(PodsError::new)?;
+    let authority = listener.has_tls.then(|| authority(&connection, name)).transpose()?;
+    let user = match (listener.authentication.as_deref(), of_user) {
+        (None, _) => StrimziUser::Anonymous,
+        (Some(how), Some(name)) => user(&connection, how, name)?,
+        (Some(how), None) => {
+            let why = format!("clients of listener {} log in by `{how}`", listener.name);
+            return Err(PodsError::new(why).hint("`--user NAME` names a KafkaUser"));
+        }
+    };
+    Ok(ExistingCluster { status, authority, user })
+}
+
+fn absent() -> PodsError {
+    PodsError::new("this Kubernetes cluster has no resources of Strimzi")
+        .hint("install Strimzi's operator: https://strimzi.io/quickstarts; `context` names another cluster")
 }
 
 fn api(connection: &Connection, version: &str, (kind, plural): ResourceKind) -> Api<DynamicObject> {

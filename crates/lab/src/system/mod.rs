@@ -12,6 +12,7 @@ use crate::options::RunOptions;
 use crate::secrets::RunSecrets;
 use kdyno_model::plan::{CasePlan, SystemPlan};
 use kdyno_model::trial::TrialId;
+pub use strimzi::strimzi_properties;
 pub(crate) use under_test::SystemUnderTest;
 
 /// Starts the system of a case, or makes sure that the one named is the one that answers. `partition_replicas` is how many

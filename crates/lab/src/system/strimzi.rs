@@ -6,13 +6,15 @@ use crate::error::LabError;
 use crate::options::{RunOptions, RunProgress};
 use crate::topics::PREFIX;
 use kdyno_kafka::admin::Access;
-use kdyno_kubernetes::strimzi_state::StrimziUser;
+use kdyno_kubernetes::strimzi_state::{ExistingCluster, StrimziUser};
 use kdyno_kubernetes::{PodsError, StrimziCluster};
 use kdyno_model::plan::{
-    AttachedPlan, Sasl, ScramHash, Security, Store, StoreContent, StrimziListener, StrimziPlan, System, Tls,
+    AttachedPlan, Protocol, Sasl, ScramHash, Security, Store, StoreContent, StrimziListener, StrimziPlan,
+    System, Tls, TlsVersion,
 };
 use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
+use kdyno_testbed::cluster::{TokenFrom, client_properties};
 use kdyno_testbed::metrics::{MetricsSource, UnreadMetrics};
 use kdyno_testbed::process::ProcessRef;
 use std::collections::BTreeMap;
@@ -84,13 +86,16 @@ fn refused(error: PodsError) -> LabError {
 /// How its listener is spoken to, and the values of the secrets that this names.
 fn security(plan: &StrimziPlan, cluster: &StrimziCluster) -> Result<(Security, OwnSecrets), LabError> {
     let (protocol, _) = plan.protocol();
-    let mut tls = None;
-    if protocol.has_tls() {
-        let authority = StoreContent::Pem { certificates: cluster.authority().map_err(refused)?, key: None };
-        tls = Some(Tls::trusting(authority, plan.tls().to_vec()));
-    }
+    let authority = protocol.has_tls().then(|| cluster.authority()).transpose().map_err(refused)?;
+    Ok(secured(authority, plan.tls(), cluster.user().map_err(refused)?))
+}
+
+/// The same by what clients trust and log in with.
+fn secured(authority: Option<String>, versions: &[TlsVersion], user: StrimziUser) -> (Security, OwnSecrets) {
+    let mut tls = authority
+        .map(|certificates| Tls::trusting(StoreContent::Pem { certificates, key: None }, versions.to_vec()));
     let (mut sasl, mut secrets) = (None, BTreeMap::new());
-    match cluster.user().map_err(refused)? {
+    match user {
         StrimziUser::Anonymous => {}
         StrimziUser::Certificate { chain, key } => {
             let own = StoreContent::Pem { certificates: chain, key: Some(KEY.to_owned()) };
@@ -109,7 +114,20 @@ fn security(plan: &StrimziPlan, cluster: &StrimziCluster) -> Result<(Security, O
             secrets.insert(PASSWORD, password);
         }
     }
-    Ok((Security { protocol, tls, sasl }, secrets))
+    let protocol = match (&tls, &sasl) {
+        (None, None) => Protocol::Plaintext,
+        (Some(_), None) => Protocol::Ssl,
+        (None, Some(_)) => Protocol::SaslPlaintext,
+        (Some(_), Some(_)) => Protocol::SaslSsl,
+    };
+    (Security { protocol, tls, sasl }, secrets)
+}
+
+/// A Java client's properties file for a cluster of Strimzi's that is there already, with secrets.
+pub fn strimzi_properties(cluster: ExistingCluster) -> Secret {
+    let (security, secrets) = secured(cluster.authority, &TlsVersion::ALL, cluster.user);
+    let value = |name: &str| secrets.get(name);
+    client_properties(&cluster.status.bootstrap, &security, &value, TokenFrom::Claim)
 }
 
 impl SystemUnderTest for Strimzi {
