@@ -40,6 +40,9 @@ fn rights_are_those_of_the_namespace() {
     let list: Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert_eq!(list["items"][0]["kind"], "Role");
     assert_eq!(list["items"][0]["metadata"]["namespace"], "load");
+    assert!(!said.stdout.contains("kafka"), "{said:?}");
+    let said = place.kdyno(&["kubernetes", "role", "--namespace", "load", "--strimzi"]);
+    assert!(said.stdout.contains("kafkanodepools") && said.stdout.contains("kafka.strimzi.io"), "{said:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod common;
 mod faults;
 mod lab;
+mod strimzi;
 
 use common::served_broker::ServedBroker;
 use common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran, turns};
@@ -305,7 +306,7 @@ fn pods_of_a_killed_lab_end_by_themselves() {
         place.start(command).wait(RUN_DEADLINE)
     };
     let listed = clean(&[]);
-    assert!(listed.stdout.starts_with("kdyno-") && listed.stderr.contains("--yes"), "{listed:?}");
+    assert!(listed.stdout.starts_with("job kdyno-") && listed.stderr.contains("--yes"), "{listed:?}");
     let cleaned = clean(&["--yes"]);
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
     namespace.expect_nothing_soon();
