@@ -17,6 +17,8 @@ const OPERATOR: &str = "0.0-test";
 
 /// A namespace in which the user may have clusters by Strimzi, too.
 fn namespace(place: &TestFolder) -> Namespace<'_> {
+    // First, since it has the turn.
+    let namespace = Namespace::new(place);
     let kinds = [("Kafka", "kafkas"), ("KafkaNodePool", "kafkanodepools"), ("KafkaUser", "kafkausers")];
     for (kind, plural) in kinds {
         let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
@@ -39,7 +41,6 @@ fn namespace(place: &TestFolder) -> Namespace<'_> {
         );
         kubectl(&["wait", "--for=condition=Established", &format!("crd/{plural}.{GROUP}"), "--timeout=30s"]);
     }
-    let namespace = Namespace::new(place);
     let role = place.kdyno(&["kubernetes", "role", "--strimzi", "--namespace", &namespace.name]);
     apply(place, &serde_json::from_str(&role.stdout).expect("JSON"));
     namespace

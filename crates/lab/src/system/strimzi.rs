@@ -8,6 +8,7 @@ use crate::topics::PREFIX;
 use kdyno_kafka::admin::Access;
 use kdyno_kubernetes::strimzi_state::{ExistingCluster, StrimziUser};
 use kdyno_kubernetes::{PodsError, StrimziCluster};
+use kdyno_model::event::Subject;
 use kdyno_model::plan::{
     AttachedPlan, Protocol, Sasl, ScramHash, Security, Store, StoreContent, StrimziListener, StrimziPlan,
     System, Tls, TlsVersion,
@@ -72,7 +73,7 @@ fn unreached(listener: StrimziListener, error: LabError) -> LabError {
         StrimziListener::Internal => LabError::hinted(
             format!("the cluster by Strimzi is ready, and is not reached from here: {error}"),
             "an `internal` listener is reached from within Kubernetes alone: write `listener: nodeport` or `loadbalancer` in \
-             `strimzi`, or run kdyno there",
+             `strimzi`, or run kdyno there by `--in kubernetes`",
         ),
         StrimziListener::Nodeport | StrimziListener::Loadbalancer => error,
     }
@@ -162,6 +163,12 @@ impl SystemUnderTest for Strimzi {
 
     fn private_addresses(&self) -> Vec<String> {
         self.guest.private_addresses()
+    }
+
+    fn hosts(&self) -> Vec<(Subject, String)> {
+        // The nodes are known, whatever addresses are advertised.
+        let nodes = self.cluster.nodes().iter();
+        nodes.map(|(broker, node)| (Subject::Broker(*broker), node.clone())).collect()
     }
 
     fn secrets(&self) -> BTreeMap<&str, &Secret> {
