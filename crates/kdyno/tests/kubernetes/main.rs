@@ -50,7 +50,7 @@ struct Namespace<'a> {
     user: PathBuf,
     /// What becomes of a trial that loses a pod.
     lost_workers: &'static str,
-    _turn: Box<dyn Any>,
+    _turn: Box<dyn Any + Sync>,
 }
 
 impl<'a> Namespace<'a> {
@@ -63,7 +63,7 @@ impl<'a> Namespace<'a> {
         Self::in_turn(place, Box::new(turns::alone()))
     }
 
-    fn in_turn(place: &'a TestFolder, turn: Box<dyn Any>) -> Self {
+    fn in_turn(place: &'a TestFolder, turn: Box<dyn Any + Sync>) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         kubectl(&["create", "namespace", &name]);
