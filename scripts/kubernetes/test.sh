@@ -15,6 +15,10 @@ cargo test --workspace --features kdyno/kubernetes --test kubernetes --no-run
 libraries="$(ldd "$kdyno" | sed -n 's/.*[[:space:]]\(\/[^ ]*\).*/\1=\1/p')"
 readonly libraries
 
+# Brokers need Kafka, and the tests have no network to fetch it by.
+"$kdyno" cluster up kubernetes-tests
+"$kdyno" cluster down kubernetes-tests
+
 trap '"$cluster" down' EXIT
 "$cluster" up
 # shellcheck disable=SC2086 # a word for each file

@@ -24,7 +24,9 @@ pub(crate) use hidden::{GuardExecArgs, HttpLoadArgs, LabArgs, RelayArgs, WatchKe
 pub(crate) use import::ImportArgs;
 pub(crate) use init::{InitArgs, InitLoad, TargetCommand, TargetInitArgs};
 use kdyno_model::stacks::FlameKind;
-pub(crate) use kubernetes::{KubernetesCommand, KubernetesFetchArgs};
+pub(crate) use kubernetes::{
+    KubernetesCleanArgs, KubernetesCommand, KubernetesFetchArgs, KubernetesPropertiesArgs,
+};
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use omb::OmbArgs;
 pub(crate) use perf_test::PerfTestArgs;

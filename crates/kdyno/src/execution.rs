@@ -20,7 +20,7 @@ use kdyno_plan::Remark;
 use kdyno_report::judged::judged;
 use kdyno_report::terminal::{self, PlanDetail, plan_text};
 use kdyno_testbed::probe::named::NamedProcesses;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, IsTerminal};
@@ -322,8 +322,7 @@ pub(crate) fn tell<'a>(remarks: impl IntoIterator<Item = &'a Remark>) {
 
 /// What a run that is ended at once leaves for others to remove, and how.
 fn left_behind(plan: &Plan, files: &TargetFiles, run_id: u64) -> String {
-    let is_local = plan.every_case().any(|case| case.system.starts_brokers());
-    let own = is_local.then(|| "the guard ends the brokers and removes their data".to_owned());
+    let own: BTreeSet<String> = plan.every_case().filter_map(|case| case.system.left_behind()).collect();
     let of_targets = plan.targets().into_iter().map(|target| {
         let topics = format!("{}{run_id:016x}-", target.prefix);
         // The file that `kdyno quick` was given.

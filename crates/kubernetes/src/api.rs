@@ -1,13 +1,14 @@
 //! The pods of a run by way of the API server: made, waited for, reached, removed.
 
 mod client;
+mod strimzi;
 
 use crate::bridge::bridged;
 use crate::objects::{self, AGENT_PORT, OURS};
 use crate::place::{self, PodPlace};
 use crate::state::{self, EventWords, PodState};
 use crate::{AgentIdentity, PodsError, fit};
-use client::{Connection, Refused};
+use client::{Connection, MANAGER, Refused, gone};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+pub use strimzi::{StrimziCluster, existing};
 
 /// How often it is looked how far the pods are.
 const LOOK: Duration = Duration::from_millis(300);
@@ -33,9 +35,6 @@ const STATE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Most pods of the namespace of which it is looked whether they are on nodes of the run.
 const NEIGHBOURS_MAX: u32 = 500;
-
-/// Who makes the changes, for those who look at the objects.
-const MANAGER: &str = "kdyno";
 
 /// The pods of a run; removed when dropped.
 pub struct RunningPods {
@@ -281,14 +280,6 @@ impl PodDial {
     }
 }
 
-/// Whether it is gone, by this or before.
-fn gone<T>(deleted: Result<T, Refused>) -> Result<(), PodsError> {
-    match deleted {
-        Ok(_) | Err(Refused::NotFound(_)) => Ok(()),
-        Err(refused) => Err(refused.into()),
-    }
-}
-
 /// Secret and job as the client sends them.
 fn objects_of(
     pods: &GeneratorPods,
@@ -325,12 +316,13 @@ fn check_fit(nodes: &[Value], pods: &GeneratorPods) -> Result<(), PodsError> {
     }
 }
 
-/// The jobs of all runs in the namespace of the generators; with `delete` they are deleted, and so are their pods and secrets.
+/// What runs made in a namespace, each with its kind: jobs of pods that carry load, and clusters by Strimzi. With `delete` it is
+/// deleted, and so are the pods and secrets.
 ///
 /// # Errors
-/// They cannot be listed or deleted.
-pub fn clean(pods: &GeneratorPods, delete: bool) -> Result<Vec<String>, PodsError> {
-    let connection = Connection::open(pods)?;
+/// It cannot be listed or deleted.
+pub fn clean(context: Option<&str>, namespace: Option<&str>, delete: bool) -> Result<Vec<String>, PodsError> {
+    let connection = Connection::open_in(context, namespace)?;
     let jobs = connection.api::<Job>();
     let ours = ListParams::default().labels(&format!("{}={}", OURS.0, OURS.1));
     let found = connection.call(jobs.list(&ours))?;
@@ -340,5 +332,7 @@ pub fn clean(pods: &GeneratorPods, delete: bool) -> Result<Vec<String>, PodsErro
             gone(connection.ask(jobs.delete(name, &DeleteParams::foreground())))?;
         }
     }
-    Ok(names)
+    let mut all: Vec<String> = names.iter().map(|name| format!("job {name}")).collect();
+    all.extend(strimzi::clean(&connection, &ours, delete)?);
+    Ok(all)
 }

@@ -1,5 +1,5 @@
 //! Pods that carry a run's load, or its lab: what is applied for them, why one does not start, and streams to their agents through
-//! the API server.
+//! the API server. And clusters that Strimzi makes for it.
 //!
 //! The objects and the words are always here. The client of the API is a feature of the build, `api`: without it everything
 //! that would need the API server says so.
@@ -20,17 +20,19 @@ pub mod objects;
 pub mod place;
 mod quantity;
 pub mod state;
+pub mod strimzi;
+pub mod strimzi_state;
 
 #[cfg(feature = "api")]
-pub use api::{PodDial, RunningPods, clean};
+pub use api::{PodDial, RunningPods, StrimziCluster, clean, existing};
 pub use identity::AgentIdentity;
 pub use place::PodPlace;
 #[cfg(not(feature = "api"))]
-pub use without_api::{PodDial, RunningPods, clean};
+pub use without_api::{PodDial, RunningPods, StrimziCluster, clean, existing};
 
 use std::fmt;
 
-/// Why pods cannot carry load.
+/// Why pods cannot carry load, or a cluster by Strimzi does not get ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodsError {
     /// One lowercase clause.

@@ -189,11 +189,14 @@ fn volume_name(at: usize) -> String {
     format!("secret-{at}")
 }
 
-/// The least rights that a run with pods takes in their namespace. Where nodes may be listed too, a right of the whole cluster,
-/// pods that do not fit together are refused before anything starts.
-pub fn role(namespace: &str) -> Value {
+/// What a role allows: the group of the API, resources, verbs.
+pub type Right = (&'static str, &'static str, &'static [&'static str]);
+
+/// The least rights that a run with pods takes in their namespace, and `more` of them. Where nodes may be listed too, a right of
+/// the whole cluster, pods that do not fit together are refused before anything starts.
+pub fn role(namespace: &str, more: &[Right]) -> Value {
     let rule = |group: &str, resources: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": [resources], "verbs": verbs});
-    let role = json!({
+    let mut role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
         "metadata": {"name": "kdyno", "namespace": namespace},
@@ -205,6 +208,9 @@ pub fn role(namespace: &str) -> Value {
             rule("", "events", &["list"]),
         ],
     });
+    if let Some(rules) = role["rules"].as_array_mut() {
+        rules.extend(more.iter().map(|(group, resources, verbs)| rule(group, resources, verbs)));
+    }
     let of_nodes = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
@@ -304,9 +310,9 @@ mod tests {
 
     #[test]
     fn rights_are_named_verb_by_verb() {
-        let role = role("load");
+        let role = super::role("load", &[("", "secrets", &["get"])]);
         let rules = role["items"][0]["rules"].to_string();
-        for wanted in ["pods/portforward", "\"create\",\"get\"", "\"batch\""] {
+        for wanted in ["pods/portforward", "\"create\",\"get\"", "\"batch\"", "[\"get\"]"] {
             assert!(rules.contains(wanted), "{wanted}: {rules}");
         }
         assert!(!rules.contains('*') && !rules.contains("exec"), "{rules}");

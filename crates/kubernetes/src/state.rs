@@ -83,16 +83,18 @@ fn disruption(status: &Value) -> String {
     message.map(|message| format!(" ({message})")).unwrap_or_default()
 }
 
-fn conditions(status: &Value) -> impl Iterator<Item = &Value> {
+/// Its conditions.
+pub(crate) fn conditions(status: &Value) -> impl Iterator<Item = &Value> {
     status["conditions"].as_array().into_iter().flatten()
 }
 
-fn with(reason: &str, message: Option<String>) -> String {
+/// A reason and what is said of it.
+pub(crate) fn with(reason: &str, message: Option<String>) -> String {
     message.map_or_else(|| reason.to_owned(), |message| format!("{reason}: {message}"))
 }
 
 /// A text of the cluster in one line.
-fn text(value: &Value) -> Option<String> {
+pub(crate) fn text(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown: String = line.chars().filter(|c| !c.is_control()).take(WORDS_MAX).collect();

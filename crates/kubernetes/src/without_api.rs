@@ -1,8 +1,11 @@
 //! In the place of the client of the API in builds that have none.
 
+use crate::strimzi_state::{ExistingCluster, StrimziStatus, StrimziUser};
 use crate::{AgentIdentity, PodPlace, PodsError};
 use kdyno_model::generator::GeneratorPods;
+use kdyno_model::plan::StrimziPlan;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
@@ -70,11 +73,87 @@ impl PodDial {
     }
 }
 
+/// A cluster by Strimzi: there is none.
+pub struct StrimziCluster(Infallible);
+
+impl StrimziCluster {
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn start(
+        _: &StrimziPlan,
+        _: u64,
+        _: u32,
+        _: &AtomicBool,
+        _: &mut dyn FnMut(String),
+    ) -> Result<Self, PodsError> {
+        Err(absent())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self.0 {}
+    }
+
+    /// Where it is reached.
+    pub fn status(&self) -> &StrimziStatus {
+        match self.0 {}
+    }
+
+    /// The nodes that its brokers run on.
+    pub fn nodes(&self) -> &BTreeMap<u32, String> {
+        match self.0 {}
+    }
+
+    /// What its operator warns of.
+    pub fn warnings(&self) -> &[String] {
+        match self.0 {}
+    }
+
+    /// The certificate that clients trust.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn authority(&self) -> Result<String, PodsError> {
+        match self.0 {}
+    }
+
+    /// What clients log in with.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn user(&self) -> Result<StrimziUser, PodsError> {
+        match self.0 {}
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn remove(&mut self) -> Result<(), PodsError> {
+        match self.0 {}
+    }
+}
+
 /// Fails.
 ///
 /// # Errors
 /// Always.
-pub fn clean(_: &GeneratorPods, _: bool) -> Result<Vec<String>, PodsError> {
+pub fn clean(_: Option<&str>, _: Option<&str>, _: bool) -> Result<Vec<String>, PodsError> {
+    Err(absent())
+}
+
+/// Fails.
+///
+/// # Errors
+/// Always.
+pub fn existing(
+    _: (Option<&str>, Option<&str>),
+    _: &str,
+    _: Option<&str>,
+    _: Option<&str>,
+) -> Result<ExistingCluster, PodsError> {
     Err(absent())
 }
 

@@ -44,7 +44,7 @@ fn needed(plan: &Plan, case: &CasePlan) -> Connections {
     };
     let brokers = case.system.brokers().map_or_else(of_target, |brokers| u64::from(brokers).max(1));
     let of_each = || partition_replicas(plan, &case.system).div_ceil(brokers);
-    let broker_replicas = case.system.starts_brokers().then(of_each);
+    let broker_replicas = (case.system.starts_brokers() && case.system.runs_here()).then(of_each);
     let connecting = |item: &LoadPlan| {
         let clients = u64::from(item.clients);
         if item.span.is_late() { clients } else { clients.min(CONNECTING_MAX as u64) }

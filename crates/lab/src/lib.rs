@@ -66,3 +66,4 @@ pub use options::{LiveTrial, RunOptions, RunOutcome, RunProgress, RunRequest};
 pub use resume::spent_ns;
 pub use run::run;
 pub use secrets::{access, as_variables};
+pub use system::strimzi_properties;

@@ -58,6 +58,7 @@ impl Provisions {
         &mut self,
         plan: &Plan,
         trial: &Trial,
+        run_id: u64,
         options: &mut RunOptions<'_>,
         private: &mut Private,
         secrets: &RunSecrets,
@@ -70,7 +71,7 @@ impl Provisions {
             return Ok(());
         }
         let replicas = partition_replicas(plan, wanted);
-        let system = system::provide(&trial.effective, trial.id, replicas, secrets, options)?;
+        let system = system::provide(&trial.effective, (run_id, trial.id), replicas, secrets, options)?;
         private.add(system.private_addresses());
         let (access, is_attached) = (system.access(), wanted.target().is_some());
         let in_force = settings::read(&access, system.prefix(), is_attached, private);

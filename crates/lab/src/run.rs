@@ -300,10 +300,10 @@ impl RunInProgress<'_> {
         let plan = &self.request.plan;
         for trial in trials {
             preflight::room_for_trial(plan, trial, &self.options.work_dir, &self.options.environment)?;
-            let provided =
-                self.provisions.stand(plan, trial, &mut self.options, &mut self.private, &self.secrets);
-            provided.map_err(|error| of_side(plan, trial, error))?;
             let (run_id, options) = (self.request.run_id, &mut self.options);
+            let provided =
+                self.provisions.stand(plan, trial, run_id, options, &mut self.private, &self.secrets);
+            provided.map_err(|error| of_side(plan, trial, error))?;
             self.provisions.make_topics(plan, trial, run_id, options, &self.private)?;
         }
         let unsettled = self.unsettled.take();

@@ -9,6 +9,13 @@ use std::sync::Arc;
 /// Most hosts that carry a load.
 pub const HOSTS_MAX: usize = 100;
 
+/// Whether a text can be the name of a namespace of Kubernetes.
+pub fn is_namespace(text: &str) -> bool {
+    const CHARS_MAX: usize = 63;
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=CHARS_MAX).contains(&text.len()) && text.chars().all(is_plain)
+}
+
 /// The hosts that carry a case's load, by name; none: it is carried by this one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GeneratorsPlan {

@@ -89,6 +89,7 @@ pub(crate) fn strategy(
         file.iter().flat_map(|file| &file.may_differ).map(|typed| typed.text.clone()).collect();
     may_differ.extend(by_hand.may_differ.iter().cloned());
     let attached = planned.cases.iter().chain(&sides.b).any(is_attached);
+    let unseen = planned.cases.iter().chain(&sides.b).any(sides::is_elsewhere);
     let reader = planned.reader(scenario, &sides.chosen);
     let number = |typed: &Scalar, key: &str, least: u64| reader.whole(typed, key, least..=UNITS_MAX);
     let looks = file.map_or(&[][..], |file| &file.looks);
@@ -100,7 +101,7 @@ pub(crate) fn strategy(
         None => pair_design::pairs_per_start(design),
     };
     let of_both = [planned.cases.as_slice(), sides.b.as_slice()].concat();
-    let judge = judge(scenario, file, &by_hand.judge, &of_both, attached)?;
+    let judge = judge(scenario, file, &by_hand.judge, &of_both, unseen)?;
     let mut plan = ComparePlan {
         labels: sides.labels.clone(),
         b: pair_design::side_b(design, &planned.cases, sides),
@@ -223,7 +224,7 @@ fn judge(
     file: Option<&CompareFile>,
     by_hand: &[String],
     cases: &[CasePlan],
-    attached: bool,
+    unseen: bool,
 ) -> Result<Vec<Judge>, PlanError> {
     let mut found: Vec<Judge> = Vec::new();
     let mut add = |judge: Judge, typed: &Scalar| {
@@ -242,9 +243,9 @@ fn judge(
             PlanError { place: None, ..error }.in_file(&quoted(&format!("--judge {text}")))
         };
         let read = read_judge(scenario, &of, None, margin.as_ref()).map_err(named)?;
-        if attached && is_of_brokers(&read.of) {
+        if unseen && is_of_brokers(&read.of) {
             let message =
-                format!("the processes of a target's brokers are not seen, so `{}` is not known", read.of);
+                format!("the processes of brokers elsewhere are not seen, so `{}` is not known", read.of);
             return Err(named(InputError::whole(message).hint("judge what clients see")));
         }
         add(read, &of).map_err(named)?;
@@ -252,12 +253,12 @@ fn judge(
     if by_hand.is_empty() {
         for typed in file.iter().flat_map(|file| &file.judge) {
             let judge = read_judge(scenario, &typed.of, typed.better.as_ref(), typed.margin.as_ref())?;
-            if !(attached && is_of_brokers(&judge.of)) {
+            if !(unseen && is_of_brokers(&judge.of)) {
                 add(judge, &typed.of)?;
             }
         }
     }
-    Ok(if found.is_empty() { usual(cases, attached) } else { found })
+    Ok(if found.is_empty() { usual(cases, unseen) } else { found })
 }
 
 /// Whether a metric is read from the brokers' processes, which those of a target do not show. What writing costs follows
@@ -267,17 +268,17 @@ fn is_of_brokers(of: &Address) -> bool {
     (is_one || ["brokers", "system"].contains(&of.subject.as_str())) && !is_cost(&of.metric)
 }
 
-/// What the scenario names to be judged and is not, on a target: a sentence each.
+/// What the scenario names to be judged and is not, of brokers elsewhere: a sentence each.
 pub(crate) fn not_judged(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Vec<String> {
     let by_hand = matches!(&choices.ask, PlanQuestion::Compare(by_hand) if !by_hand.judge.is_empty());
-    if by_hand || plan.targets().is_empty() {
+    if by_hand || !plan.every_case().any(sides::is_elsewhere) {
         return Vec::new();
     }
     let named = scenario.typed().compare.iter().flat_map(|file| &file.judge);
     let named = named.filter_map(|judge| kdyno_scenario::metric_of(&judge.of, scenario.typed()).ok());
     let left_out = named.map(|(of, _)| of).filter(is_of_brokers);
     left_out
-        .map(|of| format!("{of} is not judged: the processes of a target's brokers are not seen"))
+        .map(|of| format!("{of} is not judged: the processes of brokers elsewhere are not seen"))
         .collect()
 }
 
@@ -324,7 +325,7 @@ pub(crate) fn share(typed: &Scalar, key: &str) -> Result<f64, PlanError> {
 
 /// CPU time per record, where the brokers can be probed, then what the first load item is about: its rate where it
 /// sends as fast as it goes, its latency where it has a rate.
-fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
+fn usual(cases: &[CasePlan], unseen: bool) -> Vec<Judge> {
     let judge = |subject: &str, metric: &str, better: Better, unit: Unit| Judge {
         of: Address { subject: subject.to_owned(), metric: metric.to_owned() },
         better,
@@ -332,7 +333,7 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
     };
     let Some(first) = cases.first() else { return Vec::new() };
     let mut found = Vec::new();
-    if !attached && !first.load.is_empty() && cases.iter().all(|case| case.system.is_kafka()) {
+    if !unseen && !first.load.is_empty() && cases.iter().all(|case| case.system.is_kafka()) {
         // What ZooKeeper or controllers of their own do in one case, brokers may do in another.
         let is_alike = cases.iter().all(|case| case.system.mode() == first.system.mode());
         let subject = if is_alike { "brokers" } else { "system" };

@@ -23,6 +23,8 @@ const NULL_BROKER_TRIAL_EXTRA_S: f64 = 2.0;
 const CLUSTER_S: f64 = 3.0;
 /// What each process of a cluster adds on a small machine.
 const PROCESS_S: f64 = 1.5;
+/// Until a cluster by Strimzi is ready, whose operator makes services, certificates and pods one after the other.
+const STRIMZI_S: f64 = 120.0;
 /// From the start of a Java client's process to its first connection.
 const JAVA_CLIENT_S: f64 = 1.5;
 /// What a record adds to its key, value and headers on disk, about.
@@ -208,7 +210,9 @@ fn java_seconds(case: &CasePlan) -> f64 {
 }
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {
-    let Some(cluster) = system.cluster() else { return 0.0 };
+    let Some(cluster) = system.cluster() else {
+        return if system.starts_brokers() { STRIMZI_S } else { 0.0 };
+    };
     let others = cluster.mode.nodes_without_broker();
     CLUSTER_S + PROCESS_S * f64::from(cluster.brokers + others)
 }

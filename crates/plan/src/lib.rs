@@ -51,6 +51,7 @@ mod sides;
 mod spans;
 mod stored;
 mod strategy;
+mod strimzi;
 mod sustained;
 mod system;
 mod system_kind;

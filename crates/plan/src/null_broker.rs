@@ -49,6 +49,7 @@ pub(crate) fn null_broker(
         (system.racks.first(), "rack (`racks`)"),
         (system.zones.as_ref().and_then(|zones| zones.brokers.first()), "zones (`zones`)"),
         (system.quotas.as_ref().map(|quotas| &quotas.each), "quotas (`quotas`)"),
+        (system.strimzi.as_ref().map(|strimzi| &strimzi.listener), "place in Kubernetes (`strimzi`)"),
         (system.cpus.as_ref(), "limit of CPU time (`limits.cpus`)"),
         (system.pin.iter().flatten().next(), "CPUs of its own (`pin`)"),
     ];

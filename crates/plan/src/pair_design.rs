@@ -2,7 +2,7 @@
 
 use crate::choices::PlanError;
 use crate::reader::CaseReader;
-use crate::sides::{PlannedSides, is_attached};
+use crate::sides::{PlannedSides, is_elsewhere};
 use kdyno_model::plan::{CasePlan, ComparePlan, OnClusters, PairDesign, PhasesPlan, Rate};
 use kdyno_scenario::file::CompareFile;
 use kdyno_scenario::input::{InputError, TextPosition};
@@ -84,8 +84,8 @@ fn against_duet(a: &[CasePlan], b: &[CasePlan], further: &[OnClusters]) -> Optio
 }
 
 fn against_pair(a: &CasePlan, b: &CasePlan) -> Option<String> {
-    if is_attached(a) || is_attached(b) {
-        return Some("the processes of a target's brokers are not seen, nor what else they do".to_owned());
+    if is_elsewhere(a) || is_elsewhere(b) {
+        return Some("the processes of brokers elsewhere are not seen, nor what else they do".to_owned());
     }
     let lengths = |of: &CasePlan| {
         let PhasesPlan { warmup_ns, warmup_auto, measure_ns, .. } = of.phases;

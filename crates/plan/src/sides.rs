@@ -439,6 +439,11 @@ pub(crate) fn different_loads(a: &CasePlan, b: &CasePlan) -> Vec<String> {
     a.load.keys().filter(differs).cloned().collect()
 }
 
+/// Whether the processes of its brokers are not seen: they are none of this host's, as far as the plan says.
+pub(crate) fn is_elsewhere(case: &CasePlan) -> bool {
+    !case.system.runs_here()
+}
+
 /// Whether a side has no cluster of its own to start.
 pub(crate) fn is_attached(case: &CasePlan) -> bool {
     case.system.target().is_some()

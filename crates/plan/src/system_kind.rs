@@ -18,7 +18,10 @@ pub(crate) fn system(reader: &CaseReader<'_>, target: Option<&Target>) -> Result
     let own = match key.as_str() {
         "null_broker" => SystemPlan::NullBroker(null_broker(reader, Some(value))?),
         "kafka" if reader.text(value)? == NULL_BROKER => SystemPlan::NullBroker(null_broker(reader, None)?),
-        _ => SystemPlan::Local(cluster(reader)?),
+        _ => match &reader.scenario.typed().system.strimzi {
+            Some(typed) => SystemPlan::Strimzi(crate::strimzi::strimzi(reader, typed)?),
+            None => SystemPlan::Local(cluster(reader)?),
+        },
     };
     Ok(target.map_or(own, |target| SystemPlan::Attached(target.attached.clone())))
 }
@@ -34,5 +37,6 @@ pub(crate) fn gate(at: &KeyPath<'_>, system: &SystemPlan) -> Passed {
         }
         // A file of the user's takes its place, or the run is not started; how long its windows are to be stays.
         SystemPlan::Attached(of) => at.key("sustain_ns").may_be_within(of.sustain_ns, 1..=PHASE_NS_MAX),
+        SystemPlan::Strimzi(of) => crate::strimzi::gate(at, of),
     }
 }

@@ -11,6 +11,7 @@ mod load;
 mod phases;
 mod quotas;
 mod records;
+mod strimzi;
 mod transactions;
 mod zones;
 
@@ -25,6 +26,7 @@ pub use load::{LoadFile, MomentFile, ProduceFile, RateFile, RoleFile};
 pub use phases::{MeasureFile, PhasesFile};
 pub use quotas::QuotasFile;
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
+pub use strimzi::StrimziFile;
 pub use transactions::TransactionsFile;
 pub use zones::ZonesFile;
 
@@ -40,6 +42,7 @@ use listeners::listeners;
 use phases::phases;
 use quotas::quotas;
 use std::collections::BTreeMap;
+use strimzi::strimzi;
 use zones::zones;
 
 /// A row of param values, as typed.
@@ -135,6 +138,7 @@ pub struct SystemFile {
     pub mbeans: Vec<Scalar>,
     pub quotas: Option<QuotasFile>,
     pub zones: Option<ZonesFile>,
+    pub strimzi: Option<StrimziFile>,
     pub proxy: ProxyFile,
 }
 
@@ -324,6 +328,7 @@ fn system(node: Option<&YamlNode>, place: TextPosition) -> Result<SystemFile, In
         mbeans,
         quotas: opt(&fields, "quotas", quotas)?,
         zones: opt(&fields, "zones", zones)?,
+        strimzi: opt(&fields, "strimzi", strimzi)?,
         proxy: component::proxy(&fields)?,
     })
 }

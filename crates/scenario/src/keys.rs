@@ -14,6 +14,7 @@ mod questions;
 mod quotas;
 mod records;
 mod secret;
+mod strimzi;
 mod target;
 mod topic;
 mod zones;
@@ -35,6 +36,7 @@ pub(crate) use questions::{COMPONENTS_OF_SIDE, LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use quotas::QUOTAS;
 pub use records::{AVRO, GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
 pub use secret::SECRET;
+pub use strimzi::STRIMZI;
 pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, METRICS, PRICE, TARGET};
 pub use topic::TOPIC;
 pub use zones::ZONES;
@@ -326,6 +328,7 @@ pub static SYSTEM: Section = Section {
             ValueKind::Section(&ZONES),
             "in which zones brokers and clients are, and what lies between two of them",
         ),
+        key("strimzi", ValueKind::Section(&STRIMZI), "the brokers run in Kubernetes, made by Strimzi"),
         or(
             "proxy",
             ValueKind::Either(&[ValueKind::Choice(PROXIES), ValueKind::Section(&COMPONENT)]),

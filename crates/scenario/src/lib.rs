@@ -8,6 +8,7 @@
 
 mod check;
 pub mod client;
+mod documents;
 pub mod expr;
 mod facts;
 pub mod file;
@@ -34,6 +35,7 @@ pub(crate) mod walk;
 pub mod yaml;
 
 pub use check::{CheckedPublished, CheckedRow, is_id, is_item_name, is_topic_name, unknown_topic};
+pub use documents::documents;
 pub use file::ScenarioFile;
 pub use names::{metric_names, metric_of, with_only_item};
 pub use reference::reference;

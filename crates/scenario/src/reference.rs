@@ -24,6 +24,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &keys::MBEANS,
     &keys::QUOTAS,
     &keys::ZONES,
+    &keys::STRIMZI,
     &keys::TOPIC,
     &keys::LOAD,
     &keys::PRODUCE,

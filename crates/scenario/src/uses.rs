@@ -32,6 +32,7 @@ impl SystemFile {
         found.extend(self.racks.iter().map(|rack| ("racks", rack)));
         found.extend(self.quotas.iter().flat_map(|quotas| quotas.all()));
         found.extend(self.zones.iter().flat_map(|zones| zones.all()));
+        found.extend(self.strimzi.iter().flat_map(|strimzi| strimzi.all()));
         found.extend(self.proxy.all());
         found.extend(self.config.all());
         let listeners = &self.listeners;

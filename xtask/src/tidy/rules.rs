@@ -60,11 +60,7 @@ pub const CRATES: &[CrateRule] = &[
         "run a Java client: it makes the command line, a worker runs it",
     ),
     pure("perf-test", &["model"], "print; touch a socket, file, clock, environment or unseeded randomness"),
-    with_tokio(
-        "kubernetes",
-        &["model"],
-        "print; know of Kafka, workers or sessions: it carries bytes to a pod",
-    ),
+    with_tokio("kubernetes", &["model"], "print; speak to brokers; know of workers or sessions"),
     with_tokio("http-load", &["model"], "print, but to what it is given; know of clusters"),
     with_tokio("store", &["model"], "let anyone else know the format of a run file"),
     pure("analysis", &["model"], PURE),

@@ -1,6 +1,6 @@
 //! What is printed for pods that carry load, without a cluster.
 
-use crate::common::TestFolder;
+use crate::common::{TestFolder, one_line};
 use serde_json::Value;
 
 const DIGEST: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -40,6 +40,9 @@ fn rights_are_those_of_the_namespace() {
     let list: Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert_eq!(list["items"][0]["kind"], "Role");
     assert_eq!(list["items"][0]["metadata"]["namespace"], "load");
+    assert!(!said.stdout.contains("kafka"), "{said:?}");
+    let said = place.kdyno(&["kubernetes", "role", "--namespace", "load", "--strimzi"]);
+    assert!(said.stdout.contains("kafkanodepools") && said.stdout.contains("kafka.strimzi.io"), "{said:?}");
 }
 
 #[test]
@@ -75,4 +78,24 @@ fn a_lab_in_a_pod_needs_a_file_that_says_where() {
     let said = place.kdyno(&args);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("names no `claim`"), "{said:?}");
+}
+
+#[test]
+fn a_lab_in_a_pod_needs_an_account_to_have_brokers_made() {
+    let place = TestFolder::new();
+    let refused = |strimzi: &str, account: &str, words: &str| {
+        let text = format!(
+            "kdyno: 1\nid: pods\nquestion: Why?\nsystem: {{strimzi: {{{strimzi}}}}}\ntopics: {{t: {{partitions: 1}}}}\n\
+             load: {{w: {{produce: t, rate: 1/s, value: 100B}}}}\nphases: {{warmup: 1s, condition: none, measure: 1s}}\n"
+        );
+        let scenario = place.file("pods-scenario.yaml", &text);
+        let text = format!("kubernetes: {{image: 'r.example/kdyno@sha256:{DIGEST}', pods: 3{account}}}\n");
+        let pods = place.file("pods.yaml", &text);
+        let (scenario, pods) = (scenario.to_str().expect("plain path"), pods.to_str().expect("plain path"));
+        let said = place.kdyno(&["run", scenario, "--in", "kubernetes", "--generators", pods]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(one_line(&said.stderr).contains(words), "{words}: {said:?}");
+    };
+    refused("", "", "need a `service_account`");
+    refused("context: there", ", service_account: lab", "a pod has no kubeconfig");
 }

@@ -4,6 +4,7 @@
 mod common;
 mod faults;
 mod lab;
+mod strimzi;
 
 use common::served_broker::ServedBroker;
 use common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran, turns};
@@ -49,7 +50,7 @@ struct Namespace<'a> {
     user: PathBuf,
     /// What becomes of a trial that loses a pod.
     lost_workers: &'static str,
-    _turn: Box<dyn Any>,
+    _turn: Box<dyn Any + Sync>,
 }
 
 impl<'a> Namespace<'a> {
@@ -62,7 +63,7 @@ impl<'a> Namespace<'a> {
         Self::in_turn(place, Box::new(turns::alone()))
     }
 
-    fn in_turn(place: &'a TestFolder, turn: Box<dyn Any>) -> Self {
+    fn in_turn(place: &'a TestFolder, turn: Box<dyn Any + Sync>) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         kubectl(&["create", "namespace", &name]);
@@ -305,7 +306,7 @@ fn pods_of_a_killed_lab_end_by_themselves() {
         place.start(command).wait(RUN_DEADLINE)
     };
     let listed = clean(&[]);
-    assert!(listed.stdout.starts_with("kdyno-") && listed.stderr.contains("--yes"), "{listed:?}");
+    assert!(listed.stdout.starts_with("job kdyno-") && listed.stderr.contains("--yes"), "{listed:?}");
     let cleaned = clean(&["--yes"]);
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
     namespace.expect_nothing_soon();

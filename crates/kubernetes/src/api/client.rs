@@ -3,6 +3,7 @@
 use crate::PodsError;
 use k8s_openapi::NamespaceResourceScope;
 use kdyno_model::generator::GeneratorPods;
+use kube::api::{ApiResource, DynamicObject};
 use kube::config::KubeConfigOptions;
 use kube::{Api, Client, Config, Resource};
 use std::error::Error;
@@ -13,6 +14,9 @@ use tokio::sync::oneshot;
 
 /// How long an answer of the API server may take.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Who makes the changes, for those who look at the objects.
+pub(super) const MANAGER: &str = "kdyno";
 
 /// The connection. A thread of its own carries what is under way, streams too; it ends when the last one of these is dropped.
 #[derive(Clone)]
@@ -34,11 +38,20 @@ pub(super) enum Refused {
     Other(String),
 }
 
+/// Whether it is gone, by this or before.
+pub(super) fn gone<T>(deleted: Result<T, Refused>) -> Result<(), PodsError> {
+    match deleted {
+        Ok(_) | Err(Refused::NotFound(_)) => Ok(()),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
 impl From<Refused> for PodsError {
     fn from(refused: Refused) -> Self {
         match refused {
-            Refused::Forbidden(why) => Self::new(format!("the API server refuses it: {why}"))
-                .hint("`kdyno kubernetes role` prints the least rights"),
+            Refused::Forbidden(why) => Self::new(format!("the API server refuses it: {why}")).hint(
+                "`kdyno kubernetes role` prints the least rights, with `--strimzi` also those for Strimzi",
+            ),
             Refused::NotFound(why) => Self::new(format!("the API server refuses it: {why}")),
             Refused::Other(why) => Self::new(why),
         }
@@ -68,6 +81,11 @@ fn innermost(error: &dyn Error) -> String {
 impl Connection {
     /// Reads the kubeconfig, or what a pod gets in its place; nothing is sent yet.
     pub(super) fn open(pods: &GeneratorPods) -> Result<Self, PodsError> {
+        Self::open_in(pods.context.as_deref(), pods.namespace.as_deref())
+    }
+
+    /// The same for a namespace, by default that of the context.
+    pub(super) fn open_in(context: Option<&str>, namespace: Option<&str>) -> Result<Self, PodsError> {
         let failed = |error: std::io::Error| PodsError::new(format!("no connection could be made: {error}"));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let handle = runtime.handle().clone();
@@ -75,8 +93,8 @@ impl Connection {
         // Its end is the end of its sender.
         let carry = move || drop(runtime.block_on(ended));
         std::thread::Builder::new().name("kubernetes".to_owned()).spawn(carry).map_err(failed)?;
-        let config = handle.block_on(config(pods.context.clone()))?;
-        let namespace = pods.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+        let config = handle.block_on(config(context.map(str::to_owned)))?;
+        let namespace = namespace.unwrap_or(&config.default_namespace).to_owned();
         let client = handle.block_on(async { Client::try_from(config) });
         let client = client
             .map_err(|error| PodsError::new(format!("no connection could be made: {}", innermost(&error))))?;
@@ -90,6 +108,16 @@ impl Connection {
         K::DynamicType: Default,
     {
         Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Objects of the namespace whose kind is not known to the compiler.
+    pub(super) fn dynamic(&self, resource: &ApiResource) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), &self.namespace, resource)
+    }
+
+    /// The namespace.
+    pub(super) fn namespace(&self) -> &str {
+        &self.namespace
     }
 
     /// Objects of the whole cluster.
@@ -138,6 +166,6 @@ async fn config(context: Option<String>) -> Result<Config, PodsError> {
     };
     read.map_err(|why| {
         PodsError::new(format!("the kubeconfig is of no use: {why}"))
-            .hint("does `kubectl get pods` work here? `context` in the generators names another one")
+            .hint("does `kubectl get pods` work here? `context` names another one")
     })
 }

@@ -342,7 +342,7 @@ impl TrialPlaces {
     }
 
     /// What is known of the hosts, as facts of a trial: the same in each trial of a run. `brokers` are those of the trial, with
-    /// the hosts at which they are advertised.
+    /// the hosts at which they are advertised, or their nodes.
     pub(crate) fn facts(&self, brokers: &[(Subject, String)]) -> BTreeMap<String, String> {
         let of_host = |host: &HostSession| {
             let there = &host.session.host;

@@ -45,11 +45,27 @@ pub(super) fn attach(
     let access = secrets.access(plan, case)?;
     // That which the run began with may have expired.
     RenewableToken::renewed(case, access.security.login.as_deref())?;
-    let cluster = Attached::check(plan, &access)?;
-    let running = registry::at(&options.environment, &cluster.addresses().collect());
-    let secrets = (secrets.of(case), secrets.variables());
-    let exporters = exporters(plan, trial, &cluster, secrets, options);
-    Ok(Guest { plan: plan.clone(), access, cluster, running, exporters })
+    Guest::at(plan.clone(), access, trial, (secrets.of(case), secrets.variables()), options)
+}
+
+impl Guest {
+    /// The cluster that is reached so, if it is the one that is meant. With the secrets of its case, and the variables that hold
+    /// secrets.
+    ///
+    /// # Errors
+    /// Another one answers, or none.
+    pub(super) fn at(
+        plan: AttachedPlan,
+        access: Access,
+        trial: TrialId,
+        secrets: (BTreeMap<&str, &Secret>, Vec<String>),
+        options: &mut RunOptions<'_>,
+    ) -> Result<Self, LabError> {
+        let cluster = Attached::check(&plan, &access)?;
+        let running = registry::at(&options.environment, &cluster.addresses().collect());
+        let exporters = exporters(&plan, trial, &cluster, secrets, options);
+        Ok(Self { plan, access, cluster, running, exporters })
+    }
 }
 
 impl SystemUnderTest for Guest {

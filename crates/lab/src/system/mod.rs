@@ -1,8 +1,10 @@
-//! The system under test as a run sees it: a local cluster that it owns, an attached one it is a guest of, or a null broker.
+//! The system under test as a run sees it: a local cluster that it owns, an attached one it is a guest of, a null broker, or a
+//! cluster that Strimzi makes for it.
 
 mod attached;
 mod local;
 mod null_broker;
+mod strimzi;
 mod under_test;
 
 use crate::error::LabError;
@@ -10,6 +12,7 @@ use crate::options::RunOptions;
 use crate::secrets::RunSecrets;
 use kdyno_model::plan::{CasePlan, SystemPlan};
 use kdyno_model::trial::TrialId;
+pub use strimzi::strimzi_properties;
 pub(crate) use under_test::SystemUnderTest;
 
 /// Starts the system of a case, or makes sure that the one named is the one that answers. `partition_replicas` is how many
@@ -20,7 +23,7 @@ pub(crate) use under_test::SystemUnderTest;
 /// It does not start, or another cluster answers.
 pub(crate) fn provide(
     case: &CasePlan,
-    trial: TrialId,
+    (run_id, trial): (u64, TrialId),
     partition_replicas: u64,
     secrets: &RunSecrets,
     options: &mut RunOptions<'_>,
@@ -31,5 +34,6 @@ pub(crate) fn provide(
         }
         SystemPlan::Attached(plan) => Box::new(attached::attach(plan, case, trial, secrets, options)?),
         SystemPlan::NullBroker(plan) => Box::new(null_broker::start(plan, &secrets.variables(), options)?),
+        SystemPlan::Strimzi(plan) => Box::new(strimzi::start(plan, (run_id, trial), options)?),
     })
 }

@@ -40,7 +40,7 @@ pub(crate) trait SystemUnderTest: Send + Sync {
         Vec::new()
     }
 
-    /// Hosts of its brokers, as these advertise them.
+    /// Hosts of its brokers, as these advertise them, or names of their nodes.
     fn hosts(&self) -> Vec<(Subject, String)> {
         Vec::new()
     }

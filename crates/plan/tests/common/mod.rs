@@ -79,5 +79,6 @@ pub fn release(system: &SystemPlan) -> String {
         },
         SystemPlan::Attached(target) => target.target.clone(),
         SystemPlan::NullBroker(_) => "null-broker".to_owned(),
+        SystemPlan::Strimzi(_) => "strimzi".to_owned(),
     }
 }

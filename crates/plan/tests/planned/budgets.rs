@@ -242,15 +242,12 @@ fn what_a_target_does_not_show_is_not_judged() {
     };
     let by_file = on(CompareChoices::default());
     assert_eq!(of(&by_file), "writers.response.p50");
-    let warning = "brokers.cpu_us_per_record is not judged: the processes of a target's brokers are not seen";
+    let warning = "brokers.cpu_us_per_record is not judged: the processes of brokers elsewhere are not seen";
     assert!(facts(&own, &by_file).1.iter().any(|reported| reported == warning));
     let on_own = asking(CompareChoices::default());
     assert_eq!(of(&on_own), "brokers.cpu_us_per_record writers.response.p50");
     assert!(facts(&own, &on_own).1.iter().all(|reported| reported != warning));
     let judge = vec!["brokers.cpu_us_per_record:3%".to_owned()];
     let error = planned(&own, &on(CompareChoices { judge, ..CompareChoices::default() })).unwrap_err();
-    assert!(
-        error.starts_with("`--judge brokers.cpu_us_per_record:3%`: the processes of a target's"),
-        "{error}"
-    );
+    assert!(error.starts_with("`--judge brokers.cpu_us_per_record:3%`: the processes of brokers"), "{error}");
 }

@@ -221,7 +221,7 @@ fn the_reports_that_were_secured_are_secured_and_tell_the_price() {
     let listeners = |plan: &Plan| {
         let of = |system: &SystemPlan| match system {
             SystemPlan::Local(cluster) => cluster.listeners.to_string(),
-            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => panic!("local"),
+            other => panic!("local: {other:?}"),
         };
         plan.cases.iter().map(|case| of(&case.system)).collect::<Vec<_>>()
     };

@@ -71,7 +71,7 @@ fn what_cannot_run_at_once_takes_turns_and_a_duet_is_refused() {
     case(
         BASE,
         CompareChoices { a: on("one"), b: on("two"), ..CompareChoices::default() },
-        "the processes of a target's brokers",
+        "the processes of brokers elsewhere",
     );
     let several = |name: &str, more: &str| SideChoices { more_targets: vec![target(more, "")], ..on(name) };
     let ask =

@@ -29,6 +29,7 @@ mod records;
 mod schema;
 mod searching;
 mod stored;
+mod strimzi;
 mod sums;
 mod targets;
 mod topics;

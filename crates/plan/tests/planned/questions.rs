@@ -38,7 +38,7 @@ fn sides_are_made_of_params_keys_of_the_system_and_paths() {
     assert_eq!(efficiency, "system.cpu_us_per_record", "brokers do in one mode what others do in the other");
     let mode = |system: &SystemPlan| match system {
         SystemPlan::Local(cluster) => cluster.mode,
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => panic!("local"),
+        other => panic!("local: {other:?}"),
     };
     assert_eq!(mode(&plan.cases[0].system), Mode::Zookeeper { nodes: 1 });
     assert_eq!(mode(&compare.b[0].system), Mode::KraftCombined);

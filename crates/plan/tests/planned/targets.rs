@@ -191,7 +191,7 @@ fn sustained(minutes: u64, choices: Choices) -> Choices {
 fn sustain_of(plan: &Plan) -> Option<u64> {
     match &plan.cases[0].system {
         SystemPlan::Attached(target) => target.sustain_ns,
-        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
+        _ => None,
     }
 }
 
@@ -279,7 +279,7 @@ fn clusters(plan: &Plan, at: usize) -> Vec<String> {
     let trials = upcoming(plan, 2 * at).take(2);
     let name = |system: &SystemPlan| match system {
         SystemPlan::Attached(target) => target.target.clone(),
-        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => "local".to_owned(),
+        _ => "local".to_owned(),
     };
     trials.map(|trial| name(&trial.case.system)).collect()
 }

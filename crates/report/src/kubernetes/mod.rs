@@ -55,9 +55,10 @@ fn translated(system: &SystemPlan) -> Result<&ClusterPlan, (String, Option<&'sta
         return Ok(cluster);
     }
     let hint = "a target does not say what it is made of; a cluster that kdyno starts can be translated";
-    Err(match system.is_kafka() {
-        true => (format!("an existing cluster, {}", system.name()), Some(hint)),
-        false => (format!("{}, which is no Kafka", system.name()), None),
+    Err(match (system.target(), system.is_kafka()) {
+        (Some(target), _) => (format!("an existing cluster, {}", target.target), Some(hint)),
+        (None, true) => (format!("{}, which is in Kubernetes already", system.name()), None),
+        (None, false) => (format!("{}, which is no Kafka", system.name()), None),
     })
 }
 

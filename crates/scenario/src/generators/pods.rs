@@ -5,15 +5,12 @@ use crate::keys;
 use crate::units::{self, Dimension};
 use crate::walk::{Fields, list_of, opt, settings};
 use crate::yaml::{Scalar, YamlNode};
-use kdyno_model::generator::{GeneratorPods, HOSTS_MAX, MountedSecret};
+use kdyno_model::generator::{GeneratorPods, HOSTS_MAX, MountedSecret, is_namespace};
 
 /// Largest number of CPUs of a pod.
 const CPUS_MAX: f64 = 1000.0;
 
-/// Longest name of a namespace.
-const NAMESPACE_CHARS_MAX: usize = 63;
-
-/// Longest name of any other object.
+/// Longest name of an object that is no namespace.
 const NAME_CHARS_MAX: usize = 253;
 
 /// Reads the section.
@@ -40,14 +37,14 @@ pub(super) fn pods(node: &YamlNode) -> Result<GeneratorPods, InputError> {
 
 /// That of the namespace becomes a part of paths of the API.
 fn object_name(key: &str, typed: Scalar) -> Result<String, InputError> {
-    let (most, what) = match key {
-        "namespace" => (NAMESPACE_CHARS_MAX, "a namespace"),
-        _ => (NAME_CHARS_MAX, "an object"),
-    };
     // Dots are in names of all objects but namespaces.
-    let is_dot = |c: char| c == '.' && key != "namespace";
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || is_dot(c);
-    if (1..=most).contains(&typed.text.len()) && typed.text.chars().all(is_plain) {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+    let is_object = |text: &str| (1..=NAME_CHARS_MAX).contains(&text.len()) && text.chars().all(is_plain);
+    let (is_name, what) = match key {
+        "namespace" => (is_namespace(&typed.text), "a namespace"),
+        _ => (is_object(&typed.text), "an object"),
+    };
+    if is_name {
         return Ok(typed.text);
     }
     Err(InputError::at(typed.place, format!("`{key}`: {} is no name of {what}", quoted(&typed.text)))

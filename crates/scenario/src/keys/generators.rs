@@ -112,7 +112,7 @@ pub static KUBERNETES: Section = section(
             "service_account",
             TEXT,
             "with `--in kubernetes`: service account of the lab's pod, with the rights of `kdyno kubernetes role`, by which it makes the \
-             pods that carry the load; without it the lab's own pod carries it",
+             pods that carry the load, and brokers by Strimzi; without it the lab's own pod carries the load",
         ),
         key(
             "claim",

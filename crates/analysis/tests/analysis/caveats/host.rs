@@ -15,7 +15,7 @@ pub(super) fn written(trial: &mut TrialFixture, bytes_per_s: f64) {
 fn in_memory(trial: &mut TrialFixture) {
     match &mut trial.start.trial.effective.system {
         SystemPlan::Local(cluster) => cluster.storage = Storage::Memory,
-        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => {}
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) | SystemPlan::Strimzi(_) => {}
     }
 }
 

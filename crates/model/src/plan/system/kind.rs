@@ -51,9 +51,14 @@ pub trait System {
         true
     }
 
-    /// Whether kdyno starts brokers of Kafka for it, which are cold then, and ends them after it.
+    /// Whether kdyno starts brokers of Kafka for it, or has them started, which are cold then, and ends them after it.
     fn starts_brokers(&self) -> bool {
         self.cluster().is_some()
+    }
+
+    /// What a run that is ended at once leaves of it, and who removes it; `None`: nothing, or what targets have.
+    fn left_behind(&self) -> Option<String> {
+        self.cluster().map(|_| "the guard ends the brokers and removes their data".to_owned())
     }
 
     /// Whether its brokers are started on the host that the load comes from. Those of a target may be there as well

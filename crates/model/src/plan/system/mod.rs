@@ -10,6 +10,7 @@ mod kind;
 mod local;
 mod null_broker;
 mod quotas;
+mod strimzi;
 mod target;
 
 pub use cluster::{BrokerMetrics, ClusterPlan, KafkaSource, Mode, Storage};
@@ -20,6 +21,7 @@ pub use quotas::{QuotaEach, QuotasPlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
+pub use strimzi::{StrimziListener, StrimziPlan, StrimziVolume};
 pub use target::{
     AbortIf, AttachedPlan, Beyond, Caps, MetricsFrom, MetricsLogin, MetricsPlan, Price, WatchedSign,
 };
@@ -35,6 +37,8 @@ pub enum SystemPlan {
     /// No Kafka: a broker of kdyno's own that acknowledges everything and keeps nothing. What is measured with it is the
     /// client alone.
     NullBroker(NullBrokerPlan),
+    /// A cluster that Strimzi makes in Kubernetes.
+    Strimzi(StrimziPlan),
 }
 
 impl Deref for SystemPlan {
@@ -45,6 +49,7 @@ impl Deref for SystemPlan {
             Self::Local(cluster) => cluster,
             Self::Attached(target) => target,
             Self::NullBroker(broker) => broker,
+            Self::Strimzi(cluster) => cluster,
         }
     }
 }
@@ -55,6 +60,7 @@ impl DerefMut for SystemPlan {
             Self::Local(cluster) => cluster,
             Self::Attached(target) => target,
             Self::NullBroker(broker) => broker,
+            Self::Strimzi(cluster) => cluster,
         }
     }
 }
