@@ -3,7 +3,7 @@
 use crate::cli::ExecutionArgs;
 use crate::failure::Failure;
 use crate::{scenario_source, target_source};
-use kdyno_model::generator::GeneratorHost;
+use kdyno_model::generator::{GeneratorHost, GeneratorPods};
 use kdyno_model::plan::Plan;
 use kdyno_plan::Remark;
 use kdyno_scenario::generators::Generators;
@@ -21,6 +21,8 @@ pub(crate) fn place<'f>(
         Some(path) => Some(read(path)?),
         None => of_targets(targets)?,
     };
+    let has_pods = found.as_ref().is_some_and(|found| GeneratorPods::among(&found.hosts).is_some());
+    kdyno_plan::check_commands_in_pods(plan, has_pods)?;
     let Some(Generators { plan: generators, hosts }) = found else { return Ok(Vec::new()) };
     kdyno_plan::on_generators(plan, &generators)?;
     remarks.push(Remark::Fact(format!("the load runs on {}", generators.hosts.join(", "))));

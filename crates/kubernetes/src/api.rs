@@ -1,6 +1,9 @@
 //! The pods of a run by way of the API server: made, waited for, reached, removed.
 
 mod client;
+mod command_pods;
+
+pub use command_pods::CommandPods;
 
 use crate::bridge::bridged;
 use crate::objects::{self, AGENT_PORT, OURS};

@@ -13,6 +13,7 @@ mod bridge;
 #[cfg(not(feature = "api"))]
 mod without_api;
 
+pub mod command_job;
 pub mod fit;
 mod identity;
 pub mod objects;
@@ -20,10 +21,10 @@ mod quantity;
 pub mod state;
 
 #[cfg(feature = "api")]
-pub use api::{PodDial, RunningPods, clean};
+pub use api::{CommandPods, PodDial, RunningPods, clean};
 pub use identity::AgentIdentity;
 #[cfg(not(feature = "api"))]
-pub use without_api::{PodDial, RunningPods, clean};
+pub use without_api::{CommandPods, PodDial, RunningPods, clean};
 
 use std::fmt;
 

@@ -111,6 +111,11 @@ impl Generators {
         Ok(())
     }
 
+    /// The pods that carry load, made or not.
+    pub(crate) fn planned_pods(&self) -> Option<&GeneratorPods> {
+        self.planned_pods.as_deref()
+    }
+
     /// Why pods no longer run, one lowercase sentence each.
     pub(crate) fn gone_pods(&self) -> Vec<String> {
         self.pods.as_ref().map(PodHosts::gone).unwrap_or_default()
