@@ -4,13 +4,13 @@ use crate::objects;
 use crate::state::{DELETED, PodState};
 use kdyno_model::generator::GeneratorPods;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The label of the pods of a command. They have none of the run: its agents are found by that.
 const COMMAND: &str = "kdyno-command";
 
-/// Where a program of others may write, and where Kafka's scripts are to put their logs: their own folder is read-only.
-const SCRATCH: &str = "/tmp";
+/// Where a program of others may write: all else is read-only.
+pub const SCRATCH: &str = "/tmp";
 
 /// A command that pods run, each the whole of it.
 pub struct CommandJob {
@@ -25,7 +25,7 @@ pub struct CommandJob {
     /// The program and its arguments.
     pub run: Vec<String>,
     /// Variables of its environment.
-    pub environment: Vec<(String, String)>,
+    pub environment: BTreeMap<String, String>,
     /// It is ended by the cluster when it lasts longer, s.
     pub deadline_s: u64,
 }
@@ -73,14 +73,10 @@ impl CommandJob {
         job
     }
 
-    /// The scenario's own come last, and win.
     fn env(&self) -> Value {
-        let own = [("TMPDIR", SCRATCH), ("LOG_DIR", SCRATCH)];
-        let is_set = |name: &str| self.environment.iter().any(|(set, _)| set == name);
-        let own = own.into_iter().filter(|(name, _)| !is_set(name));
-        let own = own.map(|(name, value)| json!({"name": name, "value": value}));
-        let set = self.environment.iter().map(|(name, value)| json!({"name": name, "value": value}));
-        own.chain(set).collect()
+        let mut all = self.environment.clone();
+        all.entry("TMPDIR".to_owned()).or_insert_with(|| SCRATCH.to_owned());
+        all.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
     }
 }
 
@@ -140,7 +136,7 @@ mod tests {
             trial: 3,
             place: 1,
             run: ["/opt/kafka/bin/kafka-producer-perf-test.sh", "--topic", "perf"].map(str::to_owned).into(),
-            environment: vec![("KDYNO_BOOTSTRAP_SERVERS".to_owned(), "b:9092".to_owned())],
+            environment: [("KDYNO_BOOTSTRAP_SERVERS".to_owned(), "b:9092".to_owned())].into(),
             deadline_s: 400,
         }
     }
@@ -174,9 +170,8 @@ mod tests {
             "imagePullPolicy": "IfNotPresent",
             "command": ["/opt/kafka/bin/kafka-producer-perf-test.sh", "--topic", "perf"],
             "env": [
-                {"name": "TMPDIR", "value": "/tmp"},
-                {"name": "LOG_DIR", "value": "/tmp"},
                 {"name": "KDYNO_BOOTSTRAP_SERVERS", "value": "b:9092"},
+                {"name": "TMPDIR", "value": "/tmp"},
             ],
             "resources": {
                 "requests": {"cpu": "2000m", "memory": "1073741824"},
@@ -231,8 +226,8 @@ mod tests {
 
     #[test]
     fn variables_of_the_scenario_win() {
-        let own = CommandJob { environment: vec![("LOG_DIR".to_owned(), "/logs".to_owned())], ..job() };
+        let own = CommandJob { environment: [("TMPDIR".to_owned(), "/logs".to_owned())].into(), ..job() };
         let env = &own.object()["spec"]["template"]["spec"]["containers"][0]["env"];
-        assert_eq!(env, &json!([{"name": "TMPDIR", "value": "/tmp"}, {"name": "LOG_DIR", "value": "/logs"}]));
+        assert_eq!(env, &json!([{"name": "TMPDIR", "value": "/logs"}]));
     }
 }

@@ -99,7 +99,7 @@ impl CommandPods {
 
 impl Drop for CommandPods {
     fn drop(&mut self) {
-        // Whoever wants to know why that failed has called it before.
+        // Why it failed is the answer of a call before.
         let _ = self.remove();
     }
 }
@@ -148,7 +148,7 @@ async fn copy(api: Api<Pod>, pod: String, mut to: tokio::net::UnixStream) {
 enum Copied {
     ToEnd,
     BrokenOff,
-    /// Whoever reads it is gone.
+    /// Its reader is gone.
     Unwanted,
 }
 
