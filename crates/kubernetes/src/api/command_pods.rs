@@ -1,6 +1,6 @@
 //! A command that pods run: its job made, watched, its lines followed, removed.
 
-use super::client::Connection;
+use super::client::{Connection, Refused};
 use super::{LOOK, MANAGER, REMOVED_DEADLINE, STREAM_DEADLINE, gone};
 use crate::PodsError;
 use crate::command_job::{CommandJob, SeenPod};
@@ -63,9 +63,14 @@ impl CommandPods {
     /// What a pod prints, from its beginning to its end, also where the API server is gone for a while.
     ///
     /// # Errors
-    /// There is no socket for it.
+    /// There is no right to read it, or no socket for it.
     pub fn follow(&self, pod: &str) -> Result<UnixStream, PodsError> {
         let (api, pod) = (self.connection.api::<Pod>(), pod.to_owned());
+        // Whatever else is in the way may pass.
+        let tried = LogParams { tail_lines: Some(1), ..LogParams::default() };
+        if let Err(refused @ Refused::Forbidden(_)) = self.connection.ask(api.logs(&pod, &tried)) {
+            return Err(refused.into());
+        }
         let begun = async { Ok(begin(api, pod)) };
         let stream = self.connection.ask_within(STREAM_DEADLINE, begun)?;
         stream.map_err(|error| PodsError::new(format!("its lines cannot be read: {error}")))
