@@ -50,7 +50,7 @@ def main():
     config = {
         "architecture": {"aarch64": "arm64"}.get(os.uname().machine, "amd64"),
         "os": "linux",
-        "config": {"Entrypoint": [files[0][1]], "Env": ["HOME=/tmp"], "User": "65532:65532"},
+        "config": {"Entrypoint": [files[0][1]], "Env": ["HOME=/tmp", "KDYNO_OUT=/tmp"], "User": "65532:65532"},
         "rootfs": {"type": "layers", "diff_ids": [content["digest"]]},
     }
     manifest = {

@@ -22,6 +22,8 @@ pub(crate) fn place<'f>(
         Some(path) => Some(read(path)?),
         None => of_targets(targets)?,
     };
+    let has_pods = found.as_ref().is_some_and(|found| GeneratorPods::among(&found.hosts).is_some());
+    kdyno_plan::check_commands_in_pods(plan, has_pods)?;
     let Some(Generators { plan: generators, hosts }) = found else { return Ok(Vec::new()) };
     if args.lab_in.is_some() {
         let pods = of_lab(&hosts)?;

@@ -1,7 +1,10 @@
 //! The pods of a run by way of the API server: made, waited for, reached, removed.
 
 mod client;
+mod command_pods;
 mod strimzi;
+
+pub use command_pods::CommandPods;
 
 use crate::bridge::bridged;
 use crate::objects::{self, AGENT_PORT, OURS};

@@ -13,6 +13,7 @@ mod bridge;
 #[cfg(not(feature = "api"))]
 mod without_api;
 
+pub mod command_job;
 pub mod fit;
 mod identity;
 pub mod lab_pod;
@@ -24,11 +25,11 @@ pub mod strimzi;
 pub mod strimzi_state;
 
 #[cfg(feature = "api")]
-pub use api::{PodDial, RunningPods, StrimziCluster, clean, existing};
+pub use api::{CommandPods, PodDial, RunningPods, StrimziCluster, clean, existing};
 pub use identity::AgentIdentity;
 pub use place::PodPlace;
 #[cfg(not(feature = "api"))]
-pub use without_api::{PodDial, RunningPods, StrimziCluster, clean, existing};
+pub use without_api::{CommandPods, PodDial, RunningPods, StrimziCluster, clean, existing};
 
 use std::fmt;
 

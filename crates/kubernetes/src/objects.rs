@@ -9,6 +9,9 @@ pub const AGENT_PORT: u16 = 7400;
 /// Files of the identity that an agent reads, as keys of the secret.
 pub const IDENTITY_FILES: [&str; 3] = ["certificate.pem", "key.pem", "token"];
 
+/// The volume of that identity.
+pub(crate) const IDENTITY: &str = "identity";
+
 /// Where they are in a pod.
 const IDENTITY_FOLDER: &str = "/etc/kdyno-agent";
 
@@ -16,7 +19,7 @@ const IDENTITY_FOLDER: &str = "/etc/kdyno-agent";
 pub const OURS: (&str, &str) = ("app.kubernetes.io/managed-by", "kdyno");
 
 /// The label with the run.
-const RUN: &str = "kdyno-run";
+pub(crate) const RUN: &str = "kdyno-run";
 
 /// The label in which Kubernetes keeps the place of a pod within its job.
 pub const INDEX: &str = "batch.kubernetes.io/job-completion-index";
@@ -167,7 +170,7 @@ fn container(pods: &GeneratorPods) -> Value {
 
 fn mounts(pods: &GeneratorPods) -> Value {
     let own = [
-        json!({"name": "identity", "mountPath": IDENTITY_FOLDER, "readOnly": true}),
+        json!({"name": IDENTITY, "mountPath": IDENTITY_FOLDER, "readOnly": true}),
         json!({"name": "tmp", "mountPath": "/tmp"}),
     ];
     let of_user = pods.secrets.iter().enumerate();
@@ -180,7 +183,7 @@ fn mounts(pods: &GeneratorPods) -> Value {
 fn volumes(pods: &GeneratorPods, run_id: u64) -> Value {
     const OWNER_AND_GROUP: u32 = 0o440;
     let secret = |volume: String, secret: &str| json!({"name": volume, "secret": {"secretName": secret, "defaultMode": OWNER_AND_GROUP}});
-    let own = [secret("identity".to_owned(), &name(run_id)), json!({"name": "tmp", "emptyDir": {}})];
+    let own = [secret(IDENTITY.to_owned(), &name(run_id)), json!({"name": "tmp", "emptyDir": {}})];
     let of_user = pods.secrets.iter().enumerate().map(|(at, one)| secret(volume_name(at), &one.secret));
     own.into_iter().chain(of_user).collect()
 }
@@ -204,6 +207,7 @@ pub fn role(namespace: &str, more: &[Right]) -> Value {
             rule("batch", "jobs", &["create", "delete", "get", "list"]),
             rule("", "secrets", &["create", "delete"]),
             rule("", "pods", &["get", "list"]),
+            rule("", "pods/log", &["get"]),
             rule("", "pods/portforward", &["create", "get"]),
             rule("", "events", &["list"]),
         ],
@@ -312,7 +316,7 @@ mod tests {
     fn rights_are_named_verb_by_verb() {
         let role = super::role("load", &[("", "secrets", &["get"])]);
         let rules = role["items"][0]["rules"].to_string();
-        for wanted in ["pods/portforward", "\"create\",\"get\"", "\"batch\"", "[\"get\"]"] {
+        for wanted in ["pods/log", "pods/portforward", "\"create\",\"get\"", "\"batch\"", "[\"get\"]"] {
             assert!(rules.contains(wanted), "{wanted}: {rules}");
         }
         assert!(!rules.contains('*') && !rules.contains("exec"), "{rules}");

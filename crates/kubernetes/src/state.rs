@@ -18,7 +18,7 @@ const HOPELESS: &[&str] = &[
 ];
 
 /// What is said of a pod that somebody deletes.
-const DELETED: &str = "it was deleted";
+pub(crate) const DELETED: &str = "it was deleted";
 
 /// How far a pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +56,12 @@ pub fn of(pod: &Value) -> PodState {
     let is_unscheduled = |one: &&Value| one["type"] == "PodScheduled" && one["status"] == "False";
     let found = conditions(status).find(is_unscheduled);
     PodState::Waiting(found.and_then(|one| text(&one["message"])).map(|why| format!("it has no node: {why}")))
+}
+
+/// What the program of a pod exited with; `None`: it has not ended.
+pub fn exit_code(pod: &Value) -> Option<i32> {
+    let code = pod["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"].as_i64()?;
+    i32::try_from(code).ok()
 }
 
 /// How it ended.
@@ -202,6 +208,8 @@ mod tests {
     fn an_end_has_its_cause() {
         let killed = json!({"terminated": {"reason": "OOMKilled", "exitCode": 137}});
         assert_eq!(over(&container(&killed)), "it used more than its `memory` and was killed");
+        assert_eq!(exit_code(&container(&killed)), Some(137));
+        assert_eq!(exit_code(&container(&json!({"running": {}}))), None);
         let failed =
             json!({"terminated": {"reason": "Error", "exitCode": 2, "message": "error: no such folder"}});
         assert_eq!(over(&container(&failed)), "it ended with exit code 2: error: no such folder");

@@ -1,5 +1,6 @@
 //! In the place of the client of the API in builds that have none.
 
+use crate::command_job::{CommandJob, SeenPod};
 use crate::strimzi_state::{ExistingCluster, StrimziStatus, StrimziUser};
 use crate::{AgentIdentity, PodPlace, PodsError};
 use kdyno_model::generator::GeneratorPods;
@@ -128,6 +129,43 @@ impl StrimziCluster {
     }
 
     /// Removes it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn remove(&mut self) -> Result<(), PodsError> {
+        match self.0 {}
+    }
+}
+
+/// Pods that run a command: there are none.
+pub struct CommandPods(Infallible);
+
+impl CommandPods {
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn start(_: &CommandJob) -> Result<Self, PodsError> {
+        Err(absent())
+    }
+
+    /// How far its pods are.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn look(&self) -> Result<Vec<SeenPod>, PodsError> {
+        match self.0 {}
+    }
+
+    /// What a pod prints.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn follow(&self, _: &str) -> Result<UnixStream, PodsError> {
+        match self.0 {}
+    }
+
+    /// Removes them.
     ///
     /// # Errors
     /// There is none.

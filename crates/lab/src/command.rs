@@ -7,7 +7,7 @@ use crate::inbox::Heard;
 use crate::output::{OutputTail, PIECE_BYTES, end_of, read_lines};
 use kdyno_analysis::commands::{CommandReader, CommandTotals, LineSplitter};
 use kdyno_model::plan::ParsePlan;
-use kdyno_testbed::command::{CommandSpec, RunningCommand, Stopper};
+use kdyno_testbed::command::{CommandSpec, RunningCommand};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,9 @@ use std::time::Duration;
 pub(crate) const RESULTS_BYTES_MAX: u64 = 4 << 30;
 /// How long the last of its output may take to come once nothing of it is left.
 const OUTPUT_WAIT: Duration = Duration::from_secs(5);
+
+/// Ends a command, wherever it runs.
+pub(crate) type EndCommand = Box<dyn Fn() + Send + Sync>;
 
 /// What is to be parsed of a command, and where it lies.
 pub(crate) struct Parse {
@@ -36,7 +39,7 @@ pub(crate) fn start(
     hidden: &[String],
     parse: Option<Parse>,
     inbox: SyncSender<Heard>,
-) -> Result<(u64, Stopper), String> {
+) -> Result<(u64, EndCommand), String> {
     let (mut running, outputs, started_ns) = RunningCommand::start(spec, hidden)?;
     let stopper =
         running.stopper().map_err(|error| format!("it cannot be ended, so it is not run: {error}"))?;
@@ -53,18 +56,18 @@ pub(crate) fn start(
         let ended = running.wait();
         // The inbox lives as long as the trial; when it is gone the message is not needed.
         let _ = inbox.send(Heard::Command(name.clone(), CommandNews::Exited(ended)));
-        let mut output = gather(&pieces);
+        let mut output = gather(&pieces, 2);
         if let Some(Parse { plan, folder }) = parse {
             read_results(&plan, &folder, &mut output);
         }
         let _ = inbox.send(Heard::Command(name, CommandNews::Read(Box::new(output))));
     };
     thread("end").spawn(wait).map_err(failed)?;
-    Ok((started_ns, stopper))
+    Ok((started_ns, Box::new(move || stopper.stop())))
 }
 
 /// What readers of output report.
-enum OutputPiece {
+pub(crate) enum OutputPiece {
     /// A line for the tail, and whether it came by standard error.
     Line(bool, String),
     /// Bytes that came; what was parsed of them: the end of one of both.
@@ -72,7 +75,7 @@ enum OutputPiece {
 }
 
 /// Reads an output to its end, and keeps next to nothing.
-fn read_all(
+pub(crate) fn read_all(
     from: impl Read,
     mut reader: Option<CommandReader>,
     (is_error, to): (bool, &Sender<OutputPiece>),
@@ -92,18 +95,18 @@ fn read_all(
     let _ = to.send(OutputPiece::End(bytes, reader.map(|reader| Box::new(reader.finish()))));
 }
 
-/// What both readers reported.
-fn gather(pieces: &Receiver<OutputPiece>) -> CommandOutput {
+/// What so many readers reported; what several parsed is added.
+pub(crate) fn gather(pieces: &Receiver<OutputPiece>, readers: usize) -> CommandOutput {
     let mut output = CommandOutput::default();
     let mut lines: Vec<(bool, String)> = Vec::new();
-    let mut ends = 0;
-    while ends < 2 {
+    let (mut ends, mut parsed) = (0, Vec::new());
+    while ends < readers {
         match pieces.recv_timeout(OUTPUT_WAIT) {
             Ok(OutputPiece::Line(is_error, line)) => lines.push((is_error, line)),
             Ok(OutputPiece::End(bytes, reported)) => {
                 ends += 1;
                 output.bytes = output.bytes.saturating_add(bytes);
-                output.reported = output.reported.or(reported.map(|reported| *reported));
+                parsed.extend(reported.map(|reported| *reported));
             }
             Err(_) => {
                 output.trouble =
@@ -112,6 +115,7 @@ fn gather(pieces: &Receiver<OutputPiece>) -> CommandOutput {
             }
         }
     }
+    output.reported = if parsed.len() > 1 { Some(CommandTotals::added(parsed)) } else { parsed.pop() };
     // Standard error last, whichever ended first: it says why, and the other one may be figures alone.
     lines.sort_by_key(|(is_error, _)| *is_error);
     output.tail = end_of(&lines.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>());
@@ -175,7 +179,7 @@ mod tests {
         let (sender, pieces) = channel();
         read_all(&b"an error\x1b[31m"[..], None, (true, &sender));
         read_all(flood.as_bytes(), None, (false, &sender));
-        let output = gather(&pieces);
+        let output = gather(&pieces, 2);
         assert_eq!(output.bytes, flood.len() as u64 + 13);
         assert!(
             output.tail.len() <= TAIL_BYTES && output.tail.ends_with("line 199999\nan error\u{fffd}[31m")
@@ -188,7 +192,7 @@ mod tests {
         let (sender, pieces) = channel();
         read_all(&b"elapsed\n5\n7\nx\n"[..], Some(CommandReader::new(&plan(None))), (false, &sender));
         read_all(&b""[..], None, (true, &sender));
-        let reported = gather(&pieces).reported.expect("parsed");
+        let reported = gather(&pieces, 2).reported.expect("parsed");
         assert_eq!((reported.requests, reported.unparsed), (2, 1));
     }
 

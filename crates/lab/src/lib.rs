@@ -18,6 +18,7 @@ mod cluster_view;
 mod cluster_watch;
 mod command;
 mod command_news;
+mod command_pods;
 mod component;
 mod connections;
 mod database_watch;

@@ -26,6 +26,8 @@ pub const REQUESTS_PER_S: &str = "requests_per_s";
 pub const MIB_PER_S: &str = "told_mib_per_s";
 /// Lines that are not of the form that was named.
 pub const UNPARSED_LINES: &str = "unparsed_lines";
+/// Share of the time in which all pods measured.
+pub const OVERLAP: &str = "overlap";
 
 /// All of them but what requests took; what is parsed is reported where something was.
 pub const METRICS: &[Metric] = &[
@@ -64,5 +66,12 @@ pub const METRICS: &[Metric] = &[
         COMMAND,
         Unit::Count,
         "lines of what was to be parsed that are not of the form that was named",
+    ),
+    metric(
+        OVERLAP,
+        COMMAND,
+        Unit::Ratio,
+        "share of the time from the first pod's beginning to the last one's end in which all pods of the command measured: only \
+         there the sum of their rates is a rate of all",
     ),
 ];

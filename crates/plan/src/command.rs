@@ -4,14 +4,16 @@ use crate::choices::PlanError;
 use crate::http_load;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::CaseReader;
+use kdyno_model::generator::HOSTS_MAX;
 use kdyno_model::plan::command::COMMAND_VARIABLE;
 use kdyno_model::plan::http_load::{HttpLoad, UsersPlan};
 use kdyno_model::plan::{
-    COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan, PhasesPlan,
+    COMMAND_NS_MAX, CommandBegins, CommandPlan, CommandPods, CsvColumns, OutputFormat, ParsePlan, PhasesPlan,
+    Plan,
 };
 use kdyno_model::units::duration;
 use kdyno_scenario::file::{CommandFile, CommandKindFile, CommandLineFile, MeasureFile, UsersFile};
-use kdyno_scenario::input::{known_hint, quoted};
+use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
@@ -68,7 +70,55 @@ fn command(reader: &CaseReader<'_>, name: &str, item: &CommandFile) -> Result<Co
         ends_measure: false,
         environment: environment(reader, &item.environment)?,
         parse,
+        pods: pods(reader, item)?,
     })
+}
+
+/// Whether the commands that are to run in pods can: the generators say where pods are made.
+///
+/// # Errors
+/// They name none, or pods would not reach the brokers.
+pub fn check_commands_in_pods(plan: &Plan, has_pods: bool) -> Result<(), PlanError> {
+    for case in plan.every_case() {
+        let in_pods = case.commands.iter().find(|(_, command)| command.pods.is_some());
+        let Some((item, _)) = in_pods else { continue };
+        let item = quoted(item);
+        if !has_pods {
+            let message =
+                format!("load item {item} runs in pods, and no generators with `kubernetes` say where");
+            return Err(InputError::whole(message).hint("`--generators FILE`, or `generators` of the target"));
+        }
+        if case.system.runs_here() {
+            let message = format!(
+                "load item {item} runs in pods, which cannot reach brokers that listen on this host's loopback address"
+            );
+            return Err(InputError::whole(message).hint("name an existing cluster with --target"));
+        }
+    }
+    Ok(())
+}
+
+/// The pods that run it, if it is not to run here.
+fn pods(reader: &CaseReader<'_>, item: &CommandFile) -> Result<Option<CommandPods>, PlanError> {
+    /// Of a processor.
+    const MILLI: f64 = 1e3;
+    let Some(typed) = &item.pods else { return Ok(None) };
+    if let Some(results) = &item.results {
+        let error = reader.wrong(results, "`results`: a file in a pod is not read");
+        return Err(error.hint("let the command print its results, and leave `results` out"));
+    }
+    let image = reader.filled(&typed.image, "image")?;
+    if image.contains(char::is_whitespace) {
+        return Err(reader.wrong(&typed.image, format!("`image`: {} is no image", quoted(&image))));
+    }
+    let cpu = typed.cpu.as_ref().map(|cpu| reader.number(cpu, "cpu", 1.0 / MILLI..=1e3)).transpose()?;
+    let memory = typed.memory.as_ref();
+    Ok(Some(CommandPods {
+        image,
+        count: reader.whole(&typed.count, "count", 1..=HOSTS_MAX as u64)? as u16,
+        cpu_milli: cpu.map(|cpus| (cpus * MILLI).round() as u32),
+        memory_bytes: memory.map(|memory| reader.bytes(memory, "memory", 1..=1 << 50)).transpose()?,
+    }))
 }
 
 /// What kdyno itself sends is started by its own name.

@@ -66,6 +66,7 @@ pub use choices::{
     CaseTarget, Choices, CompareChoices, FileReader, FindChoices, FoundFile, PathCheck, PlanError,
     PlanQuestion, Schemas, SideChange, SideChoices, UnusableSchema, ValuesOfSchema,
 };
+pub use command::check_commands_in_pods;
 pub use estimate::{
     bytes_to_write_of_case, bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after,
     longest_ns, volume_bytes,

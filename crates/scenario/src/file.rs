@@ -16,7 +16,7 @@ mod transactions;
 mod zones;
 
 pub use broker_config::BrokerConfigFile;
-pub use command::{ColumnsFile, CommandFile, CommandKindFile, CommandLineFile};
+pub use command::{ColumnsFile, CommandFile, CommandKindFile, CommandLineFile, CommandPodsFile};
 pub use component::{ComponentFile, ComponentKindFile, ProxyFile, ReadyFile, StopFile};
 pub use consume::{ConsumeFile, WorkFile};
 pub use driver::{ItemClientFile, JavaClientFile};

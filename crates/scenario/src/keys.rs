@@ -21,7 +21,7 @@ mod zones;
 
 pub use broker_config::BROKER_CONFIG;
 pub use client::{DRIVERS, ITEM_CLIENT, JAVA_CLIENT};
-pub use command::{COLUMNS, COMMAND};
+pub use command::{COLUMNS, COMMAND, COMMAND_PODS};
 pub use component::{COMPONENT, POSTGRES, READY, READY_WORDS, STOP};
 pub use generators::{GENERATOR, GENERATORS, HOSTS_OF_ITEMS, KUBERNETES, MOUNTED_SECRET};
 pub use http_load::{HTTP_STEP, JOB, USERS};

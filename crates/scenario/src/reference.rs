@@ -48,6 +48,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &keys::ZIPF_WORK,
     &keys::END_TO_END,
     &keys::COMMAND,
+    &keys::COMMAND_PODS,
     &keys::COLUMNS,
     &keys::USERS,
     &keys::JOB,

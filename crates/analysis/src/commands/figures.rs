@@ -2,8 +2,8 @@
 
 use crate::rows::TrialRows;
 use kdyno_model::command_metrics::{
-    CPU_TIME, DURATION, ERROR_SHARE, ERRORS, EXIT_CODE, MIB_PER_S, REQUESTS, REQUESTS_PER_S, SUCCEEDED,
-    UNPARSED_LINES,
+    CPU_TIME, DURATION, ERROR_SHARE, ERRORS, EXIT_CODE, MIB_PER_S, OVERLAP, REQUESTS, REQUESTS_PER_S,
+    SUCCEEDED, UNPARSED_LINES,
 };
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
@@ -158,6 +158,7 @@ impl<'a> CommandReadings<'a> {
             }),
             MIB_PER_S => self.last(series::MIB_PER_S),
             UNPARSED_LINES => self.last(series::UNPARSED_LINES),
+            OVERLAP => self.last(series::OVERLAP),
             _ => None,
         })
     }

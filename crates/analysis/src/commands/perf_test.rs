@@ -64,6 +64,7 @@ impl PerfTestReader {
         let times_s: Vec<(&'static str, f64)> = times.filter_map(time_s).collect();
         let is_whole = times_s.iter().any(|(statistic, _)| *statistic == "p50");
         if is_whole {
+            reported.stated_of_ns = interval_ns(records, per_s, read_unix_ns);
             self.whole = Some((records, Stated { per_s: Some(per_s), mib_per_s: Some(mib_per_s), times_s }));
         } else {
             self.windows = self.windows.saturating_add(records);
@@ -93,6 +94,9 @@ impl PerfTestReader {
         let counted = self.windows;
         self.windows = records as u64;
         reported.count(read_unix_ns, self.windows.saturating_sub(counted));
+        if self.consumer.is_some_and(|columns| columns.is_of_all) {
+            reported.stated_of_ns = interval_ns(self.windows, per_s, read_unix_ns);
+        }
         self.row = Some((self.windows, per_s, mib_per_s));
         true
     }
@@ -119,6 +123,13 @@ impl PerfTestReader {
     fn stated_times(&mut self) -> &mut Vec<(&'static str, f64)> {
         &mut self.whole.get_or_insert_with(|| (0, Stated::default())).1.times_s
     }
+}
+
+/// The time that a rate is of, where its line was printed at its end; `None`: not a time.
+fn interval_ns(records: u64, per_s: f64, read_unix_ns: i64) -> Option<(i64, i64)> {
+    let took_ns = records as f64 / per_s * 1e9;
+    // What does not fit is cut off, far from any instant.
+    took_ns.is_finite().then(|| (read_unix_ns.saturating_sub(took_ns as i64), read_unix_ns))
 }
 
 /// `1.2 ms avg latency`, `3 ms 95th`.

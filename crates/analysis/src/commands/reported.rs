@@ -1,5 +1,7 @@
 //! What a command reports of requests: counts, times and seconds.
 
+mod added;
+
 use hdrhistogram::Histogram;
 use kdyno_model::event::Subject;
 use kdyno_model::metric::QUANTILES;
@@ -36,6 +38,10 @@ pub struct CommandTotals {
     seconds: BTreeMap<i64, CommandSecond>,
     /// When the first one began and the last one ended, ns since 1970.
     span_ns: Option<(i64, i64)>,
+    /// What a tool's own rate is of, ns since 1970 by the clock of who read it.
+    pub(super) stated_of_ns: Option<(i64, i64)>,
+    /// Of the sum of several: the share of the time in which all of them measured.
+    overlap: Option<f64>,
     /// Figures that a tool states itself.
     pub(super) stated: Stated,
     /// Requests with a label, by that label: what they are called, and their figures.
@@ -206,6 +212,7 @@ impl CommandTotals {
         add(series::ERRORS_TOTAL, self.has_errors.then_some(self.errors as f64));
         add(series::REQUESTS_PER_S, self.stated.per_s.or_else(|| self.per_s()));
         add(series::MIB_PER_S, self.stated.mib_per_s);
+        add(series::OVERLAP, self.overlap);
         for (statistic, time_s) in self.times_s() {
             add(&format!("{}{statistic}", series::RESPONSE_S_OF), Some(time_s));
         }

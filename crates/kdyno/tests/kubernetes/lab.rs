@@ -1,6 +1,6 @@
 //! The lab itself in a pod: `--in kubernetes`.
 
-use super::{Namespace, broker, evidence, kubectl};
+use super::{Namespace, SCENARIO, broker, evidence, kubectl};
 use crate::common::{RUN_DEADLINE, TestFolder, ran};
 use kdyno_store::RunFile;
 use rustix::process::Signal;
@@ -12,7 +12,7 @@ fn a_lab_in_a_pod_runs_and_its_file_comes_here() {
     let place = TestFolder::new();
     let broker = broker();
     let namespace = Namespace::new(&place);
-    let said = namespace.start(&broker.address, "", IN, &[]).wait(RUN_DEADLINE);
+    let said = namespace.start(SCENARIO, &broker.address, "", IN, &[]).wait(RUN_DEADLINE);
     ran(&said);
     for words in ["its own pod carries the load", "the lab runs in the pod of job kdyno-", "trial 1"] {
         assert!(said.stderr.contains(words), "{words}: {said:?}");
@@ -34,7 +34,7 @@ fn an_interrupted_lab_in_a_pod_keeps_its_evidence() {
     let place = TestFolder::new();
     let broker = broker();
     let namespace = Namespace::new(&place);
-    let mut running = namespace.start(&broker.address, "", IN, &["--set", "dur=120s"]);
+    let mut running = namespace.start(SCENARIO, &broker.address, "", IN, &["--set", "dur=120s"]);
     running.wait_for("· measure");
     running.signal(Signal::INT);
     let said = running.wait(RUN_DEADLINE);
@@ -52,7 +52,7 @@ fn a_lab_whose_pod_is_deleted_is_lost_and_that_is_said() {
     let place = TestFolder::new();
     let broker = broker();
     let namespace = Namespace::new(&place);
-    let mut running = namespace.start(&broker.address, "", IN, &["--set", "dur=120s"]);
+    let mut running = namespace.start(SCENARIO, &broker.address, "", IN, &["--set", "dur=120s"]);
     running.wait_for("· measure");
     kubectl(&["delete", "pods", "--all", "--grace-period=1", "--wait=false", "-n", &namespace.name]);
     let said = running.wait(RUN_DEADLINE);
@@ -68,7 +68,7 @@ fn a_lab_whose_pod_gets_no_node_leaves_nothing() {
     let broker = broker();
     let namespace = Namespace::new(&place);
     let more = ", node_selector: {pool: clients}, wait: 3s";
-    let said = namespace.start(&broker.address, more, IN, &[]).wait(RUN_DEADLINE);
+    let said = namespace.start(SCENARIO, &broker.address, more, IN, &[]).wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stderr.contains("the lab's pod: "), "{said:?}");
     assert!(said.stderr.contains("0/2 nodes are available"), "{said:?}");

@@ -96,16 +96,20 @@ impl<'a> Namespace<'a> {
     }
 
     fn run(&self, broker: &str, more: &str, set: &[&str]) -> Running<'a> {
-        self.start(broker, more, &["--share"], set)
+        self.start(SCENARIO, broker, more, &["--share"], set)
     }
 
-    fn start(&self, broker: &str, more: &str, how: &[&str], set: &[&str]) -> Running<'a> {
-        let scenario = self.place.file("small.yaml", SCENARIO);
+    fn run_of(&self, scenario: &str, broker: &str, more: &str, set: &[&str]) -> Running<'a> {
+        self.start(scenario, broker, more, &["--share"], set)
+    }
+
+    fn start(&self, scenario: &str, broker: &str, more: &str, how: &[&str], set: &[&str]) -> Running<'a> {
+        let scenario = self.place.file("small.yaml", scenario);
         let target = self.place.file(
             "target.yaml",
             &format!(
                 "kdyno: 1\ntarget: null\ncluster_id: kdyno-null-broker\nclient: {{bootstrap: [\"{broker}\"]}}\n\
-                 guard: {{prefix: kdyno-, caps: {{produce: 1MiB/s}}}}\n"
+                 guard: {{prefix: kdyno-, caps: {{produce: 1MiB/s}}, allow: [commands]}}\n"
             ),
         );
         let generators = self.generators(more);
@@ -228,6 +232,73 @@ fn pods_that_never_fit_are_refused_before_anything_is_made() {
     assert_eq!(said.code, Some(1), "{said:?}");
     let words = one_line(&said.stderr);
     assert!(words.contains("do not fit: none of the 2 nodes may run them"), "{words}");
+    namespace.expect_nothing();
+    broker.stop();
+}
+
+/// A scenario whose load is a producer tool in each of two pods. No image with Kafka's own tools is to be had here, so the tool is
+/// kdyno's drop-in for `kafka-producer-perf-test`, which prints the same lines.
+fn tools(records: u32, more: &str) -> String {
+    let image = variable("KDYNO_TEST_IMAGE");
+    format!(
+        "kdyno: 1\nid: tools\nquestion: Does it work?\ntopics:\n  perf: {{partitions: 2, replicas: 1}}\nload:\n  tool:\n    command: \
+         [/kdyno, producer-perf-test, --bootstrap-server, $$(KDYNO_BOOTSTRAP_SERVERS), --topic, $$(KDYNO_TOPIC_perf), \
+         --num-records, {records}, --record-size, 100, --throughput, 500{more}]\n    parse: perf-test\n    \
+         pods: {{image: '{image}', count: 2, cpu: 0.1, memory: 256MiB}}\n\
+         phases: {{warmup: 0s, measure: {{until: tool, within: 90s}}}}\n"
+    )
+}
+
+#[test]
+fn a_tool_in_pods_is_read_from_their_logs_and_added() {
+    let place = TestFolder::new();
+    let broker = broker();
+    let namespace = Namespace::new(&place);
+    let said = namespace.run_of(&tools(5000, ""), &broker.address, "", &[]).wait(RUN_DEADLINE);
+    ran(&said);
+    let evidence = evidence(&place);
+    let last = |series: &str| {
+        let own = evidence.probes.iter().filter(|one| one.series == series);
+        own.max_by_key(|one| one.at_ns).map(|one| one.value).unwrap_or_else(|| panic!("{series}: {said:?}"))
+    };
+    assert_eq!(last("command_requests_total"), 10_000.0);
+    assert_eq!(last("command_exit_code"), 0.0);
+    let per_s = last("command_requests_per_s");
+    assert!((500.0..1_100.0).contains(&per_s), "two of 500/s: {per_s}");
+    let overlap = last("command_overlap");
+    assert!((0.1..=1.0).contains(&overlap), "{overlap}");
+    namespace.expect_nothing();
+    broker.stop();
+}
+
+#[test]
+fn a_tool_that_fails_in_a_pod_is_a_command_that_failed() {
+    let place = TestFolder::new();
+    let broker = broker();
+    let namespace = Namespace::new(&place);
+    let said =
+        namespace.run_of(&tools(10, ", --no-such-option"), &broker.address, "", &[]).wait(RUN_DEADLINE);
+    let words = one_line(&said.stderr);
+    assert!(words.contains("tool: it ended with exit code 1") && words.contains("pod "), "{said:?}");
+    namespace.expect_nothing();
+    broker.stop();
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_tool_in_the_cluster() {
+    let place = TestFolder::new();
+    let broker = broker();
+    let namespace = Namespace::new(&place);
+    let mut running = namespace.run_of(&tools(40_000, ""), &broker.address, "", &[]);
+    running.wait_for("· measure");
+    let end = Instant::now() + Duration::from_secs(20);
+    // The job of the agents is another one.
+    while namespace.objects().matches("job.batch/").count() < 2 {
+        assert!(Instant::now() < end, "{}", namespace.objects());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    running.signal(Signal::INT);
+    assert_eq!(running.wait(RUN_DEADLINE).code, Some(130));
     namespace.expect_nothing();
     broker.stop();
 }

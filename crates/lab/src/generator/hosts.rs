@@ -112,6 +112,11 @@ impl Generators {
         Ok(())
     }
 
+    /// The pods that carry load, made or not.
+    pub(crate) fn planned_pods(&self) -> Option<&GeneratorPods> {
+        self.planned_pods.as_deref()
+    }
+
     /// Removes the pods, which dropping this does too, without a word where it fails.
     ///
     /// # Errors

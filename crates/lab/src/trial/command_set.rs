@@ -1,7 +1,8 @@
 //! The commands of a trial in every state: those that wait, those that run, those that are over.
 
+use crate::command::EndCommand;
 use kdyno_model::plan::{CasePlan, CommandBegins, CommandPlan};
-use kdyno_testbed::command::{CommandExit, Stopper};
+use kdyno_testbed::command::CommandExit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between asking for the end of commands and when they are surely gone, ns: their grace, and what is left of them.
@@ -22,7 +23,7 @@ pub(super) struct Commands {
 pub(super) struct StartedCommand {
     pub(super) plan: CommandPlan,
     pub(super) started_ns: u64,
-    pub(super) stopper: Stopper,
+    pub(super) end: EndCommand,
     /// How it ended, and what speaks against it.
     pub(super) exit: Option<(Option<CommandExit>, Option<String>)>,
 }
@@ -44,7 +45,7 @@ impl Commands {
     pub(super) fn stop(&mut self) {
         self.are_stopped = true;
         self.waiting.clear();
-        self.running.values().filter(|one| one.exit.is_none()).for_each(|one| one.stopper.stop());
+        self.running.values().filter(|one| one.exit.is_none()).for_each(|one| (one.end)());
     }
 
     /// When a command that waits is to be started, ns from the beginning of the measure phase; `None`: not yet known.

@@ -85,16 +85,21 @@ impl Execution<'_> {
     fn start_command(&mut self, item: &str, progress: &mut dyn FnMut(RunProgress)) -> Result<(), LabError> {
         let Some(plan) = self.commands.waiting.remove(item) else { return Ok(()) };
         let context = self.context;
-        let started = prepared(context, item, &plan, &self.components).and_then(|(spec, folder)| {
+        let here = || {
+            let (spec, folder) = prepared(context, item, &plan, &self.components)?;
             let parse = plan.parse.clone().map(|plan| Parse { plan, folder });
             command::start(item, &spec, &context.secrets.variables(), parse, self.inbox.sender())
-        });
+        };
+        let started = match &plan.pods {
+            None => here(),
+            Some(pods) => self.start_in_pods(item, &plan, pods),
+        };
         match started {
-            Ok((started_ns, stopper)) => {
+            Ok((started_ns, end)) => {
                 let at_ns = relative_ns(started_ns, self.t0_ns);
                 let detail = format!("{item} was started: {}", plan.line());
                 self.event(Some(at_ns), EventKind::CommandStarted, &Subject::Item(item.to_owned()), &detail)?;
-                let running = StartedCommand { plan, started_ns, stopper, exit: None };
+                let running = StartedCommand { plan, started_ns, end, exit: None };
                 self.commands.running.insert(item.to_owned(), running);
                 Ok(())
             }
@@ -142,7 +147,9 @@ impl Execution<'_> {
             reading(series::STARTED_S, relative_ns(started_ns, t0_ns) as f64 / 1e9),
             reading(took, took_ns as f64 / 1e9),
         ];
-        readings.extend(ended.as_ref().map(|ended| reading(series::CPU_S, ended.cpu_s)));
+        // That of pods is not of this host, and not known here.
+        let here = ended.as_ref().filter(|_| plan.pods.is_none());
+        readings.extend(here.map(|ended| reading(series::CPU_S, ended.cpu_s)));
         let code = ended.as_ref().and_then(|ended| ended.code);
         readings.extend(code.map(|code| reading(series::EXIT_CODE, code.into())));
         self.context.store.probe(self.context.trial.id, readings)?;
@@ -275,6 +282,9 @@ fn failure(
         (None, Some(0), _) => None,
         (None, Some(code), _) => Some(format!("it ended with exit code {code} after {took}")),
         (None, None, Some(signal)) => Some(format!("it was ended by signal {signal} after {took}")),
+        (None, None, None) if plan.pods.is_some() => {
+            Some(format!("not all of its pods ran to their end, after {took}"))
+        }
         (None, None, None) => Some(format!("how it ended is not known, after {took}")),
     }
 }

@@ -9,6 +9,7 @@ mod announcement;
 mod close;
 mod command_set;
 mod commands;
+mod commands_in_pods;
 mod component_set;
 mod components;
 mod conduct;

@@ -26,21 +26,28 @@ pub(super) fn of_trial(
     let properties =
         secret_file::write(folder, "client.properties", &properties).map_err(|error| error.to_string())?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mut found = of_any_place(context, bootstrap);
+    found.push(("KDYNO_CLIENT_PROPERTIES".to_owned(), text(&properties)));
+    found.push(("KDYNO_FOLDER".to_owned(), text(folder)));
+    found.extend(kafka_tools(context));
+    Ok(found)
+}
+
+/// Those of them that mean the same on every host.
+pub(super) fn of_any_place(context: &TrialContext<'_>, bootstrap: &[String]) -> Variables {
+    let trial = context.trial;
     let mut found = vec![
         ("KDYNO_BOOTSTRAP_SERVERS".to_owned(), bootstrap.join(",")),
-        ("KDYNO_CLIENT_PROPERTIES".to_owned(), text(&properties)),
-        ("KDYNO_FOLDER".to_owned(), text(folder)),
         ("KDYNO_RUN".to_owned(), format!("{:016x}", context.run_id)),
         ("KDYNO_TRIAL".to_owned(), trial.id.to_string()),
         ("KDYNO_CASE".to_owned(), trial.effective.label.clone()),
         ("KDYNO_SIDE".to_owned(), trial.variant.clone().unwrap_or_default()),
     ];
-    found.extend(kafka_tools(context));
     let topics = context.topics.iter();
     found.extend(topics.map(|(address, topic)| (named("KDYNO_TOPIC_", address), topic.clone())));
     let params = trial.effective.params.iter();
     found.extend(params.map(|(name, value)| (named("KDYNO_PARAM_", name), value.to_string())));
-    Ok(found)
+    found
 }
 
 /// A variable of that beginning for something of that name.

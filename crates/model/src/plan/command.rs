@@ -1,6 +1,7 @@
 //! Other people's load: a command that is run in the measure phase.
 
 use super::http_load::HttpLoad;
+use crate::generator::GeneratorPods;
 use crate::metric::Unit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,37 @@ pub struct CommandPlan {
     /// How its output is read; `None`: its duration is all that is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse: Option<ParsePlan>,
+    /// The pods that run it; `None`: this host does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<CommandPods>,
+}
+
+/// Pods that run a command, each the whole of it. All that is not here is that of the pods of the run's generators.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandPods {
+    /// The image, as its registry calls it.
+    pub image: String,
+    /// How many.
+    pub count: u16,
+    /// CPU time that is reserved for each, thousandths of a processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_milli: Option<u32>,
+    /// Memory that each has, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+}
+
+impl CommandPods {
+    /// They, where the generators' own are these.
+    pub fn like(&self, generators: &GeneratorPods) -> GeneratorPods {
+        GeneratorPods {
+            image: self.image.clone(),
+            count: self.count,
+            cpu_milli: self.cpu_milli.unwrap_or(generators.cpu_milli),
+            memory_bytes: self.memory_bytes.unwrap_or(generators.memory_bytes),
+            ..generators.clone()
+        }
+    }
 }
 
 impl CommandPlan {
@@ -42,8 +74,11 @@ impl CommandPlan {
     }
 
     /// Whose it is that is run, where kdyno sends nothing itself, one clause.
-    pub fn origin(&self) -> &'static str {
-        "it is a program of this host, run as you"
+    pub fn origin(&self) -> String {
+        match &self.pods {
+            None => "it is a program of this host, run as you".to_owned(),
+            Some(pods) => format!("it is run by each of {} pods with the image {}", pods.count, pods.image),
+        }
     }
 
     /// The command line for people: arguments that a shell would take apart are quoted.
@@ -184,6 +219,8 @@ pub mod series {
     pub const MIB_PER_S: &str = "command_mib_per_s";
     /// Lines of its output that are not of the form that was named.
     pub const UNPARSED_LINES: &str = "command_unparsed_lines";
+    /// Share of the time from the first pod's beginning to the last one's end in which all of them measured.
+    pub const OVERLAP: &str = "command_overlap";
 }
 
 #[cfg(test)]
@@ -201,6 +238,7 @@ mod tests {
             ends_measure: false,
             environment: BTreeMap::new(),
             parse: None,
+            pods: None,
         };
         assert_eq!(plan.line(), r"sh -c 'echo '\''a'\'' $X' '' -k=v");
     }

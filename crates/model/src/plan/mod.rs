@@ -25,7 +25,9 @@ use crate::grouped::distinct;
 use crate::secret::SecretRef;
 use crate::stacks::FlameKind;
 pub use case_label::case_labels;
-pub use command::{COMMAND_NS_MAX, CommandBegins, CommandPlan, CsvColumns, OutputFormat, ParsePlan};
+pub use command::{
+    COMMAND_NS_MAX, CommandBegins, CommandPlan, CommandPods, CsvColumns, OutputFormat, ParsePlan,
+};
 pub use component::{
     COMPONENT_WAIT_NS_MAX, COMPONENTS_MAX, ComponentKind, ComponentPlan, KROXYLICIOUS, PROXY, PostgresPlan,
     ProxyPlan, ReadyWhen, StopSignal,

@@ -100,6 +100,7 @@ pub fn command() -> CommandPlan {
         ends_measure: false,
         environment: BTreeMap::new(),
         parse: None,
+        pods: None,
     }
 }
 

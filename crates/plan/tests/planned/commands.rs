@@ -1,7 +1,7 @@
 //! Load items that are commands, from a scenario's text to the plan.
 
 use kdyno_model::plan::{CommandBegins, OutputFormat, Plan, Strategy};
-use kdyno_plan::{Choices, check_stored, plan};
+use kdyno_plan::{Choices, check_commands_in_pods, check_stored, plan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 
@@ -30,6 +30,39 @@ fn a_list_is_executed_as_given_and_a_text_by_a_shell() {
     assert_eq!((case.phases.warmup_ns, case.phases.warmup_auto), (0, None), "nor to warm up");
     let columns: Vec<String> = plan.show.columns.iter().map(ToString::to_string).collect();
     assert_eq!(columns, ["one.duration", "two.duration"]);
+}
+
+#[test]
+fn a_command_may_run_in_pods_of_its_own_image() {
+    let load = "  c: {command: [./perf, $n], pods: {image: 'r/kafka:4', count: 6, cpu: 0.5, memory: 2GiB}}";
+    let plan = planned(load, "measure: 1m", "").expect("a plan");
+    let command = &plan.cases[0].commands["c"];
+    let pods = command.pods.as_ref().expect("pods");
+    assert_eq!((pods.image.as_str(), pods.count), ("r/kafka:4", 6));
+    assert_eq!((pods.cpu_milli, pods.memory_bytes), (Some(500), Some(2 << 30)));
+    assert_eq!(command.origin(), "it is run by each of 6 pods with the image r/kafka:4");
+    let like = planned("  c: {command: [x], pods: {image: k, count: 1}}", "measure: 1m", "").expect("a plan");
+    let pods = like.cases[0].commands["c"].pods.as_ref().expect("pods");
+    assert_eq!((pods.cpu_milli, pods.memory_bytes), (None, None), "those of the generators");
+}
+
+#[test]
+fn commands_in_pods_need_a_place_and_print_their_results() {
+    let pods = "pods: {image: k, count: 1}";
+    let load = format!("  c: {{command: [x], parse: csv, results: r.csv, {pods}}}");
+    let wrong = planned(&load, "measure: 1m", "").expect_err("a file of a pod");
+    assert!(wrong.contains("`results`: a file in a pod is not read"), "{wrong}");
+    let load = "  c: {command: [x], pods: {image: k, count: 101}}";
+    let wrong = planned(load, "measure: 1m", "").expect_err("too many");
+    assert!(wrong.contains("`count`"), "{wrong}");
+    let plan = planned(&format!("  c: {{command: [x], {pods}}}"), "measure: 1m", "").expect("a plan");
+    let why = |has_pods| check_commands_in_pods(&plan, has_pods).expect_err("no place").to_string();
+    assert!(
+        why(false).contains("load item `c` runs in pods, and no generators with `kubernetes`"),
+        "{}",
+        why(false)
+    );
+    assert!(why(true).contains("cannot reach brokers that listen on this host's loopback"), "{}", why(true));
 }
 
 #[test]

@@ -5,10 +5,10 @@ use super::form::Answer;
 use super::logs::table;
 use crate::input::ReportInput;
 use kdyno_model::command_metrics::{
-    CPU_TIME, DURATION, ERROR_SHARE, EXIT_CODE, MIB_PER_S, REQUESTS, REQUESTS_PER_S, UNPARSED_LINES,
+    CPU_TIME, DURATION, ERROR_SHARE, EXIT_CODE, MIB_PER_S, OVERLAP, REQUESTS, REQUESTS_PER_S, UNPARSED_LINES,
 };
 
-const COLUMNS: [(&str, &str); 13] = [
+const COLUMNS: [(&str, &str); 14] = [
     ("duration", DURATION),
     ("exit code", EXIT_CODE),
     ("CPU time", CPU_TIME),
@@ -16,6 +16,7 @@ const COLUMNS: [(&str, &str); 13] = [
     ("failed share", ERROR_SHARE),
     ("per second", REQUESTS_PER_S),
     ("MiB/s", MIB_PER_S),
+    ("all at once", OVERLAP),
     ("mean", "response.mean"),
     ("p50", "response.p50"),
     ("p95", "response.p95"),

@@ -71,6 +71,7 @@ fn a_command_that_failed_before_its_figures_is_no_answer() {
         ends_measure: false,
         environment: BTreeMap::new(),
         parse: Some(parse),
+        pods: None,
     };
     run.header.plan.cases[case as usize].commands.insert("users".to_owned(), command);
     assert_eq!(judged(&run.input()), RunAnswer::Invalid);

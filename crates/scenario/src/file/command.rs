@@ -20,6 +20,17 @@ pub struct CommandFile {
     pub columns: Option<ColumnsFile>,
     /// What requests with a label are called, and the label.
     pub labels: Vec<(Scalar, Scalar)>,
+    pub pods: Option<CommandPodsFile>,
+}
+
+/// Pods that run a command.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct CommandPodsFile {
+    pub image: Scalar,
+    pub count: Scalar,
+    pub cpu: Option<Scalar>,
+    pub memory: Option<Scalar>,
 }
 
 /// What is run, and by whom.
@@ -79,6 +90,11 @@ impl CommandFile {
             found.extend([("success", &columns.success), ("label", &columns.label)]);
         }
         found.extend(self.labels.iter().map(|(name, label)| (name.text.as_str(), label)));
+        if let Some(pods) = &self.pods {
+            found.extend([("image", &pods.image), ("count", &pods.count)]);
+            found.extend(pods.cpu.iter().map(|cpu| ("cpu", cpu)));
+            found.extend(pods.memory.iter().map(|memory| ("memory", memory)));
+        }
         found
     }
 }
@@ -106,6 +122,17 @@ pub(super) fn command(node: &YamlNode) -> Result<CommandFile, InputError> {
         results: fields.scalar("results")?,
         columns,
         labels: opt(&fields, "labels", |node| settings(node, "labels"))?.unwrap_or_default(),
+        pods: opt(&fields, "pods", pods)?,
+    })
+}
+
+fn pods(node: &YamlNode) -> Result<CommandPodsFile, InputError> {
+    let fields = Fields::of(node, &keys::COMMAND_PODS)?;
+    Ok(CommandPodsFile {
+        image: fields.required("image")?,
+        count: fields.required("count")?,
+        cpu: fields.scalar("cpu")?,
+        memory: fields.scalar("memory")?,
     })
 }
 
@@ -155,5 +182,6 @@ fn of_kdynos_own(
         results: None,
         columns: None,
         labels: Vec::new(),
+        pods: None,
     })
 }

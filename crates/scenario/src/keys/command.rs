@@ -1,6 +1,6 @@
 //! The keys of load items that are commands.
 
-use super::{DURATION, Key, Section, TEXT, ValueKind, key, needed, or, section};
+use super::{COUNT, DURATION, Key, SIZE, Section, TEXT, ValueKind, key, needed, or, section};
 use kdyno_model::plan::OutputFormat;
 
 /// When a command is started.
@@ -52,6 +52,12 @@ pub static COMMAND: Section = Section {
             "requests of one kind that are reported separately, `{check-out: \"Check out\"}`: what metrics call them, and the \
              label that JMeter or the column `label` has, or k6's tag `name`",
         ),
+        key(
+            "pods",
+            ValueKind::Section(&COMMAND_PODS),
+            "run it in pods instead of on this host, each the whole command; the rates of all are added. Needs generators with \
+             `kubernetes` (`--generators`)",
+        ),
     ],
     later: &[
         ("until", "a command ends by itself; `timeout` says how long it may take"),
@@ -61,6 +67,23 @@ pub static COMMAND: Section = Section {
     ],
     open: false,
 };
+
+/// The pods of a command.
+pub static COMMAND_PODS: Section = section(
+    "pods of a command",
+    "Pods of a Kubernetes Job that run the command, with their context, namespace, `spread`, `node_selector`, `secrets` and `wait` \
+     from the generators' `kubernetes`.",
+    &[
+        needed("image", TEXT, "the image with the command, best by its digest"),
+        needed("count", COUNT, "number of pods, 1 to 100"),
+        key(
+            "cpu",
+            ValueKind::Scalar("a number of CPUs", "NUMBER"),
+            "CPUs that are reserved for each pod; left out: those of the generators",
+        ),
+        key("memory", SIZE, "memory of each pod; left out: that of the generators"),
+    ],
+);
 
 /// The columns of a CSV.
 pub static COLUMNS: Section = section(
