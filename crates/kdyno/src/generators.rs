@@ -4,7 +4,7 @@ use crate::cli::ExecutionArgs;
 use crate::failure::Failure;
 use crate::{scenario_source, target_source};
 use kdyno_model::generator::{GeneratorHost, GeneratorPods};
-use kdyno_model::plan::{Plan, SystemPlan};
+use kdyno_model::plan::Plan;
 use kdyno_plan::Remark;
 use kdyno_scenario::generators::Generators;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) fn place<'f>(
     let Some(Generators { plan: generators, hosts }) = found else { return Ok(Vec::new()) };
     if args.lab_in.is_some() {
         let pods = of_lab(&hosts)?;
-        can_make_brokers(plan, &pods)?;
+        can_have_systems(plan, &pods)?;
         remarks.push(Remark::Fact("the lab runs in a pod of the cluster of the generators".to_owned()));
         if pods.service_account.is_none() {
             remarks.push(Remark::Fact(
@@ -54,27 +54,13 @@ pub(crate) fn of_lab(hosts: &[GeneratorHost]) -> Result<Arc<GeneratorPods>, Fail
     Ok(pods)
 }
 
-/// Refuses clusters by Strimzi that a lab in a pod cannot make: of rights it has those of its service account alone.
-fn can_make_brokers(plan: &Plan, pods: &GeneratorPods) -> Result<(), Failure> {
-    let by_strimzi = plan.every_case().filter_map(|case| match &case.system {
-        SystemPlan::Strimzi(cluster) => Some(cluster),
-        SystemPlan::Local(_) | SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
-    });
-    for cluster in by_strimzi {
-        if cluster.context.is_some() {
-            return Err(Failure::usage(
-                "--in kubernetes: `strimzi` names a `context`, and a pod has no kubeconfig",
-            )
-            .hint("leave it out: brokers are made in the cluster of the lab's pod"));
-        }
-        if pods.service_account.is_none() {
-            return Err(Failure::usage(
-                "--in kubernetes: brokers by Strimzi need a `service_account` of the lab",
-            )
-            .hint("name it in the generators; `kdyno kubernetes role --strimzi` prints the rights"));
-        }
+/// Refuses systems that a lab in a pod cannot have.
+fn can_have_systems(plan: &Plan, pods: &GeneratorPods) -> Result<(), Failure> {
+    let has_account = pods.service_account.is_some();
+    match plan.every_case().find_map(|case| case.system.refuses_lab_in_pod(has_account)) {
+        None => Ok(()),
+        Some((why, how)) => Err(Failure::usage(format!("--in kubernetes: {why}")).hint(how)),
     }
-    Ok(())
 }
 
 /// A file of generators.

@@ -78,7 +78,8 @@ pub mod code {
     pub const POLICY_VIOLATION: i16 = 44;
 }
 
-/// The requests spoken.
+/// The requests spoken, called as in Kafka's protocol.
+#[expect(missing_docs, reason = "the protocol says what each is")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ApiKind {
     Produce,

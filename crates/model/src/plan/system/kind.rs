@@ -128,6 +128,11 @@ pub trait System {
     /// Why a proxy cannot be between it and its clients; `None`: it can.
     fn refuses_proxy(&self, proxy: &ComponentPlan) -> Option<Refusal>;
 
+    /// Why a lab that runs in a pod cannot have it; `has_account`: the pod has a service account. `None`: it can.
+    fn refuses_lab_in_pod(&self, _has_account: bool) -> Option<Refusal> {
+        None
+    }
+
     /// What to do where the scenario names a zone and the system has none.
     fn without_zones(&self) -> &'static str;
 

@@ -140,6 +140,16 @@ impl System for StrimziPlan {
         Some(("no proxy is started before a cluster by Strimzi", "write `proxy: none`"))
     }
 
+    fn refuses_lab_in_pod(&self, has_account: bool) -> Option<Refusal> {
+        if self.context.is_some() {
+            let why = "`strimzi` names a `context`, and a pod has no kubeconfig";
+            return Some((why, "leave it out: brokers are made in the cluster of the lab's pod"));
+        }
+        let why = "brokers by Strimzi need a `service_account` of the lab";
+        let how = "name it in the generators; `kdyno kubernetes role --strimzi` prints the rights";
+        (!has_account).then_some((why, how))
+    }
+
     fn without_zones(&self) -> &'static str {
         "the clients of a cluster by Strimzi are where kdyno runs: leave `zone` out"
     }
