@@ -88,7 +88,7 @@ fn operate(namespace: &Namespace<'_>, refusal: Option<&str>, stop: &AtomicBool) 
         let found: Value = serde_json::from_str(&found).expect("JSON");
         let found = found["items"].as_array().expect("items");
         let name = |kafka: &Value| kafka["metadata"]["name"].as_str().expect("a name").to_owned();
-        for kafka in found.iter().filter(|kafka| seen.insert(name(*kafka))) {
+        for kafka in found.iter().filter(|kafka| seen.insert(name(kafka))) {
             match refusal {
                 Some(reason) => write_status(namespace, &kind, &name(kafka), &condition("NotReady", reason)),
                 None => {
