@@ -63,15 +63,14 @@ pub(crate) struct ExecutionArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) gate: Gate,
     /// Also read another process of this host, such as a database: a PID, or a NAME as of `pgrep -x`, of a program's file, of
-    /// a Java process's main class or jar. Names are looked up at the start (none there is an error) and in each trial; all of
-    /// a name are read, as NAME-PID. May be repeated; at most 16 processes. `--resume` and `rerun` look for the names again
+    /// a Java process's main class or jar. All of a name are read. May be repeated; at most 16 processes
     #[arg(long, value_name = "NAME|PID")]
     pub(crate) probe: Vec<String>,
-    /// A file with the `hosts`, or the pods (`kubernetes`), that carry the load and how they `share` it; `--resume` and `rerun`
-    /// need it again [default: `generators` of the target, else this host]
+    /// A file with the `hosts`, or the pods (`kubernetes`), that carry the load and how they `share` it
+    /// [default: `generators` of the target, else this host]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) generators: Option<PathBuf>,
-    /// Where the lab itself runs [default: this host]; `kubernetes` in --generators says in which cluster
+    /// Run the lab itself in the cluster of --generators
     #[arg(long = "in", value_name = "PLACE", value_enum, requires = "generators",
         conflicts_with_all = ["probe", "share", "wait", "metrics_listen"])]
     pub(crate) lab_in: Option<LabPlace>,
@@ -88,8 +87,7 @@ pub(crate) struct ExecutionArgs {
     /// No progress on standard error
     #[arg(long)]
     pub(crate) no_progress: bool,
-    /// Print the answer alone: no plan, no progress, no table, no paths; `kdyno show latest` finds the run's file and `kdyno runs`
-    /// names it
+    /// Print the answer alone; `kdyno show latest` shows all of the run, `kdyno runs` names its file
     #[arg(long, short = 'q', conflicts_with_all = ["json", "format"])]
     pub(crate) quiet: bool,
     /// Answer over HTTP with metrics in OpenMetrics text at /metrics while the run lasts; port 0 takes a free one, HOST is

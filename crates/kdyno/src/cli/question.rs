@@ -59,7 +59,7 @@ pub(crate) struct ChoiceArgs {
     /// with --resume the new total, of all sessions
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) budget: Option<u64>,
-    /// Least length of the measured windows on targets, e.g. 1h: past what burst credits and memory carry
+    /// Least length of measured windows on targets, e.g. 1h
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) sustain: Option<u64>,
     /// Sample the stacks of local brokers and of Java clients in the measured window, for flame graphs in the report: cpu
@@ -184,7 +184,7 @@ pub(crate) struct CompareArgs {
     /// Print this metric of every run that is named
     #[arg(long, value_name = "METRIC", requires = "what", conflicts_with_all = ["a", "b", "resume"])]
     pub(crate) course: Option<String>,
-    /// Of stored runs: print every caveat in full, with what to do about it
+    /// Of stored runs: print every caveat in full
     #[arg(long, conflicts_with_all = ["course", "json", "format"])]
     pub(crate) details: bool,
     /// Where runs are looked up [default: kdyno-runs] [env: KDYNO_OUT]
