@@ -93,7 +93,10 @@ fn the_version_is_printed_with_the_commit_of_a_checkout() {
 fn the_help_of_quiet_says_how_the_file_is_found() {
     let help = TestFolder::new().kdyno(&["run", "--help"]).stdout;
     let words: Vec<&str> = help.split_whitespace().collect();
-    assert!(words.join(" ").contains("`kdyno show latest` shows all of the run, `kdyno runs` names its file"), "{help}");
+    assert!(
+        words.join(" ").contains("`kdyno show latest` shows all of the run, `kdyno runs` names its file"),
+        "{help}"
+    );
 }
 
 #[test]

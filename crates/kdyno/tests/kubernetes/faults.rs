@@ -1,7 +1,7 @@
 //! What goes wrong with pods, with nodes and with the API server while the load runs.
 
 use crate::common::{RUN_DEADLINE, TestFolder, one_line, ran};
-use crate::{Namespace, broker, evidence, evidence_of, kubectl, variable};
+use crate::{Namespace, SCENARIO, broker, evidence, evidence_of, kubectl, variable};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_store::RunFile;
@@ -111,11 +111,13 @@ fn two_runs_in_one_namespace_do_not_meet() {
     let mut first = namespace.run(&broker.address, "", &["--set", "dur=10s"]);
     // It has read the files that the next one writes again.
     first.wait_for("pod-0");
-    let second = namespace.run(&broker.address, "", &["--set", "dur=10s"]);
+    // Two run files of one second would have one name.
+    let apart = ["--share", "--out", "second"];
+    let second = namespace.start(SCENARIO, &broker.address, "", &apart, &["--set", "dur=10s"]);
     ran(&first.wait(RUN_DEADLINE));
     ran(&second.wait(RUN_DEADLINE));
-    let files = std::fs::read_dir(place.path().join("kdyno-runs")).expect("runs");
-    let files = files.map(|entry| entry.expect("entry").path());
+    let folders = ["kdyno-runs", "second"].map(|folder| place.path().join(folder).read_dir().expect("runs"));
+    let files = folders.into_iter().flatten().map(|entry| entry.expect("entry").path());
     let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "kdyno"));
     let both: Vec<_> = files.map(|file| acknowledged_by_both(&evidence_of(&file))).collect();
     assert_eq!(both.len(), 2);

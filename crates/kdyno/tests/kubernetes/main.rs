@@ -17,6 +17,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const SCENARIO: &str = "\
@@ -73,7 +74,12 @@ impl<'a> Namespace<'a> {
         let role = place.kdyno(&["kubernetes", "role", "--namespace", &name]);
         assert_eq!(role.code, Some(0), "{role:?}");
         let role = place.file("role.json", &role.stdout);
-        kubectl(&["apply", "-f", role.to_str().expect("plain path")]);
+        {
+            // The role for nodes is of the whole cluster: two tests at once would both make it.
+            static ROLE: Mutex<()> = Mutex::new(());
+            let _turn = ROLE.lock().unwrap_or_else(PoisonError::into_inner);
+            kubectl(&["apply", "-f", role.to_str().expect("plain path")]);
+        }
         kubectl(&["create", "rolebinding", "kdyno", "--role=kdyno", "--user=kdyno", "-n", &name]);
         // Pods cannot be made before it is there.
         let end = Instant::now() + Duration::from_secs(30);

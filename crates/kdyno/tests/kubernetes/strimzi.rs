@@ -231,7 +231,7 @@ fn what_the_operator_says_is_printed_and_nothing_stays() {
     running.wait_for(silent);
     running.signal(Signal::KILL);
     running.wait(RUN_DEADLINE);
-    assert!(resources(&namespace).contains("kafkausers"), "{}", resources(&namespace));
+    assert!(resources(&namespace).contains("kafkauser."), "{}", resources(&namespace));
     let mut clean = place.command(&["kubernetes", "clean", "--namespace", &namespace.name, "--yes"]);
     clean.env("KUBECONFIG", &namespace.user);
     let cleaned = place.start(clean).wait(RUN_DEADLINE);
