@@ -212,7 +212,7 @@ fn heads(one: &Worded) -> bool {
 fn doubt_text(one: &Worded) -> String {
     let short = one.short.as_str();
     if one.invalid.is_empty() {
-        let aside = if one.severity == Severity::Invalid { "not shown and invalid: " } else { "" };
+        let aside = if one.severity == Severity::Invalid { "not in the answer, and invalid: " } else { "" };
         return format!("{aside}{short}");
     }
     // The load item is named with its figures.

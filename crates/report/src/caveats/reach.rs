@@ -3,7 +3,7 @@
 use crate::input::ReportInput;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::concern::{rank, timing};
-use kdyno_model::conclusion::{Verdict, of_kind};
+use kdyno_model::conclusion::{MetricRole, Verdict, of_kind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Scope, Value};
 use kdyno_model::metric::Address;
@@ -102,15 +102,21 @@ pub(super) fn invalid(input: &ReportInput<'_>, caveats: &[&ScopedCaveat]) -> Str
     all.figures()
 }
 
-/// Whether a figure that the answer of a run of cases rests on is invalid for a caveat.
+/// Whether a figure that the answer rests on is invalid for a caveat: of a comparison what was judged, of a run of cases what is
+/// shown or claimed.
 fn is_of_answer(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
     let plan = input.plan();
-    let shown = &plan.show.columns;
-    if shown.is_empty() || !matches!(plan.strategy, Strategy::List(_)) {
-        return true;
-    }
     // Lost records make a run invalid wherever they were lost.
     if matches!(caveat.caveat, Caveat::Lost { .. }) {
+        return true;
+    }
+    if matches!(plan.strategy, Strategy::Compare(_)) {
+        let is_judged = |one: &&Verdict| one.role == MetricRole::Judged;
+        let mut judged = of_kind::<Verdict>(input.conclusions).filter(is_judged).peekable();
+        return judged.peek().is_none() || judged.any(|one| caveat.speaks_of(&one.of));
+    }
+    let shown = &plan.show.columns;
+    if shown.is_empty() || !matches!(plan.strategy, Strategy::List(_)) {
         return true;
     }
     let case = match caveat.scope {

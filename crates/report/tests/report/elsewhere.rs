@@ -2,8 +2,9 @@
 
 use crate::fixture::{ComparisonEnd, RunFixture, caveat, comparison, run};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::plan::Depth;
-use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::terminal::{TextOptions, run_summary, run_table};
 use kdyno_report::{html, markdown};
 
 const WIDE: TextOptions = TextOptions { width: 400, colour: false };
@@ -70,6 +71,23 @@ fn caveats_of_judged_or_shown_figures_come_first() {
         let text = run_table(&compared(vec![one.clone()]).input(), &WIDE);
         assert!(text.contains("Read first") && !text.contains("Other metrics"), "{one:?}: {text}");
     }
+}
+
+#[test]
+fn what_makes_no_judged_figure_invalid_is_below_the_verdict() {
+    let mut run = compared(vec![late("writers", "p99", Severity::Invalid)]);
+    let text = run_summary(&run.input(), &WIDE);
+    assert!(text.starts_with("INVALID ") || text.contains("\nINVALID "), "p99 is judged: {text}");
+    for one in &mut run.conclusions {
+        if let Conclusion::Verdict(verdict) = one
+            && verdict.of.metric == "response.p99"
+        {
+            verdict.role = MetricRole::Exploratory;
+        }
+    }
+    let text = run_summary(&run.input(), &WIDE);
+    let place = text.find("! not in the answer, and invalid: writers");
+    assert!(!text.contains("INVALID") && place > text.find("verdict"), "{text}");
 }
 
 #[test]
