@@ -88,7 +88,7 @@ fn run_there(
 ) -> Result<(Option<LabFailure>, bool), Failure> {
     let mut lines = OutputLines::default();
     let failure = lab.run(request, stop, &mut |piece| lines.take(piece).for_each(|line| out::note(&line)))?;
-    let is_there = lab.fetch(&request.task.run_file, run_file, &mut Vec::new())?;
+    let is_there = lab.fetch(&request.task.run_file, run_file, &mut Vec::new(), None)?;
     Ok((failure, is_there))
 }
 
