@@ -303,7 +303,7 @@ fn unexpected(answer: &LabAnswer) -> LabError {
 mod tests {
     use super::super::agent::AgentOptions;
     use super::super::lab_task::tests::request;
-    use super::super::listen::listen_for_lab;
+    use super::super::listen::{SESSIONS_MAX, listen_for_lab};
     use super::*;
     use std::net::{Ipv4Addr, TcpStream};
     use std::os::unix::fs::PermissionsExt;
@@ -407,6 +407,33 @@ mod tests {
         assert_eq!(failure, None);
         assert_eq!(String::from_utf8_lossy(&said), "runs\nstopped\n");
         assert_eq!(lab.pod.stop().expect("an answer"), LabAnswer::Taken, "of one that has ended");
+        std::fs::remove_dir_all(lab.end()).expect("removed");
+    }
+
+    #[test]
+    fn a_lab_that_is_stopped_before_it_begins_is_interrupted() {
+        let lab = listening("echo starts >&2; exec sleep 60");
+        let stop = AtomicBool::new(false);
+        let mut output = |_: &[u8]| stop.store(true, Ordering::Relaxed);
+        let failure = lab.pod.run(&request(), &stop, &mut output).expect("an end");
+        assert_eq!(failure.map(|failure| failure.exit), Some(130));
+        std::fs::remove_dir_all(lab.end()).expect("removed");
+    }
+
+    #[test]
+    fn a_question_too_many_is_asked_again() {
+        let lab = listening("cat >/dev/null; echo null");
+        let mut held = Vec::new();
+        for _ in 0..SESSIONS_MAX {
+            let mut reader = lab.pod.ask(&LabAsk::Stop).expect("a connection");
+            assert_eq!(super::answer(&mut reader).expect("an answer"), LabAnswer::Taken);
+            held.push(reader);
+        }
+        let sent = lab.pod.send(&request().encoded().expect("small"));
+        assert!(sent.is_err(), "{sent:?}");
+        drop(held);
+        let failure = lab.pod.run(&request(), &AtomicBool::new(false), &mut |_: &[u8]| ()).expect("an end");
+        assert_eq!(failure, None);
         std::fs::remove_dir_all(lab.end()).expect("removed");
     }
 
