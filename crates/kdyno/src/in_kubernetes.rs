@@ -87,8 +87,12 @@ fn run_there(
     run_file: &Path,
 ) -> Result<(Option<LabFailure>, bool), Failure> {
     let mut lines = OutputLines::default();
-    let failure = lab.run(request, stop, &mut |piece| lines.take(piece).for_each(|line| out::note(&line)))?;
-    let is_there = lab.fetch(&request.task.run_file, run_file, &mut Vec::new())?;
+    let failure = lab.run(request, stop, &mut |piece| lines.take(piece).for_each(|line| out::note(&line)));
+    if let Some(line) = lines.rest() {
+        out::note(&line);
+    }
+    let failure = failure?;
+    let is_there = lab.fetch(&request.task.run_file, run_file, &mut Vec::new(), None)?;
     Ok((failure, is_there))
 }
 
@@ -133,6 +137,11 @@ impl OutputLines {
         let whole = String::from_utf8_lossy(&whole).into_owned();
         whole.lines().map(str::to_owned).collect::<Vec<_>>().into_iter()
     }
+
+    /// What came of a line whose end did not.
+    fn rest(&self) -> Option<String> {
+        (!self.0.is_empty()).then(|| String::from_utf8_lossy(&self.0).into_owned())
+    }
 }
 
 #[cfg(test)]
@@ -147,6 +156,9 @@ mod tests {
         assert_eq!(take(" more\ntwo\nthr"), ["one more", "two"]);
         assert_eq!(take("ee\n"), ["three"]);
         assert_eq!(take(&"x".repeat(LINE_BYTES_MAX + 1)).len(), 1, "a line without end");
+        assert!(take("cut o").is_empty());
+        assert_eq!(lines.rest().as_deref(), Some("cut o"));
+        assert_eq!(OutputLines::default().rest(), None);
     }
 
     #[test]

@@ -63,6 +63,10 @@ fn fetch(args: &KubernetesFetchArgs) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{} names no `claim`", args.file.display()))
             .hint("without one a run file goes with the pod of its lab, once it is copied"));
     };
+    if args.run.contains('/') {
+        return Err(Failure::usage(format!("{} is a path, not the name of a run file", args.run))
+            .hint("`--out DIR` says in which folder its copy is to be"));
+    }
     let path = runs_dir(args.out.as_deref())?.join(&args.run);
     if path.exists() {
         return Err(Failure::usage(format!("{} is there already", path.display())));
@@ -73,7 +77,7 @@ fn fetch(args: &KubernetesFetchArgs) -> Result<(), Failure> {
     let stop = signals::stop_flag()?;
     let mut lab = LabPod::start(&pods, random_u64(), &stop, &mut |what| out::note(&what))?;
     let mut there = Vec::new();
-    let found = lab.fetch(&args.run, &path, &mut there);
+    let found = lab.fetch(&args.run, &path, &mut there, Some(&stop));
     if let Err(error) = lab.remove() {
         out::note(&format!("warning: {error}"));
     }

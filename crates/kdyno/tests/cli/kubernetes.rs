@@ -78,6 +78,12 @@ fn a_lab_in_a_pod_needs_a_file_that_says_where() {
     let said = place.kdyno(&args);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("names no `claim`"), "{said:?}");
+    let file = file.replace("pods: 3", "pods: 3, claim: runs");
+    let pods = place.file("pods.yaml", &file);
+    let said = place.kdyno(&["kubernetes", "fetch", pods.to_str().expect("plain path"), "a/x.kdyno"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("a/x.kdyno is a path"), "{said:?}");
+    assert!(!place.path().join("kdyno-runs").exists(), "no folder is made");
 }
 
 #[test]

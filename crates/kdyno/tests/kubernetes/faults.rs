@@ -14,6 +14,33 @@ fn cluster(args: &[&str]) {
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// A part of the cluster that is killed; it is started again when dropped, also by a test that fails.
+struct Killed {
+    part: &'static str,
+    is_started: bool,
+}
+
+impl Killed {
+    fn kill(part: &'static str) -> Self {
+        cluster(&["kill", part]);
+        Self { part, is_started: false }
+    }
+
+    fn start(mut self) {
+        self.is_started = true;
+        cluster(&["start", self.part]);
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        if !self.is_started {
+            // The test has failed already: a panic here would end all of them.
+            let _ = Command::new(variable("KDYNO_TEST_CLUSTER")).args(["start", self.part]).output();
+        }
+    }
+}
+
 /// Records acknowledged, which are all that both workers have offered.
 fn acknowledged_by_both(evidence: &TrialEvidence) -> u64 {
     assert_eq!(evidence.totals.len(), 2, "{:?}", evidence.totals);
@@ -132,8 +159,7 @@ fn an_api_server_that_is_gone_for_seconds_changes_nothing() {
     let namespace = Namespace::alone(&place);
     let mut running = namespace.run(&broker.address, "", &["--set", "dur=15s"]);
     running.wait_for("· measure");
-    cluster(&["kill", "apiserver"]);
-    cluster(&["start", "apiserver"]);
+    Killed::kill("apiserver").start();
     ran(&running.wait(RUN_DEADLINE));
     let acknowledged = acknowledged_by_both(&evidence(&place));
     assert_eq!(cut_short(&place), None);
@@ -150,12 +176,12 @@ fn a_node_without_power_is_reported_and_ends_the_trial() {
     let mut running = namespace.run(&broker.address, "", &["--set", "dur=120s"]);
     running.wait_for("· measure");
     let killed = Instant::now();
-    cluster(&["kill", "n2"]);
+    let node = Killed::kill("n2");
     running.wait_for("heard");
     assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
     std::thread::sleep(Duration::from_secs(35).saturating_sub(killed.elapsed()));
     // Its pods are gone once it is back, whatever is asked for meanwhile.
-    cluster(&["start", "n2"]);
+    node.start();
     let said = running.wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(1), "{said:?}");
     let words = one_line(&said.stderr);
@@ -178,7 +204,10 @@ impl Denied {
 
 impl Drop for Denied {
     fn drop(&mut self) {
-        cluster(&["allow"]);
+        let allowed = Command::new(variable("KDYNO_TEST_CLUSTER")).arg("allow").output();
+        // Where the test has failed already a second panic would end all of them.
+        let is_allowed = allowed.is_ok_and(|output| output.status.success());
+        assert!(is_allowed || std::thread::panicking(), "policies are left");
     }
 }
 

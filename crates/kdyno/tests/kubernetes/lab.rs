@@ -56,8 +56,9 @@ fn a_lab_whose_pod_is_deleted_is_lost_and_that_is_said() {
     running.wait_for("· measure");
     kubectl(&["delete", "pods", "--all", "--grace-period=1", "--wait=false", "-n", &namespace.name]);
     let said = running.wait(RUN_DEADLINE);
-    // It may just get the evidence within the second that the pod has.
-    assert!(matches!(said.code, Some(1 | 130)), "{said:?}");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let words = crate::common::one_line(&said.stderr);
+    assert!(words.contains("the lab in the pod is lost: "), "{words}");
     namespace.expect_nothing();
     broker.stop();
 }

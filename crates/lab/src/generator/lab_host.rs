@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
@@ -37,6 +38,9 @@ const FAILURE: &str = "failure";
 
 /// What the name of a run file ends in.
 const ENDING: &str = ".kdyno";
+
+/// With what a lab ends that was stopped.
+const INTERRUPTED: u8 = 130;
 
 /// Most names of run files in an answer.
 const NAMES_MAX: usize = 20;
@@ -155,6 +159,12 @@ impl<'a> LabHost<'a> {
         let parsed = read.and_then(|_| serde_json::from_slice(&said).map_err(|error| error.to_string()));
         match parsed {
             Ok(failure) if status.success() => failure,
+            // It had not begun: from then on it ends by itself, with a result.
+            _ if self.is_stopped.load(Ordering::Relaxed)
+                && status.signal() == Some(Signal::TERM.as_raw()) =>
+            {
+                Some(LabFailure { exit: INTERRUPTED, message: "interrupted".to_owned(), hint: None })
+            }
             _ => {
                 let message = format!("the lab in the pod ended without a result ({status})");
                 Some(LabFailure { exit: 1, message, hint: None })
@@ -178,15 +188,29 @@ impl<'a> LabHost<'a> {
         }
     }
 
+    /// Ends it at once.
+    fn kill(&self) {
+        if let Some(child) = locked(&self.child).as_mut() {
+            // Fails where it has ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
     fn pass_output(&self, from: u64, mut stream: &UnixStream) -> io::Result<()> {
         let Ok(mut output) = File::open(self.folder.join(OUTPUT)) else {
             return say(stream, &LabAnswer::Refused { why: "runs nothing".to_owned() });
         };
         output.seek(SeekFrom::Start(from))?;
         let mut beaten = Instant::now();
+        let mut stopped_at = None;
         loop {
             if self.options.stop.load(Ordering::Relaxed) {
                 self.stop();
+                // The agent's own end waits for this connection.
+                if stopped_at.get_or_insert_with(Instant::now).elapsed() >= END_DEADLINE {
+                    self.kill();
+                }
             }
             // Asked before the output is read, so that the last words are passed on.
             let ended = self.ended()?;
@@ -237,11 +261,7 @@ impl Drop for LabHost<'_> {
         while self.is_running() && Instant::now() < until {
             std::thread::sleep(LOOK);
         }
-        if let Some(child) = locked(&self.child).as_mut() {
-            // Fails where it has ended.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.kill();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

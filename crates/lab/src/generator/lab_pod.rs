@@ -13,7 +13,7 @@ use kdyno_model::secret::Secret;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -74,12 +74,12 @@ impl LabPod {
         output: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<LabFailure>, LabError> {
         let request = request.encoded()?;
-        let taken = self.insist(LISTEN_DEADLINE, |_| self.send(&request))?;
+        let taken = self.insist(LISTEN_DEADLINE, Some(stop), |_| self.send(&request))?;
         if taken != LabAnswer::Taken {
             return Err(unexpected(&taken));
         }
         let mut follower = Follower { from: 0, is_stopped: false, is_silent: false };
-        let answer = self.insist(STAYS, |heard| {
+        let answer = self.insist(STAYS, None, |heard| {
             let followed = self.follow(&mut follower, heard, stop, output);
             if let Err(why) = &followed
                 && !std::mem::replace(&mut follower.is_silent, true)
@@ -95,20 +95,29 @@ impl LabPod {
         }
     }
 
-    /// Copies a run file of it to `into`; `false`: it has none of that name, but those that `there` gets.
+    /// Copies a run file of it to `into`; `false`: it has none of that name, but those that `there` gets. A `stop` that is set
+    /// ends the copying; without one it goes on, for it may be the only evidence.
     ///
     /// # Errors
-    /// It is not reached, or the copy cannot be written.
-    pub fn fetch(&self, name: &str, into: &Path, there: &mut Vec<String>) -> Result<bool, LabError> {
-        let part = into.with_extension("part");
-        let copied = self.insist(STAYS, |heard| self.copy(name, &part, heard))?;
-        let placed = copied.and_then(|answer| match answer {
-            LabAnswer::File { .. } => std::fs::rename(&part, into).map(|()| answer),
-            answer => Ok(answer),
+    /// It is not reached, or the copy cannot be written. Nothing stays of the copy.
+    pub fn fetch(
+        &self,
+        name: &str,
+        into: &Path,
+        there: &mut Vec<String>,
+        stop: Option<&AtomicBool>,
+    ) -> Result<bool, LabError> {
+        let mut copying = Copying { name, part: into.with_extension("part"), furthest: 0, stop };
+        let copied = self.insist(STAYS, stop, |heard| self.copy(&mut copying, heard));
+        let placed = copied.and_then(|copied| {
+            let placed = copied.and_then(|answer| match answer {
+                LabAnswer::File { .. } => std::fs::rename(&copying.part, into).map(|()| answer),
+                answer => Ok(answer),
+            });
+            placed.map_err(|error| LabError::not_made(into, &error))
         });
-        let answer = placed.map_err(|error| {
-            let _ = std::fs::remove_file(&part);
-            LabError::not_made(into, &error)
+        let answer = placed.inspect_err(|_| {
+            let _ = std::fs::remove_file(&copying.part);
         })?;
         match answer {
             LabAnswer::File { .. } => Ok(true),
@@ -128,10 +137,12 @@ impl LabPod {
         self.pods.as_mut().map_or(Ok(()), RunningPods::remove).map_err(|error| of_pod(&error))
     }
 
-    /// Tries until there is an answer: one whose pod is gone has none, and one that was not heard for so long.
+    /// Tries until there is an answer: one whose pod is gone has none, and one that was not heard for so long. A `stop` that is
+    /// set ends the attempts.
     fn insist<T>(
         &self,
         patience: Duration,
+        stop: Option<&AtomicBool>,
         mut tried: impl FnMut(&mut Instant) -> Result<T, String>,
     ) -> Result<T, LabError> {
         let mut heard = Instant::now();
@@ -140,6 +151,9 @@ impl LabPod {
                 Ok(found) => return Ok(found),
                 Err(why) => why,
             };
+            if is_set(stop) {
+                return Err(LabError::Interrupted);
+            }
             let gone = self.pods.as_ref().and_then(|pods| pods.dial(0).ok()).and_then(|dial| dial.over());
             if gone.is_some() || heard.elapsed() > patience {
                 return Err(lost(&gone.unwrap_or(why)));
@@ -208,22 +222,29 @@ impl LabPod {
     }
 
     /// The outer error is of the connection, the inner one of the file.
-    fn copy(&self, name: &str, into: &Path, heard: &mut Instant) -> Result<io::Result<LabAnswer>, String> {
+    fn copy(&self, copying: &mut Copying<'_>, heard: &mut Instant) -> Result<io::Result<LabAnswer>, String> {
         let failed = |error: io::Error| error.to_string();
-        let mut reader = self.ask(&LabAsk::File { name: name.to_owned() }).map_err(failed)?;
+        let mut reader = self.ask(&LabAsk::File { name: copying.name.to_owned() }).map_err(failed)?;
         let answer = answer(&mut reader).map_err(failed)?;
-        let LabAnswer::File { bytes: mut left } = answer else { return Ok(Ok(answer)) };
-        let mut file = match File::create(into) {
+        let LabAnswer::File { bytes } = answer else { return Ok(Ok(answer)) };
+        let mut file = match File::create(&copying.part) {
             Ok(file) => file,
             Err(error) => return Ok(Err(error)),
         };
+        let mut left = bytes;
         while left > 0 {
+            if is_set(copying.stop) {
+                return Err("the copying was stopped".to_owned());
+            }
             let arrived = session::read::<LabAnswer>(&mut reader).map_err(failed)?;
             let Some(Arrived::Numbered(_, Frame::Bytes(_, piece))) = arrived else {
                 return Err("the connection ended within the run file".to_owned());
             };
-            *heard = Instant::now();
             left = left.checked_sub(piece.expose().len() as u64).ok_or("it sent more than the run file")?;
+            // One that breaks at the same place each time is not tried without end.
+            if bytes - left > copying.furthest {
+                (copying.furthest, *heard) = (bytes - left, Instant::now());
+            }
             if let Err(error) = file.write_all(piece.expose()) {
                 return Ok(Err(error));
             }
@@ -239,6 +260,20 @@ struct Follower {
     is_stopped: bool,
     /// It was said that it is not heard.
     is_silent: bool,
+}
+
+/// A run file on its way here.
+struct Copying<'a> {
+    name: &'a str,
+    /// Where it is until all of it has come.
+    part: PathBuf,
+    /// Most bytes that came at once.
+    furthest: u64,
+    stop: Option<&'a AtomicBool>,
+}
+
+fn is_set(stop: Option<&AtomicBool>) -> bool {
+    stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
 }
 
 fn answer(reader: &mut Watched<UnixStream>) -> io::Result<LabAnswer> {
@@ -268,11 +303,10 @@ fn unexpected(answer: &LabAnswer) -> LabError {
 mod tests {
     use super::super::agent::AgentOptions;
     use super::super::lab_task::tests::request;
-    use super::super::listen::listen_for_lab;
+    use super::super::listen::{SESSIONS_MAX, listen_for_lab};
     use super::*;
     use std::net::{Ipv4Addr, TcpStream};
     use std::os::unix::fs::PermissionsExt;
-    use std::path::PathBuf;
     use std::sync::Arc;
     use std::sync::mpsc::channel;
     use std::thread::JoinHandle;
@@ -377,6 +411,33 @@ mod tests {
     }
 
     #[test]
+    fn a_lab_that_is_stopped_before_it_begins_is_interrupted() {
+        let lab = listening("echo starts >&2; exec sleep 60");
+        let stop = AtomicBool::new(false);
+        let mut output = |_: &[u8]| stop.store(true, Ordering::Relaxed);
+        let failure = lab.pod.run(&request(), &stop, &mut output).expect("an end");
+        assert_eq!(failure.map(|failure| failure.exit), Some(130));
+        std::fs::remove_dir_all(lab.end()).expect("removed");
+    }
+
+    #[test]
+    fn a_question_too_many_is_asked_again() {
+        let lab = listening("cat >/dev/null; echo null");
+        let mut held = Vec::new();
+        for _ in 0..SESSIONS_MAX {
+            let mut reader = lab.pod.ask(&LabAsk::Stop).expect("a connection");
+            assert_eq!(super::answer(&mut reader).expect("an answer"), LabAnswer::Taken);
+            held.push(reader);
+        }
+        let sent = lab.pod.send(&request().encoded().expect("small"));
+        assert!(sent.is_err(), "{sent:?}");
+        drop(held);
+        let failure = lab.pod.run(&request(), &AtomicBool::new(false), &mut |_: &[u8]| ()).expect("an end");
+        assert_eq!(failure, None);
+        std::fs::remove_dir_all(lab.end()).expect("removed");
+    }
+
+    #[test]
     fn a_lab_without_a_result_says_how_it_ended() {
         let lab = listening("cat >/dev/null; kill -9 $$");
         let mut nothing = |_: &[u8]| ();
@@ -384,6 +445,37 @@ mod tests {
         let message = failure.expect("a failure").message;
         assert!(message.contains("without a result (signal: 9"), "{message}");
         std::fs::remove_dir_all(lab.end()).expect("removed");
+    }
+
+    fn reached_by(dial: impl Fn() -> Result<UnixStream, String> + 'static) -> LabPod {
+        LabPod { pods: None, dial: Box::new(dial), token: Secret::new(Vec::new()) }
+    }
+
+    #[test]
+    fn a_lab_that_is_not_reached_is_not_tried_after_a_stop() {
+        let (dir, stop) = (tempfile::tempdir().expect("temp dir"), AtomicBool::new(true));
+        let pod = reached_by(|| Err("connection refused".to_owned()));
+        let ran = pod.run(&request(), &stop, &mut |_: &[u8]| ());
+        assert!(matches!(ran, Err(LabError::Interrupted)));
+        let fetched = pod.fetch("a.kdyno", &dir.path().join("a.kdyno"), &mut Vec::new(), Some(&stop));
+        assert!(matches!(fetched, Err(LabError::Interrupted)));
+    }
+
+    #[test]
+    fn a_copy_that_is_stopped_on_its_way_leaves_nothing() {
+        let (dir, stop) = (tempfile::tempdir().expect("temp dir"), Arc::new(AtomicBool::new(false)));
+        let asked = Arc::clone(&stop);
+        let pod = reached_by(move || {
+            let (ours, mut theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+            let file = session::note(&LabAnswer::File { bytes: 10 }).map_err(|error| error.to_string())?;
+            theirs.write_all(file.expose()).map_err(|error| error.to_string())?;
+            asked.store(true, Ordering::Relaxed);
+            std::thread::spawn(move || io::copy(&mut theirs, &mut io::sink()));
+            Ok(ours)
+        });
+        let fetched = pod.fetch("a.kdyno", &dir.path().join("a.kdyno"), &mut Vec::new(), Some(&stop));
+        assert!(matches!(fetched, Err(LabError::Interrupted)));
+        assert_eq!(std::fs::read_dir(dir.path()).expect("a folder").count(), 0);
     }
 
     #[test]
@@ -394,10 +486,10 @@ mod tests {
         std::fs::write(lab.dir.path().join("secret.kdyno"), "hunter2").expect("written");
         for name in ["../secret.kdyno", "none.kdyno", "size", ".."] {
             let mut there = Vec::new();
-            assert!(matches!(lab.pod.fetch(name, &copy, &mut there), Ok(false)), "{name}");
+            assert!(matches!(lab.pod.fetch(name, &copy, &mut there, None), Ok(false)), "{name}");
             assert_eq!(there, ["broken.kdyno"]);
         }
-        let error = lab.pod.fetch("broken.kdyno", &copy, &mut Vec::new()).expect_err("no run file");
+        let error = lab.pod.fetch("broken.kdyno", &copy, &mut Vec::new(), None).expect_err("no run file");
         assert!(error.to_string().starts_with("the lab in the pod "), "{error}");
         assert!(!copy.exists());
         std::fs::remove_dir_all(lab.end()).expect("removed");

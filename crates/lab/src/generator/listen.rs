@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 const UNKNOWN_MAX: usize = 16;
 
 /// Most sessions: the two trials of a duet have one each, and those that just end.
-const SESSIONS_MAX: usize = 8;
+pub(super) const SESSIONS_MAX: usize = 8;
 
 /// How soon a wish to stop is seen.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
@@ -159,7 +159,8 @@ impl ListeningAgent<'_> {
         drop(unknown);
         if let Some(lab) = &self.lab {
             let Some(_session) = self.sessions.take() else {
-                return refuse(&mut &stream, &format!("answers {SESSIONS_MAX} questions already"));
+                // Without an answer it is asked again, and those of broken connections end soon.
+                return Err(io::Error::other(format!("{SESSIONS_MAX} questions are being answered already")));
             };
             return lab.answer(&mut reader, &stream);
         }
