@@ -2,8 +2,8 @@
 
 use super::Right;
 use super::cluster::FakeCluster;
-use super::connection::ConnId;
-use super::connection::QueuedResponse;
+use super::codec::code;
+use super::connection::{ConnId, QueuedResponse};
 use super::log::PartitionLog;
 use super::requests::ControlRequest;
 use kdyno_kafka::errors::ErrorCode;
@@ -15,7 +15,7 @@ use kdyno_kafka::messages::{
 use kdyno_kafka::wire::{Reader, Result, WireError};
 use kdyno_kafka_server::codec::fetch::FetchRequest;
 use kdyno_kafka_server::codec::responses::{self, respond};
-use kdyno_kafka_server::codec::{ApiKind, RequestHead, TOPIC_NAME_BYTES_MAX, code};
+use kdyno_kafka_server::codec::{ApiKind, RequestHead, TOPIC_NAME_BYTES_MAX};
 
 /// Partitions of all topics at most: creation comes from the network.
 const PARTITIONS_TOTAL_MAX: usize = 100_000;
@@ -35,8 +35,7 @@ impl FakeCluster {
                 if !head.unsupported {
                     m18_api_versions::Request::decode(body, version)?;
                 }
-                let level = self.config.transaction_version;
-                respond(out, &head, &responses::api_versions(&head, self.config.versions(), level));
+                respond(out, &head, &self.api_versions(&head));
             }
             ApiKind::Metadata => {
                 let request = m03_metadata::Request::decode(body, version)?;
@@ -124,6 +123,20 @@ impl FakeCluster {
         Ok(())
     }
 
+    /// The versions, and the level of the feature `transaction.version`, unless 0.
+    fn api_versions(&self, head: &RequestHead) -> m18_api_versions::Response {
+        let level = |level| m18_api_versions::FinalizedFeatureKey {
+            name: "transaction.version".to_owned(),
+            max_version_level: level,
+            min_version_level: level,
+        };
+        let level = Some(self.config.transaction_version).filter(|level| *level > 0).map(level);
+        m18_api_versions::Response {
+            finalized_features: level.into_iter().collect(),
+            ..responses::api_versions(head, self.config.versions())
+        }
+    }
+
     fn list_offsets(
         &mut self,
         broker: i32,
@@ -141,7 +154,12 @@ impl FakeCluster {
 
     fn metadata(&self, request: m03_metadata::Request, version: i16) -> Result<m03_metadata::Response> {
         let partition = |(log, index): (&PartitionLog, i32)| {
-            responses::metadata_partition(index, log.leader, log.leader_epoch, log.replicas.clone())
+            let error = if log.leader.is_some() { code::NONE } else { code::LEADER_NOT_AVAILABLE };
+            m03_metadata::MetadataResponsePartition {
+                error_code: ErrorCode(error),
+                leader_epoch: log.leader_epoch,
+                ..responses::metadata_partition(index, log.leader.unwrap_or(-1), log.replicas.clone())
+            }
         };
         let describe = |name: &str| match self.topics.get(name) {
             Some(logs) => (code::NONE, logs.iter().zip(0..).map(partition).collect()),

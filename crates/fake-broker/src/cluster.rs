@@ -1,6 +1,7 @@
 //! The cluster: connections, the order of events, and what happens to produce requests.
 
 use super::FakeConfig;
+use super::codec::topic_id;
 use super::connection::{ConnId, FakeConnection, QueuedResponse, Slot};
 use super::coordinator::FakeCoordinator;
 use super::log::{PartitionLog, StoredBatch, StoredPartition};
@@ -9,7 +10,7 @@ use super::requests::{ControlRequest, FetchSession, PendingProduce, TimerKey, Wa
 use super::server::RequestServer;
 use kdyno_kafka::wire::{Reader, Result};
 use kdyno_kafka_server::codec::responses::BrokerView;
-use kdyno_kafka_server::codec::{ApiKind, RequestHead, TopicRef, topic_id};
+use kdyno_kafka_server::codec::{ApiKind, RequestHead, TopicRef};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use std::collections::BTreeMap;

@@ -1,18 +1,25 @@
 //! Fetches: answered when there is enough, something is wrong, or the client's wait is over.
 
 use super::cluster::{FakeCluster, Timer};
+use super::codec::{code, endpoint_tags, leader_tags};
 use super::connection::{ConnId, Slot};
 use super::log::StoredBatch;
 use super::requests::{FetchSession, FetchedPartition, WaitingFetch};
 use kdyno_kafka::messages::m01_fetch::{RACKS_FROM, SESSIONS_FROM};
 use kdyno_kafka_server::codec::fetch::{FetchOutcome, FetchRequest, FetchResponse};
-use kdyno_kafka_server::codec::{RequestHead, TopicRef, code};
+use kdyno_kafka_server::codec::{RequestHead, TopicRef};
 
 /// Largest response, whatever the client asks for.
 const RESPONSE_BYTES_MAX: usize = 64 << 20;
 
 /// Fetch sessions that are remembered: of so many each further one is refused.
 const SESSIONS_MAX: usize = 1000;
+
+/// The first version whose responses say where leaders listen.
+const ENDPOINTS_FROM: i16 = 16;
+
+/// Number of the tagged field that says who leads a partition instead.
+const LEADER_TAG: u32 = 1;
 
 /// The session of a fetch: its id, whether the request names all partitions, and these.
 type Joined = (i32, bool, Vec<FetchedPartition>);
@@ -195,17 +202,19 @@ impl FakeCluster {
         let throttle_ms = self.throttle_ms(broker);
         let response = FetchResponse::begin(&mut bytes, &waiting.head, topics.len(), throttle_ms, session);
         let (mut all, mut named) = (pieces.iter(), Vec::new());
+        let has_endpoints = waiting.head.version >= ENDPOINTS_FROM;
         for (topic, count) in topics {
             response.topic(&mut bytes, topic, count);
             for (_, outcome, batches) in all.by_ref().take(count) {
-                named.extend(outcome.leader.map(|(leader, _)| leader));
+                let leader = self.leader_instead(topic.name, outcome.index, outcome.error);
+                named.extend(leader.filter(|_| has_endpoints).map(|(leader, _)| leader));
                 response.partition(&mut bytes, outcome);
                 batches.iter().for_each(|batch| bytes.extend_from_slice(&batch.bytes));
-                response.end_partition(&mut bytes, outcome);
+                response.end_partition(&mut bytes, &leader_tags(LEADER_TAG, leader));
             }
             response.end_topic(&mut bytes);
         }
-        response.end(&mut bytes, &self.endpoints(named));
+        response.end(&mut bytes, &endpoint_tags(&self.endpoints(named)));
         let said = |(partition, outcome, batches): &(&FetchedPartition, FetchOutcome, &[StoredBatch])| {
             let place = (partition.topic.clone(), partition.asked.index);
             (place, outcome.high_watermark, !batches.is_empty())
@@ -245,10 +254,7 @@ impl FakeCluster {
     ) -> (FetchOutcome, &[StoredBatch]) {
         let asked = &partition.asked;
         let topic = TopicRef { name: &partition.topic, id: partition.topic_id };
-        let failed = |error| {
-            let leader = self.leader_instead(topic.name, asked.index, error);
-            (FetchOutcome { leader, ..FetchOutcome::failed(asked.index, error) }, &[][..])
-        };
+        let failed = |error| (FetchOutcome::failed(asked.index, error), &[][..]);
         if !self.is_meant(topic) {
             return failed(code::UNKNOWN_TOPIC_ID);
         }

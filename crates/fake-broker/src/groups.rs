@@ -3,6 +3,7 @@
 
 use super::classic::{WaitingRequest, answered};
 use super::cluster::FakeCluster;
+use super::codec::code;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     Message as _, m08_offset_commit as commit, m09_offset_fetch as fetch, m11_join_group as join_group,
@@ -10,7 +11,7 @@ use kdyno_kafka::messages::{
     m68_consumer_group_heartbeat as heartbeat,
 };
 use kdyno_kafka::wire::{Result, WireError};
-use kdyno_kafka_server::codec::{ApiKind, code};
+use kdyno_kafka_server::codec::ApiKind;
 use std::collections::BTreeMap;
 
 impl FakeCluster {

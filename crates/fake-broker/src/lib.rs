@@ -6,15 +6,17 @@
 //! configuration, calls and instants give the same outputs. [`tcp`] puts one behind real sockets.
 //!
 //! What is simpler than in a real broker: replicas are names only (everything is in sync at once), markers of
-//! transactions are written at once, groups read one topic alone and wait for ever for a member that died, a request that follows another on its connection is worked on before that one is answered (its
-//! answer still waits).
+//! transactions are written at once, groups read one topic alone and wait for ever for a member that died, a request
+//! that follows another on its connection is worked on before that one is answered (its answer still waits).
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod actions;
 mod answers;
+mod batch;
 mod classic;
 mod cluster;
+mod codec;
 mod connection;
 mod coordinator;
 mod fetch;
@@ -117,7 +119,7 @@ impl FakeConfig {
 
     /// The versions of each API that the brokers speak.
     pub(crate) fn versions(&self) -> fn(ApiKind) -> (i16, i16) {
-        if self.has_topic_ids { ApiKind::versions_by_id } else { ApiKind::versions }
+        if self.has_topic_ids { codec::versions_by_id } else { ApiKind::versions }
     }
 
     /// Brokers of before topics had ids.

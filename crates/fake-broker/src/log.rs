@@ -1,8 +1,10 @@
 //! What the partitions of the fake cluster hold.
 
-use kdyno_kafka::wire::{Reader, Result};
-use kdyno_kafka_server::codec::batch::{self, BatchHead};
-use kdyno_kafka_server::codec::code;
+use super::batch;
+use super::codec::code;
+use kdyno_kafka::records::{Batch, BatchHeader};
+use kdyno_kafka::wire::Result;
+use kdyno_kafka_server::codec::batch::put_at_offset;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Batches of a producer that a partition remembers, as a broker does.
@@ -94,7 +96,7 @@ enum AppendDecision {
 
 impl ProducerEntry {
     /// By the rules of Kafka's `ProducerAppendInfo`.
-    fn judge(&self, head: &BatchHead) -> AppendDecision {
+    fn judge(&self, head: &BatchHeader) -> AppendDecision {
         let (epoch, first) = (head.producer_epoch, head.base_sequence);
         let last = last_sequence(head);
         if epoch < self.epoch {
@@ -109,7 +111,7 @@ impl ProducerEntry {
             Some(_) => 0,
             // Since KIP-890 no batch of a transaction may overtake the first one, neither that of a new epoch, which a
             // marker has begun, nor that of a producer that the partition does not know.
-            None if head.is_transactional => 0,
+            None if batch::is_transactional(head) => 0,
             None => first,
         };
         if first == expected {
@@ -119,7 +121,7 @@ impl ProducerEntry {
         }
     }
 
-    fn note(&mut self, head: &BatchHead, offset: i64) {
+    fn note(&mut self, head: &BatchHeader, offset: i64) {
         if head.producer_epoch > self.epoch {
             self.latest.clear();
         }
@@ -131,8 +133,8 @@ impl ProducerEntry {
     }
 }
 
-fn last_sequence(head: &BatchHead) -> i32 {
-    head.base_sequence.wrapping_add(head.records.saturating_sub(1) as i32) & i32::MAX
+fn last_sequence(head: &BatchHeader) -> i32 {
+    head.base_sequence.wrapping_add((head.record_count - 1).max(0)) & i32::MAX
 }
 
 /// What became of a record set.
@@ -228,8 +230,7 @@ impl PartitionLog {
     /// It is not a sequence of whole batches; nothing is stored then.
     pub fn append(&mut self, set: &[u8], keep: bool) -> Result<Appended> {
         let mut appended = Appended { error: code::NONE, base_offset: self.end_offset(), records: 0 };
-        let batches = split(set)?;
-        for (head, bytes) in batches {
+        for (Batch { header: head, .. }, bytes) in split(set)? {
             if head.producer_id >= 0 {
                 let offset = self.end_offset();
                 let producer = self.producers.entry(head.producer_id).or_default();
@@ -244,19 +245,19 @@ impl PartitionLog {
                     }
                 }
             }
-            appended.records += u64::from(head.records);
-            let offset = self.end_offset;
-            self.end_offset += i64::from(head.records);
-            if head.is_transactional {
+            let (records, offset) = (head.record_count as u64, self.end_offset);
+            appended.records += records;
+            self.end_offset += i64::from(head.record_count);
+            if batch::is_transactional(&head) {
                 self.open.entry(head.producer_id).or_insert(offset);
             }
             if keep {
                 let mut copy = Vec::with_capacity(bytes.len());
-                batch::put_at_offset(&mut copy, bytes, offset);
-                let (records, last_offset) = (u64::from(head.records), self.end_offset - 1);
+                put_at_offset(&mut copy, bytes, offset);
+                let last_offset = self.end_offset - 1;
                 self.batches.push(StoredBatch { base_offset: offset, last_offset, records, bytes: copy });
             }
-            self.stored.records += u64::from(head.records);
+            self.stored.records += records;
             self.stored.batches += 1;
             self.stored.bytes += bytes.len() as u64;
         }
@@ -299,14 +300,14 @@ impl PartitionLog {
     }
 }
 
-/// A record set's batches.
-fn split(mut set: &[u8]) -> Result<Vec<(BatchHead, &[u8])>> {
+/// A record set's batches, each with all of its bytes.
+fn split(mut set: &[u8]) -> Result<Vec<(Batch<'_>, &[u8])>> {
     let mut batches = Vec::new();
     while !set.is_empty() {
-        let head = BatchHead::read(&mut Reader::new(set))?;
-        let mut reader = Reader::new(set);
-        batches.push((head, reader.take(head.bytes)?));
-        set = reader.take(reader.remaining())?;
+        let batch = batch::first(set)?;
+        let (bytes, rest) = set.split_at(batch.bytes());
+        batches.push((batch, bytes));
+        set = rest;
     }
     Ok(batches)
 }
@@ -315,19 +316,26 @@ fn split(mut set: &[u8]) -> Result<Vec<(BatchHead, &[u8])>> {
 /// checksums, as a broker checks before it appends.
 pub(super) fn check(set: &[u8]) -> Option<u64> {
     let batches = split(set).ok()?;
-    batches.iter().try_fold(0u64, |sum, (head, bytes)| {
-        batch::has_valid_checksum(bytes).then(|| sum + u64::from(head.records))
+    batches.iter().try_fold(0u64, |sum, (batch, _)| {
+        batch.verify_crc().ok().map(|()| sum + batch.header.record_count as u64)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_kafka::records::{Compression, TRANSACTIONAL_BIT};
 
     const ID: i64 = 7;
 
-    fn head(producer_epoch: i16, base_sequence: i32, is_transactional: bool) -> BatchHead {
-        BatchHead { bytes: 0, records: 5, producer_id: ID, producer_epoch, base_sequence, is_transactional }
+    fn head(producer_epoch: i16, base_sequence: i32, is_transactional: bool) -> BatchHeader {
+        BatchHeader {
+            attributes: if is_transactional { TRANSACTIONAL_BIT } else { 0 },
+            producer_id: ID,
+            producer_epoch,
+            base_sequence,
+            ..BatchHeader::plain(Compression::None, 5, 0, 0)
+        }
     }
 
     /// The first of two batches in flight is refused for another reason: the second must not take its place.

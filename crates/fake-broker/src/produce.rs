@@ -1,17 +1,24 @@
 //! Produce requests in the fake cluster: their fate on arrival, what is stored and answered at completion.
 
+use super::batch;
 use super::cluster::{FakeCluster, RequestTrace};
+use super::codec::{ProduceRequest, code, endpoint_tags, leader_tags};
 use super::connection::{ConnId, QueuedResponse};
 use super::log;
 use super::plan::{Action, Hostile, ProduceFate, StoredAnyway};
 use super::requests::PendingProduce;
 use super::server::Job;
 use kdyno_kafka::wire::{Reader, Result, Writer};
-use kdyno_kafka_server::codec::batch::BatchHead;
-use kdyno_kafka_server::codec::produce::{ProduceRequest, ProduceResponse};
+use kdyno_kafka_server::codec::produce::ProduceResponse;
 use kdyno_kafka_server::codec::responses::BrokerView;
-use kdyno_kafka_server::codec::{RequestHead, begin_frame, code, end_frame};
+use kdyno_kafka_server::codec::{RequestHead, begin_frame, end_frame};
 use rand::{Rng, RngExt};
+
+/// The first version whose responses say who leads instead.
+const LEADER_HINTS_FROM: i16 = 10;
+
+/// Number of the tagged field that says it of a partition.
+const LEADER_TAG: u32 = 0;
 
 impl FakeCluster {
     /// A produce request came in: its place in the script is decided and it joins its broker's queue.
@@ -109,9 +116,10 @@ impl FakeCluster {
             let is_meant = self.is_meant(topic);
             let is_led =
                 self.partition(topic.name, partition.index).is_some_and(|log| log.leader == Some(broker));
-            let allowed = match BatchHead::read(&mut Reader::new(partition.records)) {
+            let allowed = match batch::first(partition.records) {
                 Ok(first) if is_meant && is_led => {
-                    self.check_transaction(request.transactional_id, (topic.name, index), &first, version)
+                    let place = (topic.name, index);
+                    self.check_transaction(request.transactional_id, place, &first.header, version)
                 }
                 _ => Ok(()),
             };
@@ -177,18 +185,21 @@ impl FakeCluster {
     ) -> Vec<u8> {
         let mut bytes = Vec::new();
         let (mut outcomes, mut named) = (outcomes.iter(), Vec::new());
+        let has_hints = head.version >= LEADER_HINTS_FROM;
         let response = ProduceResponse::begin(&mut bytes, head, request.topics.len());
         for (topic, partitions) in &request.topics {
             response.topic(&mut bytes, *topic, partitions.len());
             for (partition, outcome) in partitions.iter().zip(&mut outcomes) {
-                let leader = self.leader_instead(topic.name, partition.index, outcome.0);
+                let leader =
+                    self.leader_instead(topic.name, partition.index, outcome.0).filter(|_| has_hints);
                 named.extend(leader.map(|(leader, _)| leader));
-                response.partition_led_by(&mut bytes, partition.index, *outcome, leader);
+                let tags = leader_tags(LEADER_TAG, leader);
+                response.partition(&mut bytes, partition.index, *outcome, &tags);
             }
             response.end_topic(&mut bytes);
         }
-        let endpoints = self.endpoints(named);
-        response.end_with_leaders(&mut bytes, self.throttle_ms(broker), &endpoints);
+        let endpoints = endpoint_tags(&self.endpoints(named));
+        response.end(&mut bytes, self.throttle_ms(broker), &endpoints);
         bytes
     }
 

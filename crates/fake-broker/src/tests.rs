@@ -1,6 +1,7 @@
 //! The fake cluster as a cluster: queueing theory as the oracle for times, an independent codec for bytes.
 
 use super::cluster::{ClusterOutput, FakeCluster};
+use super::codec::code;
 use super::connection::ConnId;
 use super::{FakeConfig, Service, ServicePer, ServiceTime, tcp};
 use crate::oracle::{produce, request, response, topic};
@@ -15,7 +16,6 @@ use kafka_protocol::messages::{
 };
 use kafka_protocol::records::RecordBatchDecoder;
 use kdyno_kafka_server::codec::batch::prebuilt;
-use kdyno_kafka_server::codec::code;
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::net::TcpStream;

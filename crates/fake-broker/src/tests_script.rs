@@ -1,13 +1,13 @@
 //! Each thing that a script can do.
 
 use super::cluster::{ClusterOutput, FakeCluster};
+use super::codec::code;
 use super::tests::{answered, drain, fetch, frame};
 use super::{FakeConfig, Hostile, Service, ServicePer, ServiceTime, StoredAnyway};
 use crate::oracle::{request, response};
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, FetchResponse, MetadataRequest, MetadataResponse,
 };
-use kdyno_kafka_server::codec::code;
 
 const REQUEST_TIMED_OUT: i16 = 7;
 

@@ -1,14 +1,15 @@
 //! Transactions in the fake cluster: one broker coordinates all of them, partitions check who writes to them, and the
 //! end of a transaction leaves a marker in each of its partitions.
 
+use super::batch;
 use super::cluster::FakeCluster;
+use super::codec::code;
 use super::coordinator::Transactional;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     m10_find_coordinator, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
 };
-use kdyno_kafka_server::codec::batch::BatchHead;
-use kdyno_kafka_server::codec::code;
+use kdyno_kafka::records::BatchHeader;
 use kdyno_kafka_server::codec::responses::{self, BrokerView};
 
 /// The level of the feature `transaction.version` from which on each transaction has an epoch of its own and leaders
@@ -203,11 +204,12 @@ impl FakeCluster {
         &mut self,
         transactional_id: Option<&str>,
         (name, at): (&str, usize),
-        head: &BatchHead,
+        head: &BatchHeader,
         version: i16,
     ) -> Result<(), i16> {
-        let Some(id) = transactional_id.filter(|_| head.is_transactional) else {
-            return if head.is_transactional { Err(code::INVALID_TXN_STATE) } else { Ok(()) };
+        let is_transactional = batch::is_transactional(head);
+        let Some(id) = transactional_id.filter(|_| is_transactional) else {
+            return if is_transactional { Err(code::INVALID_TXN_STATE) } else { Ok(()) };
         };
         let who = (head.producer_id, head.producer_epoch);
         let partition = (name.to_owned(), at);

@@ -1,8 +1,6 @@
 //! Fetch: the request, and its response piece by piece.
 
-use super::produce::{endpoints_field, leader_field};
-use super::responses::BrokerView;
-use super::{RequestHead, TopicRef, begin_frame, end_frame};
+use super::{RequestHead, TopicRef, begin_frame, end_frame, put_tags};
 use kdyno_kafka::messages::m01_fetch::{BY_NAME_MAX, RACKS_FROM, SESSIONS_FROM, SessionStep};
 use kdyno_kafka::wire::{Reader, Result, Writer};
 
@@ -136,8 +134,6 @@ pub struct FetchOutcome {
     pub preferred: i32,
     /// Bytes of the records that follow.
     pub records_bytes: usize,
-    /// Who leads instead, and since which election.
-    pub leader: Option<(i32, i32)>,
 }
 
 impl FetchOutcome {
@@ -157,7 +153,6 @@ impl FetchOutcome {
             aborted: None,
             preferred: -1,
             records_bytes: 0,
-            leader: None,
         }
     }
 }
@@ -216,12 +211,9 @@ impl FetchResponse {
         out.put_array_length(outcome.records_bytes, self.flexible); // bytes are prefixed as arrays are
     }
 
-    /// Ends a partition.
-    pub fn end_partition(&self, out: &mut Vec<u8>, outcome: &FetchOutcome) {
-        match outcome.leader.filter(|_| self.flexible) {
-            Some(leader) => out.put_tags(&[(1, leader_field(leader))]),
-            None => out.put_no_tags(self.flexible),
-        }
+    /// Ends a partition, with tagged fields behind it where the version has them.
+    pub fn end_partition(&self, out: &mut Vec<u8>, tags: &[(u32, Vec<u8>)]) {
+        put_tags(out, self.flexible, tags);
     }
 
     /// Ends a topic.
@@ -229,12 +221,9 @@ impl FetchResponse {
         out.put_no_tags(self.flexible);
     }
 
-    /// Ends the response, with where the leaders listen that were named.
-    pub fn end(self, out: &mut Vec<u8>, leaders: &[&BrokerView]) {
-        match leaders {
-            [_, ..] if self.version >= 16 => out.put_tags(&[(0, endpoints_field(leaders))]),
-            _ => out.put_no_tags(self.flexible),
-        }
+    /// Ends the response, with tagged fields behind it where the version has them.
+    pub fn end(self, out: &mut Vec<u8>, tags: &[(u32, Vec<u8>)]) {
+        put_tags(out, self.flexible, tags);
         end_frame(out, self.start);
     }
 }

@@ -2,8 +2,9 @@
 //! the fake broker, and by nothing else.
 //!
 //! Requests come from anyone, so everything is read by the bounded [`Reader`](kdyno_kafka::wire::Reader): the
-//! small ones as the messages of `kdyno_kafka`, Produce and Fetch here, borrowed from their frame. Only the versions that [`ApiKind::versions`] names are spoken; a request
-//! in another one is an error, except for `ApiVersions`, which is then answered in version 0 as brokers do.
+//! small ones as the messages of `kdyno_kafka`, Fetch and the head of Produce here, borrowed from their frame. Only the
+//! versions that a broker names are spoken; a request in another one is an error, except for `ApiVersions`, which is
+//! then answered in version 0 as brokers do.
 
 pub mod batch;
 pub mod fetch;
@@ -18,7 +19,7 @@ use kdyno_kafka::wire::{Reader, Result, WireError, Writer};
 /// Longest topic name Kafka allows.
 pub const TOPIC_NAME_BYTES_MAX: usize = 249;
 
-/// Error codes that the brokers here answer with of their own accord.
+/// Error codes that the null broker answers with of its own accord; the fake broker has more of its own.
 pub mod code {
     /// Success.
     pub const NONE: i16 = 0;
@@ -26,44 +27,6 @@ pub mod code {
     pub const OFFSET_OUT_OF_RANGE: i16 = 1;
     /// No such topic or partition.
     pub const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
-    /// No topic has the id.
-    pub const UNKNOWN_TOPIC_ID: i16 = 100;
-    /// Another broker leads the partition.
-    pub const NOT_LEADER_OR_FOLLOWER: i16 = 6;
-    /// The record set is not one.
-    pub const CORRUPT_MESSAGE: i16 = 2;
-    /// The partition has no leader.
-    pub const LEADER_NOT_AVAILABLE: i16 = 5;
-    /// Records before these are missing.
-    pub const OUT_OF_ORDER_SEQUENCE_NUMBER: i16 = 45;
-    /// The producer has a later epoch.
-    pub const INVALID_PRODUCER_EPOCH: i16 = 47;
-    /// The coordinator reads its log.
-    pub const COORDINATOR_LOAD_IN_PROGRESS: i16 = 14;
-    /// There is no coordinator.
-    pub const COORDINATOR_NOT_AVAILABLE: i16 = 15;
-    /// Another broker coordinates.
-    pub const NOT_COORDINATOR: i16 = 16;
-    /// The transaction is not one that this can be done to.
-    pub const INVALID_TXN_STATE: i16 = 48;
-    /// The transactional id is unknown.
-    pub const INVALID_PRODUCER_ID_MAPPING: i16 = 49;
-    /// The producer's transaction before is not over.
-    pub const CONCURRENT_TRANSACTIONS: i16 = 51;
-    /// Another producer has the transactional id.
-    pub const PRODUCER_FENCED: i16 = 90;
-    /// The user may not do that with the topic.
-    pub const TOPIC_AUTHORIZATION_FAILED: i16 = 29;
-    /// The user may not do that with the cluster.
-    pub const CLUSTER_AUTHORIZATION_FAILED: i16 = 31;
-    /// The fetch session is not there.
-    pub const FETCH_SESSION_ID_NOT_FOUND: i16 = 70;
-    /// A request of the fetch session is missing, or came twice.
-    pub const INVALID_FETCH_SESSION_EPOCH: i16 = 71;
-    /// The client has not heard of the latest election.
-    pub const FENCED_LEADER_EPOCH: i16 = 74;
-    /// The client has heard of a later election.
-    pub const UNKNOWN_LEADER_EPOCH: i16 = 75;
     /// The version of the request is not spoken here.
     pub const UNSUPPORTED_VERSION: i16 = 35;
     /// The topic is there already.
@@ -157,25 +120,6 @@ impl ApiKind {
         self.of_client().key
     }
 
-    /// First and last version spoken where topics go by id.
-    pub fn versions_by_id(self) -> (i16, i16) {
-        match self {
-            Self::Produce => (3, 13),
-            Self::Fetch => (4, 17),
-            Self::Metadata => (0, 13),
-            Self::EndTxn => (0, 5),
-            // Versions in which members by either protocol commit and request offsets.
-            Self::OffsetCommit => (9, 9),
-            Self::OffsetFetch => (9, 9),
-            Self::JoinGroup => (9, 9),
-            Self::Heartbeat => (4, 4),
-            Self::LeaveGroup => (5, 5),
-            Self::SyncGroup => (5, 5),
-            Self::ConsumerGroupHeartbeat => (0, 1),
-            other => other.versions(),
-        }
-    }
-
     /// First and last version spoken; some lower ones than those of our own client, for other clients. Topics go
     /// by name. Where an API is not spoken at all the last one is below the first.
     pub fn versions(self) -> (i16, i16) {
@@ -266,6 +210,13 @@ pub fn end_frame(out: &mut [u8], start: usize) {
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
+/// Tagged fields, in flexible versions.
+fn put_tags(out: &mut Vec<u8>, flexible: bool, tags: &[(u32, Vec<u8>)]) {
+    if flexible {
+        out.put_tags(tags);
+    }
+}
+
 /// An array's count without a check against what is left, for readers of streams that bound it otherwise.
 /// Null is `None`.
 pub fn raw_count(reader: &mut Reader<'_>, compact: bool) -> Result<Option<u32>> {
@@ -326,14 +277,4 @@ impl<'a> TopicRef<'a> {
             id => out.put(&id),
         }
     }
-}
-
-/// The id of a topic that was made for the `generation`th time, from 1.
-pub fn topic_id(name: &str, generation: u8) -> [u8; 16] {
-    let mut id = [0; 16];
-    if name.len() < id.len() {
-        id[0] = generation;
-        id[1..=name.len()].copy_from_slice(name.as_bytes());
-    }
-    id
 }

@@ -30,24 +30,13 @@ pub fn respond(out: &mut Vec<u8>, head: &RequestHead, response: &impl Message) {
     end_frame(out, start);
 }
 
-/// Everything of [`ApiKind`] that is spoken in these versions, and the level of the feature `transaction.version`, unless 0.
-pub fn api_versions(
-    head: &RequestHead,
-    versions: fn(ApiKind) -> (i16, i16),
-    transaction_version: i16,
-) -> m18_api_versions::Response {
+/// Everything of [`ApiKind`] that is spoken in these versions.
+pub fn api_versions(head: &RequestHead, versions: fn(ApiKind) -> (i16, i16)) -> m18_api_versions::Response {
     let range = |api: ApiKind| {
         let (min_version, max_version) = versions(api);
         m18_api_versions::ApiVersion { api_key: api.key(), min_version, max_version }
     };
-    let level = |level| m18_api_versions::FinalizedFeatureKey {
-        name: "transaction.version".to_owned(),
-        max_version_level: level,
-        min_version_level: level,
-    };
-    let finalized_features = Some(transaction_version).filter(|level| *level > 0).map(level);
     m18_api_versions::Response {
-        finalized_features: finalized_features.into_iter().collect(),
         error_code: ErrorCode(if head.unsupported { code::UNSUPPORTED_VERSION } else { code::NONE }),
         api_keys: ApiKind::ALL
             .map(range)
@@ -91,16 +80,14 @@ pub fn metadata<'a>(
 
 /// A partition of metadata; all of its replicas are in sync.
 pub fn metadata_partition(
-    index: i32,
-    leader: Option<i32>,
-    leader_epoch: i32,
+    partition_index: i32,
+    leader_id: i32,
     replicas: Vec<i32>,
 ) -> m03_metadata::MetadataResponsePartition {
     m03_metadata::MetadataResponsePartition {
-        error_code: ErrorCode(if leader.is_some() { code::NONE } else { code::LEADER_NOT_AVAILABLE }),
-        partition_index: index,
-        leader_id: leader.unwrap_or(-1),
-        leader_epoch,
+        partition_index,
+        leader_id,
+        leader_epoch: 0,
         isr_nodes: replicas.clone(),
         replica_nodes: replicas,
         ..Default::default()

@@ -76,7 +76,7 @@ pub(super) fn answer(
             if !head.unsupported {
                 m18_api_versions::Request::decode(body, version)?;
             }
-            respond(out, head, &responses::api_versions(head, ApiKind::versions, 0));
+            respond(out, head, &responses::api_versions(head, ApiKind::versions));
         }
         ApiKind::Metadata => {
             let request = m03_metadata::Request::decode(body, version)?;
@@ -172,7 +172,7 @@ fn describe(topics: &HostedTopics, name: &str) -> (i16, Vec<m03_metadata::Metada
     if topics.is_deleted(name) {
         return (code::UNKNOWN_TOPIC_OR_PARTITION, Vec::new());
     }
-    let partition = |index| responses::metadata_partition(index, Some(BROKER_ID), 0, vec![BROKER_ID]);
+    let partition = |index| responses::metadata_partition(index, BROKER_ID, vec![BROKER_ID]);
     (code::NONE, (0..topics.partitions(name) as i32).map(partition).collect())
 }
 
@@ -248,7 +248,7 @@ fn fetch(
                 sent_bytes += broker.batch.len();
                 broker.stats.fetched_records += u64::from(count);
             }
-            response.end_partition(out, &outcome);
+            response.end_partition(out, &[]);
         }
         response.end_topic(out);
     }

@@ -296,7 +296,7 @@ impl RequestSession {
             Some(base) => (code::NONE, base),
             None => (code::UNKNOWN_TOPIC_OR_PARTITION, -1),
         };
-        produce.response.partition(&mut self.response, index, error, offset);
+        produce.response.partition(&mut self.response, index, (error, offset), &[]);
         if base.is_some() {
             broker.stats.records = broker.stats.records.saturating_add(produce.records);
         }
@@ -320,7 +320,7 @@ impl RequestSession {
             return Err(WireError::LeftOver(left));
         }
         let produce = self.produce.take().ok_or(OUT_OF_STEP)?;
-        produce.response.end(&mut self.response, 0);
+        produce.response.end(&mut self.response, 0, &[]);
         if produce.answered {
             self.outbox.end().extend_from_slice(&self.response);
         }
