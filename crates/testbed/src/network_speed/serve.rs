@@ -26,7 +26,7 @@ pub struct ServedClients {
 }
 
 /// Answers clients one after the other, until `stop` is set or the time is over. Each that did not get to its end is
-/// passed to `told`, one lowercase sentence.
+/// passed to `reported`, one lowercase sentence.
 ///
 /// # Errors
 /// No listener is possible.

@@ -1,6 +1,6 @@
 //! Both ends over the loopback address, and ends that misbehave.
 
-use super::wire::{BLOCK_BYTES, ECHO_BYTES, GIVE, HELLO, TAKE};
+use super::wire::{BLOCK_BYTES, ECHO_BYTES, END, GIVE, HELLO, TAKE};
 use super::*;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -102,8 +102,14 @@ fn both_ways_and_round_trip_are_measured_bad_peers_dropped() {
         }
         assert!(!round.round_trips.is_empty() && round.round_trips.iter().all(|took| *took > Duration::ZERO));
     }
+    // The end that the measurement said is heard before the next one's turn.
+    let mut next = serving.connect();
+    next.write_all(&[&HELLO[..], &[END]].concat()).expect("sent");
+    let mut answer = Vec::new();
+    next.read_to_end(&mut answer).expect("closed");
+    assert_eq!(answer, HELLO);
     let (served, reported) = serving.end();
-    assert_eq!((served.measured, served.failed, served.is_time_over), (1, 5, false), "{reported:?}");
+    assert_eq!((served.measured, served.failed, served.is_time_over), (2, 5, false), "{reported:?}");
     for (words, count) in [("does not speak", 3), ("closed the connection", 2)] {
         assert_eq!(reported.iter().filter(|one| one.contains(words)).count(), count, "{reported:?}");
     }
