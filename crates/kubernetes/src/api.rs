@@ -11,7 +11,7 @@ use crate::objects::{self, AGENT_PORT, OURS};
 use crate::place::{self, PodPlace};
 use crate::state::{self, EventWords, PodState};
 use crate::{AgentIdentity, PodsError, fit};
-use client::{Connection, MANAGER, Refused, gone};
+use client::{AWAY_MAX, Connection, MANAGER, Refused, gone, insist};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -230,10 +230,13 @@ impl RunningPods {
         }
         let (connection, name) = (&self.connection, objects::name(self.run_id));
         let jobs = connection.api::<Job>();
-        let job = gone(connection.ask(jobs.delete(&name, &DeleteParams::foreground())));
-        let secret = gone(connection.ask(connection.api::<Secret>().delete(&name, &DeleteParams::default())));
+        let secrets = connection.api::<Secret>();
+        let until = Instant::now() + AWAY_MAX;
+        let job = insist(until, || connection.ask(jobs.delete(&name, &DeleteParams::foreground())));
+        let secret = insist(until, || connection.ask(secrets.delete(&name, &DeleteParams::default())));
+        let (job, secret) = (gone(job), gone(secret));
         let end = Instant::now() + REMOVED_DEADLINE;
-        while job.is_ok() && connection.call(jobs.get_opt(&name))?.is_some() {
+        while job.is_ok() && insist(end, || connection.ask(jobs.get_opt(&name)))?.is_some() {
             if Instant::now() >= end {
                 return Err(PodsError::new(format!(
                     "job {name} is deleted, and its pods have not ended yet"
@@ -243,7 +246,7 @@ impl RunningPods {
         }
         job.and(secret).map_err(|error| PodsError {
             why: format!("{error}; job and secret {name} may be left"),
-            hint: "`kdyno kubernetes clean` removes them",
+            hint: "`kdyno kubernetes clean --yes` removes them",
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A command that pods run: its job made, watched, its lines followed, removed.
 
-use super::client::{Connection, Refused};
+use super::client::{AWAY_MAX, Connection, Refused, insist};
 use super::{LOOK, MANAGER, REMOVED_DEADLINE, STREAM_DEADLINE, gone};
 use crate::PodsError;
 use crate::command_job::{CommandJob, SeenPod};
@@ -85,13 +85,14 @@ impl CommandPods {
             return Ok(());
         }
         let jobs = self.connection.api::<Job>();
-        let deleted = gone(self.connection.ask(jobs.delete(&self.name, &DeleteParams::foreground())));
-        deleted.map_err(|error| PodsError {
+        let (until, how) = (Instant::now() + AWAY_MAX, DeleteParams::foreground());
+        let deleted = insist(until, || self.connection.ask(jobs.delete(&self.name, &how)));
+        gone(deleted).map_err(|error| PodsError {
             why: format!("{error}; job {} may be left", self.name),
-            hint: "`kdyno kubernetes clean` removes it",
+            hint: "`kdyno kubernetes clean --yes` removes it",
         })?;
         let end = Instant::now() + REMOVED_DEADLINE;
-        while self.connection.call(jobs.get_opt(&self.name))?.is_some() {
+        while insist(end, || self.connection.ask(jobs.get_opt(&self.name)))?.is_some() {
             if Instant::now() >= end {
                 let why = format!("job {} is deleted, and its pods have not ended yet", self.name);
                 return Err(PodsError::new(why));

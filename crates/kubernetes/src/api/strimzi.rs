@@ -1,6 +1,6 @@
 //! A cluster that Strimzi makes, by way of the API server: applied, waited for, read, removed.
 
-use super::client::{Connection, MANAGER, Refused, gone};
+use super::client::{AWAY_MAX, Connection, MANAGER, Refused, gone, insist};
 use crate::PodsError;
 use crate::state::{self, PodState};
 use crate::strimzi::{
@@ -212,19 +212,21 @@ impl StrimziCluster {
         if std::mem::replace(&mut self.is_removed, true) {
             return Ok(());
         }
+        let until = Instant::now() + AWAY_MAX;
         // The last one first: a user's operator goes with the cluster.
         let deleted = self.resources.iter().rev().map(|one| {
             let api = api(&self.connection, self.version, one.kind);
-            gone(self.connection.ask(api.delete(&one.name, &DeleteParams::background())))
+            let how = DeleteParams::background();
+            gone(insist(until, || self.connection.ask(api.delete(&one.name, &how))))
         });
         // Each is deleted, whatever becomes of another.
         let deleted = deleted.fold(Ok(()), Result::and);
         deleted.map_err(|error: PodsError| PodsError {
             why: format!("{error}; resources of cluster {} may be left", self.name),
-            hint: "`kdyno kubernetes clean` removes them",
+            hint: "`kdyno kubernetes clean --yes` removes them",
         })?;
         let end = Instant::now() + REMOVED_DEADLINE;
-        while !self.pods()?.is_empty() {
+        while !insist(end, || self.pods())?.is_empty() {
             if Instant::now() >= end {
                 let why = format!("cluster {} is deleted, and its pods have not ended yet", self.name);
                 return Err(PodsError::new(why));
