@@ -5,6 +5,9 @@ use crate::state::{DELETED, PodState};
 use kdyno_model::generator::GeneratorPods;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The label of the pods of a command. They have none of the run: its agents are found by that.
 const COMMAND: &str = "kdyno-command";
@@ -96,6 +99,14 @@ pub struct SeenPod {
     pub state: PodState,
     /// What its program exited with, once it has.
     pub exit_code: Option<i32>,
+}
+
+/// What a pod prints.
+pub struct PodLines {
+    /// All of it, to its end.
+    pub stream: UnixStream,
+    /// Whether something of it is missing: it is known once the stream has ended.
+    pub is_cut: Arc<AtomicBool>,
 }
 
 /// How a command in pods has ended: what the first of them that failed exited with, where that is known, and why, one lowercase

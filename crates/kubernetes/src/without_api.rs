@@ -1,6 +1,6 @@
 //! In the place of the client of the API in builds that have none.
 
-use crate::command_job::{CommandJob, SeenPod};
+use crate::command_job::{CommandJob, PodLines, SeenPod};
 use crate::strimzi_state::{ExistingCluster, StrimziStatus, StrimziUser};
 use crate::{AgentIdentity, PodPlace, PodsError};
 use kdyno_model::generator::GeneratorPods;
@@ -161,7 +161,7 @@ impl CommandPods {
     ///
     /// # Errors
     /// There is none.
-    pub fn follow(&self, _: &str) -> Result<UnixStream, PodsError> {
+    pub fn follow(&self, _: &str) -> Result<PodLines, PodsError> {
         match self.0 {}
     }
 
