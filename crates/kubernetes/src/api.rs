@@ -7,7 +7,7 @@ mod strimzi;
 pub use command_pods::CommandPods;
 
 use crate::bridge::bridged;
-use crate::objects::{self, AGENT_PORT, OURS};
+use crate::objects::{self, AGENT_PORT};
 use crate::place::{self, PodPlace};
 use crate::state::{self, EventWords, PodState};
 use crate::{AgentIdentity, PodsError, fit};
@@ -16,7 +16,7 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kdyno_model::generator::GeneratorPods;
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams, PostParams, Preconditions};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -330,15 +330,21 @@ fn check_fit(nodes: &[Value], pods: &GeneratorPods) -> Result<(), PodsError> {
 pub fn clean(context: Option<&str>, namespace: Option<&str>, delete: bool) -> Result<Vec<String>, PodsError> {
     let connection = Connection::open_in(context, namespace)?;
     let jobs = connection.api::<Job>();
-    let ours = ListParams::default().labels(&format!("{}={}", OURS.0, OURS.1));
-    let found = connection.call(jobs.list(&ours))?;
-    let names: Vec<String> = found.items.into_iter().filter_map(|job| job.metadata.name).collect();
-    if delete {
-        for name in &names {
-            gone(connection.ask(jobs.delete(name, &DeleteParams::foreground())))?;
+    let ours = ListParams::default().labels(&objects::of_any_run());
+    let mut all = Vec::new();
+    for metadata in connection.call(jobs.list(&ours))?.items.into_iter().map(|job| job.metadata) {
+        let Some(name) = metadata.name else { continue };
+        if delete {
+            let how = of_uid(DeleteParams::foreground(), metadata.uid);
+            gone(connection.ask(jobs.delete(&name, &how)))?;
         }
+        all.push(format!("job {name}"));
     }
-    let mut all: Vec<String> = names.iter().map(|name| format!("job {name}")).collect();
-    all.extend(strimzi::clean(&connection, &ours, delete)?);
+    all.extend(strimzi::clean(&connection, delete)?);
     Ok(all)
+}
+
+/// Deletes the object that was seen, and none that has its name now.
+fn of_uid(how: DeleteParams, uid: Option<String>) -> DeleteParams {
+    how.preconditions(Preconditions { uid, resource_version: None })
 }

@@ -164,7 +164,9 @@ mod tests {
         let object = job().object();
         let name = "kdyno-00000000000000ab-3-1";
         assert_eq!(object["metadata"]["name"], name);
-        assert_eq!(object["metadata"]["labels"][objects::OURS.0], objects::OURS.1, "`clean` finds it");
+        let labels = &object["metadata"]["labels"];
+        assert_eq!(labels[objects::OURS.0], objects::OURS.1, "`clean` finds it");
+        assert_eq!(labels[objects::RUN], "00000000000000ab", "so does it by this");
         let spec = &object["spec"];
         assert_eq!((&spec["completions"], &spec["backoffLimit"]), (&json!(6), &json!(0)));
         assert_eq!(
