@@ -153,7 +153,8 @@ impl RunningPods {
         }
         let is_unknown =
             found.len() < usize::from(self.count) || waiting.iter().any(|(.., why)| why.is_none());
-        let events = if is_unknown { self.event_words()? } else { Vec::new() };
+        let job = objects::name(self.run_id);
+        let events = if is_unknown { event_words(&self.connection, &job)? } else { Vec::new() };
         let of_event = |pod: &Value| {
             let name = pod["metadata"]["name"].as_str()?;
             let is_its = |one: &&EventWords| matches!(one, EventWords::Waits(of, _) if of == name);
@@ -189,20 +190,6 @@ impl RunningPods {
         let found = self.connection.call(self.connection.api::<Pod>().list(&all))?;
         let read = found.items.iter().filter_map(|pod| serde_json::to_value(pod).ok());
         Ok(read.filter_map(|pod| Some((state::index(&pod)?, pod))).collect())
-    }
-
-    /// What keeps pods waiting, as events say it.
-    fn event_words(&self) -> Result<Vec<EventWords>, PodsError> {
-        let job = objects::name(self.run_id);
-        let warnings = ListParams::default().fields("type=Warning");
-        let found = match self.connection.ask(self.connection.api::<Event>().list(&warnings)) {
-            Ok(found) => found.items,
-            // Without the right to read events there are none.
-            Err(Refused::Forbidden(_)) => return Ok(Vec::new()),
-            Err(refused) => return Err(refused.into()),
-        };
-        let read = found.iter().filter_map(|event| serde_json::to_value(event).ok());
-        Ok(read.filter_map(|event| state::of_event(&event, &job)).collect())
     }
 
     /// What streams to the agent of a pod take.
@@ -312,6 +299,19 @@ fn nodes(connection: &Connection) -> Result<Vec<Value>, PodsError> {
         Err(Refused::Forbidden(_)) => Ok(Vec::new()),
         Err(refused) => Err(refused.into()),
     }
+}
+
+/// What keeps pods of a job waiting, as events say it; those of other pods of the namespace are among them.
+fn event_words(connection: &Connection, job: &str) -> Result<Vec<EventWords>, Refused> {
+    let warnings = ListParams::default().fields("type=Warning");
+    let found = match connection.ask(connection.api::<Event>().list(&warnings)) {
+        Ok(found) => found.items,
+        // Without the right to read events there are none.
+        Err(Refused::Forbidden(_)) => return Ok(Vec::new()),
+        Err(refused) => return Err(refused),
+    };
+    let read = found.iter().filter_map(|event| serde_json::to_value(event).ok());
+    Ok(read.filter_map(|event| state::of_event(&event, job)).collect())
 }
 
 /// Refuses pods that can never run at once. Where nodes are not known the scheduler will say it, once they wait.

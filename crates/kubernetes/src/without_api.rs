@@ -157,6 +157,11 @@ impl CommandPods {
         match self.0 {}
     }
 
+    /// What keeps its pods from running.
+    pub fn why_not_run(&self) -> Option<String> {
+        match self.0 {}
+    }
+
     /// What a pod prints.
     ///
     /// # Errors

@@ -143,7 +143,11 @@ impl Watch {
                 return PodsEnd { code: None, made, trouble: waits_for };
             }
             if let Some(why) = waits_for.take_if(|_| began.elapsed() >= self.wait) {
-                return failed(None, format!("not all pods ran within {} s: {why}", self.wait.as_secs()));
+                let more = pods.why_not_run().map_or_else(String::new, |why| format!(", {why}"));
+                return failed(
+                    None,
+                    format!("not all pods ran within {} s: {why}{more}", self.wait.as_secs()),
+                );
             }
             std::thread::sleep(LOOK);
         }

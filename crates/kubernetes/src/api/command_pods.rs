@@ -1,7 +1,7 @@
 //! A command that pods run: its job made, watched, its lines followed, removed.
 
 use super::client::{AWAY_MAX, Connection, Refused, insist};
-use super::{LOOK, MANAGER, REMOVED_DEADLINE, STREAM_DEADLINE, gone};
+use super::{LOOK, MANAGER, REMOVED_DEADLINE, STREAM_DEADLINE, event_words, gone};
 use crate::PodsError;
 use crate::command_job::{CommandJob, PodLines, SeenPod};
 use crate::state::{self, PodState};
@@ -70,6 +70,12 @@ impl CommandPods {
             Some(SeenPod { index: state::index(&pod)?, name, state, exit_code })
         };
         Ok(read.filter_map(seen).collect())
+    }
+
+    /// What keeps its pods from running, as events say it; `None`: they say nothing, or may not be read.
+    pub fn why_not_run(&self) -> Option<String> {
+        let events = event_words(&self.connection, &self.name).ok()?;
+        state::why_not_run(&events, &self.name)
     }
 
     /// What a pod prints, from its beginning to its end, also where the API server is gone for a while.

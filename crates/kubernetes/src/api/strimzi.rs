@@ -285,7 +285,11 @@ pub fn existing(
     let status = strimzi_state::status(&kafka, &listener.name).map_err(PodsError::new)?;
     let authority = listener.has_tls.then(|| authority(&connection, name)).transpose()?;
     let user = match (listener.authentication.as_deref(), of_user) {
-        (None, _) => StrimziUser::Anonymous,
+        (None, None) => StrimziUser::Anonymous,
+        (None, Some(_)) => {
+            let why = format!("clients of listener {} do not log in", listener.name);
+            return Err(PodsError::new(why).hint("leave `--user` out, or name another `--listener`"));
+        }
         (Some(how), Some(name)) => user(&connection, how, name)?,
         (Some(how), None) => {
             let why = format!("clients of listener {} log in by `{how}`", listener.name);
