@@ -79,7 +79,7 @@ fn sentence(error: &PodsError) -> String {
     if error.hint.is_empty() { error.to_string() } else { format!("{error} ({})", error.hint) }
 }
 
-/// That lines of pods are missing, of which figures would be less than all; one lowercase clause.
+/// The first pod whose lines are not all there, so that sums would be too small; one lowercase clause.
 fn cut_lines(cut: &BTreeMap<u16, Arc<AtomicBool>>) -> Option<String> {
     let (index, _) = cut.iter().find(|(_, is_cut)| is_cut.load(Ordering::Acquire))?;
     Some(format!(
