@@ -7,16 +7,16 @@ mod strimzi;
 pub use command_pods::CommandPods;
 
 use crate::bridge::bridged;
-use crate::objects::{self, AGENT_PORT, OURS};
+use crate::objects::{self, AGENT_PORT};
 use crate::place::{self, PodPlace};
 use crate::state::{self, EventWords, PodState};
 use crate::{AgentIdentity, PodsError, fit};
-use client::{Connection, MANAGER, Refused, gone};
+use client::{AWAY_MAX, Connection, MANAGER, Refused, gone, insist};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kdyno_model::generator::GeneratorPods;
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams, PostParams, Preconditions};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -153,7 +153,8 @@ impl RunningPods {
         }
         let is_unknown =
             found.len() < usize::from(self.count) || waiting.iter().any(|(.., why)| why.is_none());
-        let events = if is_unknown { self.event_words()? } else { Vec::new() };
+        let job = objects::name(self.run_id);
+        let events = if is_unknown { event_words(&self.connection, &job)? } else { Vec::new() };
         let of_event = |pod: &Value| {
             let name = pod["metadata"]["name"].as_str()?;
             let is_its = |one: &&EventWords| matches!(one, EventWords::Waits(of, _) if of == name);
@@ -191,20 +192,6 @@ impl RunningPods {
         Ok(read.filter_map(|pod| Some((state::index(&pod)?, pod))).collect())
     }
 
-    /// What keeps pods waiting, as events say it.
-    fn event_words(&self) -> Result<Vec<EventWords>, PodsError> {
-        let job = objects::name(self.run_id);
-        let warnings = ListParams::default().fields("type=Warning");
-        let found = match self.connection.ask(self.connection.api::<Event>().list(&warnings)) {
-            Ok(found) => found.items,
-            // Without the right to read events there are none.
-            Err(Refused::Forbidden(_)) => return Ok(Vec::new()),
-            Err(refused) => return Err(refused.into()),
-        };
-        let read = found.iter().filter_map(|event| serde_json::to_value(event).ok());
-        Ok(read.filter_map(|event| state::of_event(&event, &job)).collect())
-    }
-
     /// What streams to the agent of a pod take.
     ///
     /// # Errors
@@ -230,10 +217,13 @@ impl RunningPods {
         }
         let (connection, name) = (&self.connection, objects::name(self.run_id));
         let jobs = connection.api::<Job>();
-        let job = gone(connection.ask(jobs.delete(&name, &DeleteParams::foreground())));
-        let secret = gone(connection.ask(connection.api::<Secret>().delete(&name, &DeleteParams::default())));
+        let secrets = connection.api::<Secret>();
+        let until = Instant::now() + AWAY_MAX;
+        let job = insist(until, || connection.ask(jobs.delete(&name, &DeleteParams::foreground())));
+        let secret = insist(until, || connection.ask(secrets.delete(&name, &DeleteParams::default())));
+        let (job, secret) = (gone(job), gone(secret));
         let end = Instant::now() + REMOVED_DEADLINE;
-        while job.is_ok() && connection.call(jobs.get_opt(&name))?.is_some() {
+        while job.is_ok() && insist(end, || connection.ask(jobs.get_opt(&name)))?.is_some() {
             if Instant::now() >= end {
                 return Err(PodsError::new(format!(
                     "job {name} is deleted, and its pods have not ended yet"
@@ -243,7 +233,7 @@ impl RunningPods {
         }
         job.and(secret).map_err(|error| PodsError {
             why: format!("{error}; job and secret {name} may be left"),
-            hint: "`kdyno kubernetes clean` removes them",
+            hint: "`kdyno kubernetes clean --yes` removes them",
         })
     }
 }
@@ -311,6 +301,19 @@ fn nodes(connection: &Connection) -> Result<Vec<Value>, PodsError> {
     }
 }
 
+/// What keeps pods of a job waiting, as events say it; those of other pods of the namespace are among them.
+fn event_words(connection: &Connection, job: &str) -> Result<Vec<EventWords>, Refused> {
+    let warnings = ListParams::default().fields("type=Warning");
+    let found = match connection.ask(connection.api::<Event>().list(&warnings)) {
+        Ok(found) => found.items,
+        // Without the right to read events there are none.
+        Err(Refused::Forbidden(_)) => return Ok(Vec::new()),
+        Err(refused) => return Err(refused),
+    };
+    let read = found.iter().filter_map(|event| serde_json::to_value(event).ok());
+    Ok(read.filter_map(|event| state::of_event(&event, job)).collect())
+}
+
 /// Refuses pods that can never run at once. Where nodes are not known the scheduler will say it, once they wait.
 fn check_fit(nodes: &[Value], pods: &GeneratorPods) -> Result<(), PodsError> {
     match fit::why_not(pods, nodes).filter(|_| !nodes.is_empty()) {
@@ -327,15 +330,21 @@ fn check_fit(nodes: &[Value], pods: &GeneratorPods) -> Result<(), PodsError> {
 pub fn clean(context: Option<&str>, namespace: Option<&str>, delete: bool) -> Result<Vec<String>, PodsError> {
     let connection = Connection::open_in(context, namespace)?;
     let jobs = connection.api::<Job>();
-    let ours = ListParams::default().labels(&format!("{}={}", OURS.0, OURS.1));
-    let found = connection.call(jobs.list(&ours))?;
-    let names: Vec<String> = found.items.into_iter().filter_map(|job| job.metadata.name).collect();
-    if delete {
-        for name in &names {
-            gone(connection.ask(jobs.delete(name, &DeleteParams::foreground())))?;
+    let ours = ListParams::default().labels(&objects::of_any_run());
+    let mut all = Vec::new();
+    for metadata in connection.call(jobs.list(&ours))?.items.into_iter().map(|job| job.metadata) {
+        let Some(name) = metadata.name else { continue };
+        if delete {
+            let how = of_uid(DeleteParams::foreground(), metadata.uid);
+            gone(connection.ask(jobs.delete(&name, &how)))?;
         }
+        all.push(format!("job {name}"));
     }
-    let mut all: Vec<String> = names.iter().map(|name| format!("job {name}")).collect();
-    all.extend(strimzi::clean(&connection, &ours, delete)?);
+    all.extend(strimzi::clean(&connection, delete)?);
     Ok(all)
+}
+
+/// Deletes the object that was seen, and none that has its name now.
+fn of_uid(how: DeleteParams, uid: Option<String>) -> DeleteParams {
+    how.preconditions(Preconditions { uid, resource_version: None })
 }

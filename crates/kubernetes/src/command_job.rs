@@ -5,6 +5,9 @@ use crate::state::{DELETED, PodState};
 use kdyno_model::generator::GeneratorPods;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The label of the pods of a command. They have none of the run: its agents are found by that.
 const COMMAND: &str = "kdyno-command";
@@ -98,6 +101,14 @@ pub struct SeenPod {
     pub exit_code: Option<i32>,
 }
 
+/// What a pod prints.
+pub struct PodLines {
+    /// All of it, to its end.
+    pub stream: UnixStream,
+    /// Whether something of it is missing: it is known once the stream has ended.
+    pub is_cut: Arc<AtomicBool>,
+}
+
 /// How a command in pods has ended: what the first of them that failed exited with, where that is known, and why, one lowercase
 /// clause. `None`: some still run, or are to come.
 pub fn ended(seen: &[SeenPod], ran: &BTreeSet<u16>, count: u16) -> Option<Result<(), (Option<i32>, String)>> {
@@ -153,7 +164,9 @@ mod tests {
         let object = job().object();
         let name = "kdyno-00000000000000ab-3-1";
         assert_eq!(object["metadata"]["name"], name);
-        assert_eq!(object["metadata"]["labels"][objects::OURS.0], objects::OURS.1, "`clean` finds it");
+        let labels = &object["metadata"]["labels"];
+        assert_eq!(labels[objects::OURS.0], objects::OURS.1, "`clean` finds it");
+        assert_eq!(labels[objects::RUN], "00000000000000ab", "so does it by this");
         let spec = &object["spec"];
         assert_eq!((&spec["completions"], &spec["backoffLimit"]), (&json!(6), &json!(0)));
         assert_eq!(

@@ -49,6 +49,16 @@ pub fn selector(run_id: u64) -> String {
     format!("{RUN}={run_id:016x}")
 }
 
+/// What selects the jobs of all runs.
+pub fn of_any_run() -> String {
+    made_with(RUN)
+}
+
+/// What selects all that is ours and has a label: the first one alone may be on objects that somebody wrote after ours.
+pub(crate) fn made_with(label: &str) -> String {
+    format!("{}={},{label}", OURS.0, OURS.1)
+}
+
 fn labels(run_id: u64) -> Value {
     json!({"app.kubernetes.io/name": "kdyno", OURS.0: OURS.1, RUN: format!("{run_id:016x}")})
 }
@@ -249,6 +259,13 @@ mod tests {
             service_account: None,
             claim: None,
         }
+    }
+
+    #[test]
+    fn what_clean_deletes_has_the_label_of_a_run() {
+        assert_eq!(of_any_run(), "app.kubernetes.io/managed-by=kdyno,kdyno-run");
+        let labels = &job(&pods(), 0xab)["metadata"]["labels"];
+        assert_eq!((&labels[OURS.0], &labels[RUN]), (&json!(OURS.1), &json!("00000000000000ab")));
     }
 
     #[test]

@@ -138,6 +138,17 @@ impl EventWords {
     }
 }
 
+/// What keeps the pods of a job from running, of what events say, the newest one last; one lowercase clause.
+pub fn why_not_run(events: &[EventWords], job: &str) -> Option<String> {
+    events.iter().rev().find_map(|one| match one {
+        EventWords::NoPod(why) => Some(format!("the cluster makes no pod: {why}")),
+        EventWords::Waits(pod, why) => {
+            let is_its = pod.strip_prefix(job).is_some_and(|rest| rest.starts_with('-'));
+            is_its.then(|| format!("pod {pod}: {why}"))
+        }
+    })
+}
+
 /// Reads an event as the API describes it; `None`: it says nothing of the kind.
 pub fn of_event(event: &Value, job: &str) -> Option<EventWords> {
     let about = &event["involvedObject"];
@@ -256,5 +267,12 @@ mod tests {
         });
         let Some(EventWords::Waits(pod, why)) = of_event(&mount, "kdyno-ab") else { panic!("words") };
         assert_eq!((pod.as_str(), why.as_str()), ("kdyno-ab-0-xyz", "secret \"cluster-ca\" not found"));
+        let both =
+            [of_event(&event, "kdyno-ab"), of_event(&mount, "kdyno-ab")].map(|one| one.expect("words"));
+        let words = why_not_run(&both, "kdyno-ab");
+        assert_eq!(words.as_deref(), Some("pod kdyno-ab-0-xyz: secret \"cluster-ca\" not found"));
+        assert_eq!(why_not_run(&both[1..], "kdyno-a"), None, "of another job");
+        let words = why_not_run(&both[..1], "kdyno-ab").expect("no pod");
+        assert!(words.starts_with("the cluster makes no pod: Error creating"), "{words}");
     }
 }

@@ -1,6 +1,6 @@
 //! What is applied for a cluster that Strimzi makes: its nodes, the cluster, and a user where clients log in.
 
-use crate::objects::{OURS, Right};
+use crate::objects::{self, OURS, Right};
 use kdyno_model::plan::{ClientListener, Mechanism, Mode, StrimziPlan};
 use serde_json::{Map, Value, json};
 
@@ -59,6 +59,11 @@ pub fn name(run_id: u64, trial: u32) -> String {
 /// What selects the pods of a cluster.
 pub fn selector(name: &str) -> String {
     format!("{CLUSTER}={name}")
+}
+
+/// What selects the resources of all runs.
+pub fn of_any_run() -> String {
+    objects::made_with(RUN)
 }
 
 /// The secret with the certificate that clients trust, and its key there.
@@ -328,6 +333,11 @@ mod tests {
             }},
         });
         assert_eq!(bodies, [&pool, &kafka]);
+        assert_eq!(
+            of_any_run(),
+            "app.kubernetes.io/managed-by=kdyno,kdyno-cluster-run",
+            "`clean` finds them"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! In the place of the client of the API in builds that have none.
 
-use crate::command_job::{CommandJob, SeenPod};
+use crate::command_job::{CommandJob, PodLines, SeenPod};
 use crate::strimzi_state::{ExistingCluster, StrimziStatus, StrimziUser};
 use crate::{AgentIdentity, PodPlace, PodsError};
 use kdyno_model::generator::GeneratorPods;
@@ -157,11 +157,16 @@ impl CommandPods {
         match self.0 {}
     }
 
+    /// What keeps its pods from running.
+    pub fn why_not_run(&self) -> Option<String> {
+        match self.0 {}
+    }
+
     /// What a pod prints.
     ///
     /// # Errors
     /// There is none.
-    pub fn follow(&self, _: &str) -> Result<UnixStream, PodsError> {
+    pub fn follow(&self, _: &str) -> Result<PodLines, PodsError> {
         match self.0 {}
     }
 

@@ -11,7 +11,7 @@ use kdyno_kubernetes::state::PodState;
 use kdyno_kubernetes::{CommandPods, PodsError};
 use kdyno_model::plan::{CommandPlan, ParsePlan};
 use kdyno_testbed::command::{CommandExit, MadeToEnd};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, SyncSender, channel};
@@ -45,12 +45,14 @@ pub(crate) fn start(
         stop: Arc::clone(&stop),
         sender,
         followed: BTreeSet::new(),
+        cut: BTreeMap::new(),
     };
     let name = item.to_owned();
     let wait = move || {
         let PodsEnd { code, made, trouble } = watch.wait(&pods);
         // Those that still run are not waited for; what has ended is read first, for it is gone with its pod.
-        let mut removed = if made.is_some() { pods.remove() } else { Ok(()) };
+        let is_over = made.is_none();
+        let mut removed = if is_over { Ok(()) } else { pods.remove() };
         let ended = CommandExit {
             at_ns: monotonic_ns(),
             code,
@@ -64,7 +66,8 @@ pub(crate) fn start(
         let _ = inbox.send(Heard::Command(name.clone(), CommandNews::Exited(Some(ended))));
         let mut output = gather(&pieces, watch.followed.len());
         removed = removed.and(pods.remove());
-        output.trouble = trouble.or(output.trouble).or(removed.err().map(|error| sentence(&error)));
+        let cut = if is_over { cut_lines(&watch.cut) } else { None };
+        output.trouble = trouble.or(output.trouble).or(cut).or(removed.err().map(|error| sentence(&error)));
         let _ = inbox.send(Heard::Command(name, CommandNews::Read(Box::new(output))));
     };
     let thread = std::thread::Builder::new().name("pods-of-command".to_owned()).spawn(wait);
@@ -74,6 +77,14 @@ pub(crate) fn start(
 
 fn sentence(error: &PodsError) -> String {
     if error.hint.is_empty() { error.to_string() } else { format!("{error} ({})", error.hint) }
+}
+
+/// The first pod whose lines are not all there, so that sums would be too small; one lowercase clause.
+fn cut_lines(cut: &BTreeMap<u16, Arc<AtomicBool>>) -> Option<String> {
+    let (index, _) = cut.iter().find(|(_, is_cut)| is_cut.load(Ordering::Acquire))?;
+    Some(format!(
+        "pod {index}: its log could not be read to its end, or its node began a new one, so lines of it are missing"
+    ))
 }
 
 /// How the pods ended.
@@ -94,6 +105,8 @@ struct Watch {
     sender: Sender<OutputPiece>,
     /// The places of those that ran, whose lines are read.
     followed: BTreeSet<u16>,
+    /// Whether lines of them are missing, once those are read.
+    cut: BTreeMap<u16, Arc<AtomicBool>>,
 }
 
 impl Watch {
@@ -110,9 +123,12 @@ impl Watch {
                         return failed(None, why);
                     }
                     match ended(&seen, &self.followed, self.count) {
-                        Some(Ok(())) => return PodsEnd { code: Some(0), made: None, trouble: None },
+                        Some(Ok(())) if self.followed.len() == usize::from(self.count) => {
+                            return PodsEnd { code: Some(0), made: None, trouble: None };
+                        }
                         Some(Err((code, why))) => return failed(code, why),
-                        None => {}
+                        // Of those whose lines are not read it does not matter that they have ended.
+                        Some(Ok(())) | None => {}
                     }
                     waits_for = self.waits_for(&seen);
                 }
@@ -127,7 +143,11 @@ impl Watch {
                 return PodsEnd { code: None, made, trouble: waits_for };
             }
             if let Some(why) = waits_for.take_if(|_| began.elapsed() >= self.wait) {
-                return failed(None, format!("not all pods ran within {} s: {why}", self.wait.as_secs()));
+                let more = pods.why_not_run().map_or_else(String::new, |why| format!(", {why}"));
+                return failed(
+                    None,
+                    format!("not all pods ran within {} s: {why}{more}", self.wait.as_secs()),
+                );
             }
             std::thread::sleep(LOOK);
         }
@@ -137,12 +157,15 @@ impl Watch {
     fn follow(&mut self, pods: &CommandPods, seen: &[SeenPod]) -> Result<(), String> {
         let runs = |pod: &&SeenPod| pod.state == PodState::Running || pod.exit_code.is_some();
         for pod in seen.iter().filter(runs) {
-            if self.followed.contains(&pod.index) {
+            // To open a log takes seconds where its node does not answer.
+            if self.followed.contains(&pod.index) || self.stop.load(Ordering::Relaxed) {
                 continue;
             }
             let lines = pods.follow(&pod.name).map_err(|error| format!("pod {}: {error}", pod.index))?;
             let (reader, sender) = (self.parse.as_ref().map(CommandReader::new), self.sender.clone());
-            let read = move || read_all(lines, reader, (false, &sender));
+            self.cut.insert(pod.index, lines.is_cut);
+            let stream = lines.stream;
+            let read = move || read_all(stream, reader, (false, &sender));
             let thread = std::thread::Builder::new().name("lines-of-pod".to_owned()).spawn(read);
             thread.map_err(|error| format!("pod {}: its lines cannot be read: {error}", pod.index))?;
             self.followed.insert(pod.index);
@@ -159,5 +182,20 @@ impl Watch {
         });
         let why = why.unwrap_or_default();
         (ran < usize::from(self.count)).then(|| format!("{ran} of {} ran{why}", self.count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_whose_lines_are_missing_is_named() {
+        let of = |cut: [bool; 2]| -> BTreeMap<u16, Arc<AtomicBool>> {
+            (0..).zip(cut.map(|cut| Arc::new(AtomicBool::new(cut)))).collect()
+        };
+        assert_eq!(cut_lines(&of([false, false])), None);
+        let words = cut_lines(&of([false, true])).expect("the second one");
+        assert!(words.starts_with("pod 1: its log"), "{words}");
     }
 }

@@ -171,8 +171,7 @@ pub(crate) fn gate(at: &KeyPath<'_>, of: &StrimziPlan) -> Passed {
         cluster,
         context,
         namespace,
-        // A word.
-        listener: _,
+        listener,
         cpu_milli,
         memory_bytes,
         volume,
@@ -181,6 +180,12 @@ pub(crate) fn gate(at: &KeyPath<'_>, of: &StrimziPlan) -> Passed {
     } = of;
     stored::cluster(&at.key("cluster"), cluster)?;
     at.key("context").holds(context.is_none(), "names a context of your kubeconfig")?;
+    let ClientListener { mechanism, client_certificates, .. } = &cluster.listeners.clients;
+    let has_login =
+        matches!(mechanism, Some(Mechanism::ScramSha512)) || (mechanism.is_none() && *client_certificates);
+    let is_open = *listener != StrimziListener::Internal && !has_login;
+    at.key("listener")
+        .holds(!is_open, "lets everybody outside of Kubernetes use the brokers, without a login")?;
     if let Some(name) = namespace {
         at.key("namespace").named(name, is_namespace(name), "the name of a namespace")?;
     }

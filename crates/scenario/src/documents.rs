@@ -1,8 +1,11 @@
 //! A text of several YAML documents as JSON: resources of Kubernetes that a scenario names.
 
-use crate::input::InputError;
+use crate::input::{InputError, TextPosition};
 use crate::yaml::{self, Scalar, YamlNode};
 use serde_json::{Map, Number, Value};
+
+/// Most documents of one text: each is read with as many lines before it as there are.
+const DOCUMENTS_MAX: usize = 20;
 
 /// Reads all of them; documents without anything in them are left out.
 ///
@@ -11,9 +14,15 @@ use serde_json::{Map, Number, Value};
 pub fn documents(text: &str) -> Result<Vec<Value>, InputError> {
     let mut found = Vec::new();
     let mut document = String::new();
+    let mut begun = 1;
     // Lines of the documents before stay as empty ones, so that places are those of the text.
     for (number, line) in text.lines().enumerate() {
         if line.trim_end() == "---" {
+            begun += 1;
+            if begun > DOCUMENTS_MAX {
+                let place = TextPosition { line: u32::try_from(number + 1).unwrap_or(u32::MAX), column: 1 };
+                return Err(InputError::at(place, format!("more than {DOCUMENTS_MAX} documents")));
+            }
             found.extend(value(&document)?);
             document = "\n".repeat(number + 1);
         } else {
@@ -83,5 +92,7 @@ mod tests {
     fn a_mistake_is_named_by_its_line_of_the_file() {
         let error = documents("kind: Kafka\n---\nkind: KafkaNodePool\nspec: &a {}\n").expect_err("an anchor");
         assert_eq!(error.place.map(|place| place.line), Some(4));
+        let error = documents(&"---\n".repeat(1000)).expect_err("too many");
+        assert_eq!(error.place.map(|place| place.line), Some(20));
     }
 }

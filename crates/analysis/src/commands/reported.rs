@@ -42,6 +42,8 @@ pub struct CommandTotals {
     pub(super) stated_of_ns: Option<(i64, i64)>,
     /// Of the sum of several: the share of the time in which all of them measured.
     overlap: Option<f64>,
+    /// Of the sum of several: how many of how many reported nothing, if any did.
+    silent: Option<(usize, usize)>,
     /// Figures that a tool states itself.
     pub(super) stated: Stated,
     /// Requests with a label, by that label: what they are called, and their figures.
@@ -145,7 +147,10 @@ impl CommandTotals {
     }
 
     fn count_in(&mut self, unix_ns: i64, of: CommandSecond) {
-        let second = unix_ns.div_euclid(NS_PER_S);
+        self.add_to_second(unix_ns.div_euclid(NS_PER_S), of);
+    }
+
+    fn add_to_second(&mut self, second: i64, of: CommandSecond) {
         if self.seconds.len() >= SECONDS_MAX && !self.seconds.contains_key(&second) {
             return;
         }
@@ -157,10 +162,15 @@ impl CommandTotals {
         took_s.is_finite() && (0.0..=TIME_US_MAX as f64 / 1e6).contains(&took_s)
     }
 
+    /// Whether it reported nothing.
+    fn is_silent(&self) -> bool {
+        self.requests == 0 && self.stated == Stated::default()
+    }
+
     /// Why the output is invalid, one lowercase clause; the trial's T0 is in ns since 1970, the command's start and end
     /// in ns from it.
     pub fn trouble(&self, t0_unix_ns: u64, (from_ns, end_ns): (i64, i64)) -> Option<String> {
-        if self.requests == 0 && self.stated == Stated::default() {
+        if self.is_silent() {
             let lines = match self.unparsed {
                 0 => "there was none".to_owned(),
                 lines => format!("{lines} lines are of another form"),
@@ -169,6 +179,9 @@ impl CommandTotals {
         }
         if self.requests > 0 && self.errors >= self.requests {
             return Some(format!("each of the {} requests that it reported failed", self.requests));
+        }
+        if let Some((silent, all)) = self.silent {
+            return Some(format!("{silent} of {all} pods printed no request that could be read"));
         }
         let (first_ns, last_ns) = self.span_ns?;
         let t0_unix_ns = t0_unix_ns.cast_signed();

@@ -8,12 +8,18 @@ use kube::config::KubeConfigOptions;
 use kube::{Api, Client, Config, Resource};
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
 /// How long an answer of the API server may take.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
+
+/// How long the API server may be away while something is removed.
+pub(super) const AWAY_MAX: Duration = Duration::from_secs(60);
+
+/// Between asking and asking again.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// Who makes the changes, for those who look at the objects.
 pub(super) const MANAGER: &str = "kdyno";
@@ -43,6 +49,16 @@ pub(super) fn gone<T>(deleted: Result<T, Refused>) -> Result<(), PodsError> {
     match deleted {
         Ok(_) | Err(Refused::NotFound(_)) => Ok(()),
         Err(refused) => Err(refused.into()),
+    }
+}
+
+/// Asks again until an instant where there is no plain answer: an API server that is away may come back.
+pub(super) fn insist<T>(until: Instant, mut ask: impl FnMut() -> Result<T, Refused>) -> Result<T, Refused> {
+    loop {
+        match ask() {
+            Err(Refused::Other(_)) if Instant::now() < until => std::thread::sleep(AGAIN),
+            answer => return answer,
+        }
     }
 }
 
@@ -168,4 +184,32 @@ async fn config(context: Option<String>) -> Result<Config, PodsError> {
         PodsError::new(format!("the kubeconfig is of no use: {why}"))
             .hint("does `kubectl get pods` work here? `context` names another one")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is answered after so many attempts without an answer, and the number of all attempts.
+    fn insisted(
+        attempts: u32,
+        until: Instant,
+        last: fn() -> Result<u8, Refused>,
+    ) -> (Result<u8, Refused>, u32) {
+        let mut asked = 0;
+        let answer = insist(until, || {
+            asked += 1;
+            if asked > attempts { last() } else { Err(Refused::Other("no answer".to_owned())) }
+        });
+        (answer, asked)
+    }
+
+    #[test]
+    fn it_is_asked_again_while_there_is_no_answer() {
+        let (now, later) = (Instant::now(), Instant::now() + AWAY_MAX);
+        assert!(matches!(insisted(2, later, || Ok(7)), (Ok(7), 3)));
+        assert!(matches!(insisted(2, now, || Ok(7)), (Err(Refused::Other(_)), 1)), "its time is over");
+        let forbidden = insisted(0, later, || Err(Refused::Forbidden("no".to_owned())));
+        assert!(matches!(forbidden, (Err(Refused::Forbidden(_)), 1)), "that is an answer");
+    }
 }

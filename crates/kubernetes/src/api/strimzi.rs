@@ -1,6 +1,7 @@
 //! A cluster that Strimzi makes, by way of the API server: applied, waited for, read, removed.
 
-use super::client::{Connection, MANAGER, Refused, gone};
+use super::client::{AWAY_MAX, Connection, MANAGER, Refused, gone, insist};
+use super::of_uid;
 use crate::PodsError;
 use crate::state::{self, PodState};
 use crate::strimzi::{
@@ -61,11 +62,17 @@ impl StrimziCluster {
     ) -> Result<Self, PodsError> {
         let connection = Connection::open_in(plan.context.as_deref(), plan.namespace.as_deref())?;
         let version = served(&connection)?.ok_or_else(absent)?;
+        let name = strimzi::name(run_id, trial);
+        // A run that is resumed may ask again for the cluster of a start in which it was killed: each start is a new one.
+        if connection.call(api(&connection, version, KAFKA).get_opt(&name))?.is_some() {
+            let why = format!("cluster {name} is there already, left by a run that was killed");
+            return Err(PodsError::new(why).hint("`kdyno kubernetes clean --yes` removes it"));
+        }
         // From here on all that was made is removed.
         let mut made = Self {
             connection,
             version,
-            name: strimzi::name(run_id, trial),
+            name,
             authentication: authentication(&plan.cluster.listeners.clients),
             resources: strimzi::resources(plan, run_id, trial, version),
             status: StrimziStatus::default(),
@@ -212,19 +219,21 @@ impl StrimziCluster {
         if std::mem::replace(&mut self.is_removed, true) {
             return Ok(());
         }
+        let until = Instant::now() + AWAY_MAX;
         // The last one first: a user's operator goes with the cluster.
         let deleted = self.resources.iter().rev().map(|one| {
             let api = api(&self.connection, self.version, one.kind);
-            gone(self.connection.ask(api.delete(&one.name, &DeleteParams::background())))
+            let how = DeleteParams::background();
+            gone(insist(until, || self.connection.ask(api.delete(&one.name, &how))))
         });
         // Each is deleted, whatever becomes of another.
         let deleted = deleted.fold(Ok(()), Result::and);
         deleted.map_err(|error: PodsError| PodsError {
             why: format!("{error}; resources of cluster {} may be left", self.name),
-            hint: "`kdyno kubernetes clean` removes them",
+            hint: "`kdyno kubernetes clean --yes` removes them",
         })?;
         let end = Instant::now() + REMOVED_DEADLINE;
-        while !self.pods()?.is_empty() {
+        while !insist(end, || self.pods())?.is_empty() {
             if Instant::now() >= end {
                 let why = format!("cluster {} is deleted, and its pods have not ended yet", self.name);
                 return Err(PodsError::new(why));
@@ -276,7 +285,11 @@ pub fn existing(
     let status = strimzi_state::status(&kafka, &listener.name).map_err(PodsError::new)?;
     let authority = listener.has_tls.then(|| authority(&connection, name)).transpose()?;
     let user = match (listener.authentication.as_deref(), of_user) {
-        (None, _) => StrimziUser::Anonymous,
+        (None, None) => StrimziUser::Anonymous,
+        (None, Some(_)) => {
+            let why = format!("clients of listener {} do not log in", listener.name);
+            return Err(PodsError::new(why).hint("leave `--user` out, or name another `--listener`"));
+        }
         (Some(how), Some(name)) => user(&connection, how, name)?,
         (Some(how), None) => {
             let why = format!("clients of listener {} log in by `{how}`", listener.name);
@@ -313,23 +326,21 @@ fn served(connection: &Connection) -> Result<Option<&'static str>, Refused> {
 ///
 /// # Errors
 /// They cannot be listed or deleted.
-pub(super) fn clean(
-    connection: &Connection,
-    ours: &ListParams,
-    delete: bool,
-) -> Result<Vec<String>, PodsError> {
+pub(super) fn clean(connection: &Connection, delete: bool) -> Result<Vec<String>, PodsError> {
     let version = match served(connection) {
         Ok(Some(version)) => version,
         Ok(None) | Err(Refused::Forbidden(_)) => return Ok(Vec::new()),
         Err(refused) => return Err(refused.into()),
     };
+    let ours = ListParams::default().labels(&strimzi::of_any_run());
     let mut found = Vec::new();
     for kind in KINDS {
         let api = api(connection, version, kind);
-        let names = connection.call(api.list(ours))?.items.into_iter().filter_map(|one| one.metadata.name);
-        for name in names {
+        for metadata in connection.call(api.list(&ours))?.items.into_iter().map(|one| one.metadata) {
+            let Some(name) = metadata.name else { continue };
             if delete {
-                gone(connection.ask(api.delete(&name, &DeleteParams::background())))?;
+                let how = of_uid(DeleteParams::background(), metadata.uid);
+                gone(connection.ask(api.delete(&name, &how)))?;
             }
             found.push(format!("{} {name}", kind.0));
         }

@@ -55,6 +55,14 @@ impl Execution<'_> {
                 Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }
+        // The trial would look as if they had never been.
+        for item in self.commands.running.keys() {
+            self.command_failed(
+                item,
+                "not all of it was heard when the trial was over, so it has no figures",
+                progress,
+            )?;
+        }
         let courses = self.places.clock_courses(t0_ns, ended_ns);
         for piece in courses.readings().chunks(CLOCK_READINGS_MAX) {
             context.store.probe(context.trial.id, piece.to_vec())?;

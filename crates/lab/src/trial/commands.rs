@@ -229,7 +229,7 @@ impl Execution<'_> {
     }
 
     /// A command did not do what it was to.
-    fn command_failed(
+    pub(super) fn command_failed(
         &self,
         item: &str,
         why: &str,

@@ -96,7 +96,7 @@ fn what_strimzi_has_not_is_refused() {
 }
 
 #[test]
-fn a_stranger_may_name_neither_a_context_nor_a_template() {
+fn what_a_stranger_may_not_have_made_is_refused() {
     let own = planned("strimzi: {namespace: kafka, context: lab, template: kafka.yaml}").expect("a plan");
     let mut stored = serde_json::to_value(&own).expect("JSON");
     let of = "/cases/0/system/strimzi";
@@ -113,6 +113,11 @@ fn a_stranger_may_name_neither_a_context_nor_a_template() {
         system.remove("template").expect("resources")[0]["spec"]["kafka"]["rack"]["topologyKey"],
         "zone"
     );
+    assert_eq!(refused(&stored), None);
+    stored["cases"][0]["system"]["strimzi"]["listener"] = json!("loadbalancer");
+    assert!(refused(&stored).is_some_and(|why| why.contains("without a login")));
+    let clients = &mut stored["cases"][0]["system"]["strimzi"]["cluster"]["listeners"]["clients"];
+    *clients = json!({"protocol": "SSL", "tls": ["TLSv1.3"], "client_certificates": true});
     assert_eq!(refused(&stored), None);
     stored["cases"][0]["system"]["strimzi"]["namespace"] = json!("../x");
     assert!(refused(&stored).is_some_and(|why| why.contains("cannot be the name of a namespace")));

@@ -7,8 +7,10 @@ impl CommandTotals {
     /// and of the others the largest is taken: no quantile of all requests is above that.
     pub fn added(all: Vec<Self>) -> Self {
         let (stated, overlap) = (stated(&all), overlap(&all));
+        let silent = (all.iter().filter(|one| one.is_silent()).count(), all.len());
         let mut sum = all.into_iter().reduce(Self::plus).unwrap_or_default();
         (sum.stated, sum.overlap) = (stated, overlap);
+        sum.silent = Some(silent).filter(|(silent, _)| *silent > 0);
         sum
     }
 
@@ -27,7 +29,7 @@ impl CommandTotals {
         self.sum_us = self.sum_us.saturating_add(other.sum_us);
         self.longest_us = self.longest_us.max(other.longest_us);
         for (second, of) in other.seconds {
-            self.seconds.entry(second).or_default().add(of);
+            self.add_to_second(second, of);
         }
         self.span_ns = around(self.span_ns, other.span_ns);
         let mut others = other.labels;
@@ -84,7 +86,7 @@ fn overlap(all: &[CommandTotals]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::CommandReader;
+    use crate::commands::{CommandReader, SECONDS_MAX};
     use kdyno_model::plan::command::series;
     use kdyno_model::plan::{CsvColumns, OutputFormat, ParsePlan};
     use std::collections::BTreeMap;
@@ -141,6 +143,8 @@ mod tests {
         assert_eq!(value(&sum, series::REQUESTS_PER_S), None);
         assert_eq!(value(&sum, series::OVERLAP), None);
         assert_eq!(sum.requests, 1000);
+        let trouble = sum.trouble(0, (0, 100 * S));
+        assert_eq!(trouble.as_deref(), Some("1 of 2 pods printed no request that could be read"));
     }
 
     #[test]
@@ -152,7 +156,19 @@ mod tests {
         };
         let both = [csv("elapsed,timeStamp\n10,1000\n"), csv("elapsed,timeStamp\n30,1000\n50,2000\n")];
         let sum = CommandTotals::added(both.into());
+        assert_eq!(sum.trouble(0, (0, 100 * S)), None);
         assert_eq!(value(&sum, series::RESPONSES), Some(3.0));
         assert_eq!(value(&sum, &format!("{}mean", series::RESPONSE_S_OF)), Some(0.03));
+    }
+
+    #[test]
+    fn seconds_of_all_are_bounded() {
+        let of = |from: i64| {
+            let mut reported = CommandTotals::default();
+            (from..from + SECONDS_MAX as i64).for_each(|second| reported.count(second * S, 1));
+            reported
+        };
+        let sum = CommandTotals::added(vec![of(0), of(100)]);
+        assert_eq!(sum.seconds.len(), SECONDS_MAX);
     }
 }
