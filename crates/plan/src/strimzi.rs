@@ -2,8 +2,6 @@
 
 use crate::choices::PlanError;
 use crate::reader::CaseReader;
-use crate::stored::refusal::{KeyPath, Passed};
-use crate::stored::system as stored;
 use crate::system::cluster;
 use kdyno_model::generator::is_namespace;
 use kdyno_model::plan::{
@@ -24,8 +22,6 @@ const VOLUME_BYTES: RangeInclusive<u64> = (100 << 20)..=(1 << 50);
 /// How long it may be waited for, s.
 const WAIT_S: RangeInclusive<u64> = 1..=24 * 3600;
 const NS_PER_S: u64 = 1_000_000_000;
-/// Longest name of a storage class.
-const NAME_CHARS_MAX: usize = 253;
 
 /// The cluster that the sections `system` and `strimzi` describe. What Strimzi knows nothing of is refused.
 pub(crate) fn strimzi(reader: &CaseReader<'_>, typed: &StrimziFile) -> Result<StrimziPlan, PlanError> {
@@ -162,44 +158,4 @@ fn template(reader: &CaseReader<'_>, typed: &Scalar) -> Result<Vec<serde_json::V
         Some(_) => Err(wrong("has a resource that is neither a Kafka nor a KafkaNodePool")
             .hint("users and topics are made by kdyno")),
     }
-}
-
-/// The gate of a stored one: it makes pods in the user's own cluster, as many as a scenario may have, in whatever context is the
-/// user's current one; a template might mount or run anything.
-pub(crate) fn gate(at: &KeyPath<'_>, of: &StrimziPlan) -> Passed {
-    let StrimziPlan {
-        cluster,
-        context,
-        namespace,
-        listener,
-        cpu_milli,
-        memory_bytes,
-        volume,
-        template,
-        wait_s,
-    } = of;
-    stored::cluster(&at.key("cluster"), cluster)?;
-    at.key("context").holds(context.is_none(), "names a context of your kubeconfig")?;
-    let ClientListener { mechanism, client_certificates, .. } = &cluster.listeners.clients;
-    let has_login =
-        matches!(mechanism, Some(Mechanism::ScramSha512)) || (mechanism.is_none() && *client_certificates);
-    let is_open = *listener != StrimziListener::Internal && !has_login;
-    at.key("listener")
-        .holds(!is_open, "lets everybody outside of Kubernetes use the brokers, without a login")?;
-    if let Some(name) = namespace {
-        at.key("namespace").named(name, is_namespace(name), "the name of a namespace")?;
-    }
-    at.key("cpu_milli").may_be_within(*cpu_milli, 1..=(*CPUS.end() * 1000.0) as u32)?;
-    at.key("memory_bytes").may_be_within(*memory_bytes, MEMORY_BYTES)?;
-    if let Some(StrimziVolume { bytes, class }) = volume {
-        let at = at.key("volume");
-        at.key("bytes").within(*bytes, VOLUME_BYTES)?;
-        let is_name = |name: &String| {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
-            (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_plain)
-        };
-        class.iter().try_for_each(|name| at.key("class").named(name, is_name(name), "a storage class"))?;
-    }
-    at.key("template").holds(template.is_empty(), "applies resources of its own to Kubernetes")?;
-    at.key("wait_s").within(*wait_s, WAIT_S)
 }
