@@ -108,8 +108,8 @@ impl Generators {
     ) -> Result<(), LabError> {
         if let Some(planned) = &self.planned_pods {
             let say = &mut |step| say(RunProgress::Step(step));
-            let at_once: Vec<_> = plan.every_case().map(|case| at_once(case, planned)).collect();
-            self.pods = Some(PodHosts::start((planned, &at_once), run_id, &self.own, &self.stop, say)?);
+            let cases: Vec<_> = plan.every_case().map(|case| at_once(case, planned)).collect();
+            self.pods = Some(PodHosts::start((planned, &cases), run_id, &self.own, &self.stop, say)?);
         }
         Ok(())
     }
