@@ -42,6 +42,8 @@ pub(crate) const BUNDLED: &[Bundled] = bundled![
     "reports/ibm-fast",
     "reports/ibm-payload",
     "reports/ibm-resilient",
+    "reports/ibm-resilient-jobs",
+    "reports/ibm-resilient-kubernetes",
     "reports/intel-sla",
 ];
 

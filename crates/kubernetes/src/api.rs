@@ -57,12 +57,12 @@ struct RunningPod {
 
 impl RunningPods {
     /// Makes the pods of a run by its `job` and waits until all of them run. `stop` is looked at meanwhile; `say` gets what they wait
-    /// for, one lowercase phrase.
+    /// for, one lowercase phrase. Each of `at_once` is what has to fit together at some time of the run.
     ///
     /// # Errors
     /// The cluster refuses them, one will not run, or they do not within their time. Nothing stays of them.
     pub fn start(
-        pods: &GeneratorPods,
+        (pods, at_once): (&GeneratorPods, &[Vec<GeneratorPods>]),
         (run_id, job): (u64, Value),
         identity: &AgentIdentity,
         stop: &AtomicBool,
@@ -71,7 +71,7 @@ impl RunningPods {
         let connection = Connection::open(pods)?;
         let (secret, job) = objects_of(pods, (run_id, job), identity)?;
         let nodes = nodes(&connection)?;
-        check_fit(&nodes, pods)?;
+        check_fit(&nodes, pods, at_once)?;
         let dry = PostParams { dry_run: true, field_manager: Some(MANAGER.to_owned()) };
         connection.call(connection.api::<Secret>().create(&dry, &secret))?;
         connection.call(connection.api::<Job>().create(&dry, &job))?;
@@ -314,9 +314,13 @@ fn event_words(connection: &Connection, job: &str) -> Result<Vec<EventWords>, Re
     Ok(read.filter_map(|event| state::of_event(&event, job)).collect())
 }
 
-/// Refuses pods that can never run at once. Where nodes are not known the scheduler will say it, once they wait.
-fn check_fit(nodes: &[Value], pods: &GeneratorPods) -> Result<(), PodsError> {
-    match fit::why_not(pods, nodes).filter(|_| !nodes.is_empty()) {
+/// Refuses pods that can never run, alone or with others. Where nodes are not known the scheduler will say it, once they wait.
+fn check_fit(nodes: &[Value], pods: &GeneratorPods, at_once: &[Vec<GeneratorPods>]) -> Result<(), PodsError> {
+    if nodes.is_empty() {
+        return Ok(());
+    }
+    let together = || at_once.iter().find_map(|kinds| fit::why_not_together(kinds, nodes));
+    match fit::why_not(pods, nodes).or_else(together) {
         None => Ok(()),
         Some(why) => Err(PodsError::new(why).hint("fewer `pods`, or less `cpu` and `memory` for each")),
     }

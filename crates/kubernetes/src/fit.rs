@@ -4,14 +4,17 @@ use crate::quantity::number;
 use kdyno_model::generator::GeneratorPods;
 use serde_json::Value;
 
+/// What a node gives to pods.
+fn allocatable(node: &Value, what: &str) -> f64 {
+    node["status"]["allocatable"][what].as_str().and_then(number).unwrap_or(0.0)
+}
+
 /// Room for so many pods on one node, without what runs there already.
 fn room(node: &Value, pods: &GeneratorPods) -> u64 {
-    let allocatable =
-        |what: &str| node["status"]["allocatable"][what].as_str().and_then(number).unwrap_or(0.0);
     // A node that allocates two processors has room for two pods of one.
-    let of_cpu = allocatable("cpu") * 1000.0 / f64::from(pods.cpu_milli);
-    let of_memory = allocatable("memory") / pods.memory_bytes as f64;
-    of_cpu.min(of_memory).min(allocatable("pods")) as u64
+    let of_cpu = allocatable(node, "cpu") * 1000.0 / f64::from(pods.cpu_milli);
+    let of_memory = allocatable(node, "memory") / pods.memory_bytes as f64;
+    of_cpu.min(of_memory).min(allocatable(node, "pods")) as u64
 }
 
 fn may_run(node: &Value, pods: &GeneratorPods) -> bool {
@@ -59,6 +62,32 @@ pub fn why_not(pods: &GeneratorPods, nodes: &[Value]) -> Option<String> {
     })
 }
 
+/// Says why pods of several kinds can never run at once; `None`: they may.
+pub fn why_not_together(kinds: &[GeneratorPods], nodes: &[Value]) -> Option<String> {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    /// Of the sum's own rounding, CPUs.
+    const ROUNDING: f64 = 0.0005;
+    if let Some(why) = kinds.iter().find_map(|pods| why_not(pods, nodes)) {
+        return Some(why);
+    }
+    let open: Vec<&Value> =
+        nodes.iter().filter(|node| kinds.iter().any(|pods| may_run(node, pods))).collect();
+    let have = |what: &str| open.iter().map(|node| allocatable(node, what)).sum::<f64>();
+    let want = |of: &dyn Fn(&GeneratorPods) -> f64| {
+        kinds.iter().map(|pods| f64::from(pods.count) * of(pods)).sum::<f64>()
+    };
+    let (cpus, cpus_there) = (want(&|pods| f64::from(pods.cpu_milli)) / 1000.0, have("cpu"));
+    let (gib, gib_there) = (want(&|pods| pods.memory_bytes as f64) / GIB, have("memory") / GIB);
+    if cpus <= cpus_there + ROUNDING && gib <= gib_there {
+        return None;
+    }
+    let count: u32 = kinds.iter().map(|pods| u32::from(pods.count)).sum();
+    Some(format!(
+        "{count} pods at once do not fit: they reserve {cpus:.1} CPUs and {gib:.1} GiB, and the nodes that may run them \
+         have {cpus_there:.1} CPUs and {gib_there:.1} GiB, even where nothing else runs"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +131,20 @@ mod tests {
         assert!(why_not(&pods(25, 100), &nodes).is_some(), "memory for 24");
         assert!(why_not(&pods(3, 8001), &nodes).is_some());
         assert_eq!(why_not(&pods(3, 8000), &[nodes.clone(), vec![node("n3", "1930m")]].concat()), None);
+    }
+
+    /// Those that carry load and those of commands: each kind alone would fit.
+    #[test]
+    fn kinds_of_pods_that_never_fit_together_are_found() {
+        let nodes: Vec<Value> = (0..3).map(|at| node(&format!("n{at}"), "8")).collect();
+        assert_eq!(why_not_together(&[pods(6, 2000), pods(6, 2000)], &nodes), None);
+        assert_eq!(why_not_together(&[], &nodes), None);
+        let why = why_not_together(&[pods(1, 100), pods(6, 2000), pods(6, 2000)], &nodes).expect("too many");
+        assert!(why.starts_with("13 pods at once do not fit: they reserve 24.1 CPUs and 13.0 GiB"), "{why}");
+        assert!(why.contains("have 24.0 CPUs and 24.0 GiB"), "{why}");
+        assert!(why_not_together(&[pods(13, 100), pods(12, 100)], &nodes).is_some(), "memory for 24");
+        let why = why_not_together(&[pods(1, 100), pods(18, 2000)], &nodes).expect("too many of a kind");
+        assert!(why.starts_with("18 pods with 2 CPUs"), "{why}");
     }
 
     #[test]

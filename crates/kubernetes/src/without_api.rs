@@ -25,7 +25,7 @@ impl RunningPods {
     /// # Errors
     /// Always.
     pub fn start(
-        _: &GeneratorPods,
+        _: (&GeneratorPods, &[Vec<GeneratorPods>]),
         _: (u64, Value),
         _: &AgentIdentity,
         _: &AtomicBool,

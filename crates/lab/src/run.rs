@@ -41,7 +41,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let mut generators = Generators::resolve(&request.plan, &options, secrets.variables())?;
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
-    let made = generators.make_pods(request.run_id, options.progress);
+    let made = generators.make_pods(&request.plan, request.run_id, options.progress);
     let reached = made.and_then(|()| generators.check(&request.plan, options.progress));
     reached.map_err(|error| unless_stopped(error, &options))?;
     let environment = &options.environment;

@@ -232,6 +232,8 @@ mod tests {
             include_str!("../../../scenarios/reports/ibm-fast.yaml"),
             include_str!("../../../scenarios/reports/ibm-payload.yaml"),
             include_str!("../../../scenarios/reports/ibm-resilient.yaml"),
+            include_str!("../../../scenarios/reports/ibm-resilient-jobs.yaml"),
+            include_str!("../../../scenarios/reports/ibm-resilient-kubernetes.yaml"),
             include_str!("../../../scenarios/reports/huawei-rate.yaml"),
             include_str!("../../../scenarios/reports/intel-sla.yaml"),
             include_str!("../../../scenarios/upgrade-check.yaml"),

@@ -9,14 +9,20 @@ fn every_bundled_scenario_is_listed_printed_and_planned() {
     assert_eq!(list.code, Some(0));
     let names: Vec<&str> = list.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.contains(&"first-light") && names.len() >= 5, "{names:?}");
+    let image = format!("registry.example/kdyno@sha256:{}", "0".repeat(64));
+    let pods = place.file("pods.yaml", &format!("kubernetes: {{image: '{image}', pods: 1}}\n"));
+    let in_pods = ["--generators", pods.to_str().expect("plain path")];
     for name in names {
         let text = place.kdyno(&["scenarios", name]);
         assert!(text.stdout.starts_with("kdyno: 1") || text.stdout.contains("\nkdyno: 1"), "{name}");
-        let said = place.kdyno(&["run", name, "--dry-run", "--seed", "7"]);
+        // Its commands run in pods.
+        let more: &[&str] = if name.ends_with("-jobs") { &in_pods } else { &[] };
+        let run = || place.kdyno(&[&["run", name, "--dry-run", "--seed", "7"][..], more].concat());
+        let said = run();
         assert_eq!(said.code, Some(0), "{name}: {}", said.stderr);
         // What is free on the host may change between the two.
         let plan = |said: &str| said.split_once("\nOn this host\n").expect("the host's part").0.to_owned();
-        let again = place.kdyno(&["run", name, "--dry-run", "--seed", "7"]);
+        let again = run();
         assert_eq!(plan(&said.stdout), plan(&again.stdout), "{name}: the same seed gives the same plan");
     }
     place.expect_no_processes();

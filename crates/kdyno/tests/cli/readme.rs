@@ -46,7 +46,10 @@ fn files_shown(place: &TestFolder) {
     }
     place.file("generators.yaml", "hosts: [{ssh: load@gen-1}]\n");
     let image = format!("registry.example/kdyno@sha256:{}", "0".repeat(64));
-    place.file("pods.yaml", &format!("kubernetes: {{namespace: load, image: '{image}', pods: 1}}\n"));
+    place.file(
+        "pods.yaml",
+        &format!("kubernetes: {{namespace: load, image: '{image}', pods: 1, service_account: lab}}\n"),
+    );
     place.file("staging.properties", "bootstrap.servers=127.0.0.1:9092\n");
     place.file("old.properties", "num.io.threads=8\n");
     place.file("new.properties", "num.io.threads=12\n");

@@ -238,6 +238,11 @@ fn pods_that_never_fit_are_refused_before_anything_is_made() {
     assert_eq!(said.code, Some(1), "{said:?}");
     let words = one_line(&said.stderr);
     assert!(words.contains("do not fit: none of the 2 nodes may run them"), "{words}");
+    let many = tools(10, "").replace("count: 2, cpu: 0.1", "count: 100, cpu: 2");
+    let said = namespace.run_of(&many, &broker.address, "", &[]).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let words = one_line(&said.stderr);
+    assert!(words.contains("100 pods with 2 CPUs and 256 MiB each do not fit"), "{words}");
     namespace.expect_nothing();
     broker.stop();
 }

@@ -239,3 +239,28 @@ fn what_the_operator_says_is_printed_and_nothing_stays() {
     assert!(cleaned.stdout.contains("Kafka kdyno-") && cleaned.stdout.contains("KafkaUser"), "{cleaned:?}");
     expect_nothing(&namespace);
 }
+
+/// Its brokers ask for certificates, as those of this operator do.
+#[test]
+fn the_report_runs_in_its_smallest_size() {
+    let place = TestFolder::new();
+    let namespace = namespace(&place);
+    // As of a user whose context names a namespace.
+    let config = std::fs::read_to_string(&namespace.user).expect("a kubeconfig");
+    let named = format!("user: admin, namespace: {}}}", namespace.name);
+    let config = place.file("kubeconfig", &config.replace("user: admin}", &named));
+    let set = ["kafka=newest", "protocol=SSL", "certificates=required"].into_iter();
+    let args = ["run", "ibm-resilient-kubernetes", "--profile", "smoke", "--gate", "worse", "--share"];
+    let args: Vec<&str> = args.into_iter().chain(set.flat_map(|set| ["--set", set])).collect();
+    let mut command = place.command(&args);
+    command.env("KUBECONFIG", config);
+    let (said, clusters) = operated(&namespace, None, place.start(command));
+    ran(&said);
+    assert_eq!(clusters.len(), 1, "{clusters:?}");
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let trials = file.trials().expect("its trials");
+    let evidence = file.evidence(trials[0].trial.id).expect("its evidence");
+    assert!(evidence.totals.iter().any(|totals| totals.counts.acknowledged > 500), "{:?}", evidence.totals);
+    expect_nothing(&namespace);
+    place.expect_no_processes();
+}

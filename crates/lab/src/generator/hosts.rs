@@ -17,7 +17,7 @@ use crate::task::T0_AHEAD_NS;
 use kdyno_kubernetes::{PodPlace, PodsError};
 use kdyno_model::event::Subject;
 use kdyno_model::generator::{GeneratorHost, GeneratorPods, Reach};
-use kdyno_model::plan::{CasePlan, Plan};
+use kdyno_model::plan::{CasePlan, CommandBegins, Plan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{ProbeReading, series};
 use kdyno_model::secret::Secret;
@@ -102,12 +102,14 @@ impl Generators {
     /// One does not. Nothing stays of them.
     pub(crate) fn make_pods(
         &mut self,
+        plan: &Plan,
         run_id: u64,
         say: &mut dyn FnMut(RunProgress),
     ) -> Result<(), LabError> {
         if let Some(planned) = &self.planned_pods {
             let say = &mut |step| say(RunProgress::Step(step));
-            self.pods = Some(PodHosts::start(planned, run_id, &self.own, &self.stop, say)?);
+            let cases: Vec<_> = plan.every_case().map(|case| at_once(case, planned)).collect();
+            self.pods = Some(PodHosts::start((planned, &cases), run_id, &self.own, &self.stop, say)?);
         }
         Ok(())
     }
@@ -273,6 +275,13 @@ impl ReachedHost {
             }),
         }
     }
+}
+
+/// All pods that a case has at the same time: those that carry its load, and those of commands that begin with the measure phase.
+fn at_once(case: &CasePlan, carrying: &GeneratorPods) -> Vec<GeneratorPods> {
+    let first = case.commands.values().filter(|command| command.begins == CommandBegins::At(0));
+    let pods = first.filter_map(|command| command.pods.as_ref()).map(|pods| pods.like(carrying));
+    std::iter::once(carrying.clone()).chain(pods).collect()
 }
 
 fn connected(address: &str) -> std::io::Result<TcpStream> {

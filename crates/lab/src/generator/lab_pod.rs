@@ -49,7 +49,7 @@ impl LabPod {
         let config = tls::client(&certificate).map_err(|why| LabError::Agent { why })?;
         let identity = AgentIdentity { certificate, key, token };
         let job = lab_pod::job(pods, id);
-        let started = RunningPods::start(&lab_pod::one_of(pods), (id, job), &identity, stop, say);
+        let started = RunningPods::start((&lab_pod::one_of(pods), &[]), (id, job), &identity, stop, say);
         let running = started.map_err(|error| match stop.load(Ordering::Relaxed) {
             true => LabError::Interrupted,
             false => of_pod(&error),

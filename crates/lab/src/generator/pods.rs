@@ -33,12 +33,13 @@ pub(super) struct PodHosts {
 }
 
 impl PodHosts {
-    /// Makes the pods of a run and waits for all of them; `say` gets what is waited for.
+    /// Makes the pods of a run and waits for all of them; `say` gets what is waited for. `at_once`: for each case all pods that
+    /// it has at the same time, which have to fit.
     ///
     /// # Errors
     /// One does not run, or its agent is not spoken to. Nothing stays of them.
     pub(super) fn start(
-        pods: &GeneratorPods,
+        (pods, at_once): (&GeneratorPods, &[Vec<GeneratorPods>]),
         run_id: u64,
         own: &AgentHost,
         stop: &AtomicBool,
@@ -47,7 +48,8 @@ impl PodHosts {
         let Identity { certificate, key, token } = Identity::made()?;
         let config = tls::client(&certificate).map_err(|why| LabError::Agent { why })?;
         let identity = AgentIdentity { certificate, key, token };
-        let running = RunningPods::start(pods, (run_id, objects::job(pods, run_id)), &identity, stop, say)?;
+        let job = (run_id, objects::job(pods, run_id));
+        let running = RunningPods::start((pods, at_once), job, &identity, stop, say)?;
         let mut started = Self { pods: running, config, token: identity.token, kept: BTreeMap::new() };
         for index in 0..pods.count {
             let name = GeneratorPods::host_name(index);

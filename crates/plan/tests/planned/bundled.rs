@@ -1,10 +1,11 @@
 //! Every bundled scenario plans in every profile.
 
+use kdyno_model::generator::GeneratorsPlan;
 use kdyno_model::plan::{CasePlan, ParamValue, Plan, Rate, Role, SystemPlan};
 use kdyno_model::plan::{ClaimExpr, Depth, EvidenceUnit, Strategy, Vary};
 use kdyno_plan::{
     Choices, CompareChoices, FileReader, FoundFile, PlanQuestion, Remark, SideChange, SideChoices,
-    check_stored, estimate, plan, remarks,
+    check_commands_in_pods, check_stored, estimate, on_generators, plan, remarks,
 };
 use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
@@ -107,6 +108,10 @@ fn laptop_profiles_are_short() {
     for path in bundled() {
         let scenario = read(&path);
         let plan = plan(&scenario, &choices()).unwrap();
+        // Brokers in Kubernetes run on no laptop.
+        if !plan.cases.iter().all(|case| case.system.runs_here()) {
+            continue;
+        }
         assert_eq!(plan.profile, "laptop", "{}", scenario.id());
         if let Strategy::List(_) = plan.strategy {
             let expected_s = estimate(&plan).expected_ns / 1_000_000_000;
@@ -320,6 +325,47 @@ fn the_published_tables_have_their_shape() {
     assert_eq!(published.rows.iter().filter(tested).count(), 5, "that from another zone too");
     let SystemPlan::Local(cluster) = &huawei.cases[0].system else { panic!("local") };
     assert_eq!(cluster.brokers, 3);
+}
+
+/// As the source's brokers and jobs are; the smallest size is one of two small nodes.
+#[test]
+fn the_report_of_kubernetes_has_its_sources_sizes() {
+    let (own, jobs) = (of("ibm-resilient-kubernetes", "published"), of("ibm-resilient-jobs", "published"));
+    let broker = |case: &CasePlan| {
+        let SystemPlan::Strimzi(made) = &case.system else { panic!("by Strimzi") };
+        let volume = made.volume.as_ref().map(|volume| volume.bytes);
+        (made.cluster.brokers, made.cluster.cpu_limit, made.cpu_milli, made.memory_bytes, volume)
+    };
+    for (place, brokers) in [3, 6, 9].into_iter().enumerate() {
+        let (own, jobs) = (&own.cases[place], &jobs.cases[place]);
+        let source = (brokers, Some(4.0), Some(4000), Some(8096 << 20), Some(100 << 30));
+        assert_eq!((broker(own), broker(jobs)), (source, source));
+        let clients = 2 * brokers;
+        assert_eq!((own.load["writers"].clients, own.load["readers"].clients), (clients, clients));
+        for item in ["writers", "readers"] {
+            let pods = jobs.commands[item].pods.as_ref().unwrap();
+            assert_eq!(u32::from(pods.count), clients);
+            assert_eq!((pods.cpu_milli, pods.memory_bytes), (Some(2000), Some(8096 << 20)));
+        }
+        assert_eq!((own.topics["perf"].partitions, jobs.topics["perf"].partitions), (clients, clients));
+    }
+    check_commands_in_pods(&jobs, true).unwrap();
+    assert!(check_commands_in_pods(&jobs, false).is_err());
+    for id in ["ibm-resilient-kubernetes", "ibm-resilient-jobs"] {
+        let (brokers, cpu_limit, cpu_milli, memory, _) = broker(&of(id, "smoke").cases[0]);
+        assert_eq!((brokers, cpu_limit, cpu_milli, memory), (1, Some(1.0), Some(100), Some(1 << 30)), "{id}");
+    }
+}
+
+#[test]
+fn the_search_from_hosts_begins_with_a_producer_for_each() {
+    let mut intel = of("intel-sla", "hosts");
+    let hosts = (1..=4).map(|number| format!("gen-{number}")).collect();
+    on_generators(&mut intel, &GeneratorsPlan { hosts, ..GeneratorsPlan::default() }).unwrap();
+    let Strategy::Find(find) = &intel.strategy else { panic!("a search") };
+    assert_eq!((intel.cases[0].load["writers"].clients, find.from_per_s), (4, 200_000.0));
+    let Strategy::Find(find) = of("intel-sla", "published").strategy else { panic!("a search") };
+    assert_eq!(find.from_per_s, 50_000.0, "as before there were hosts");
 }
 
 #[test]
