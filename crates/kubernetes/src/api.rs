@@ -347,8 +347,3 @@ pub fn clean(context: Option<&str>, namespace: Option<&str>, delete: bool) -> Re
     all.extend(strimzi::clean(&connection, delete)?);
     Ok(all)
 }
-
-/// Deletes the object that was seen, and none that has its name now.
-fn of_uid(how: DeleteParams, uid: Option<String>) -> DeleteParams {
-    how.preconditions(Preconditions { uid, resource_version: None })
-}

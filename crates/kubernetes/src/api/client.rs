@@ -3,7 +3,7 @@
 use crate::PodsError;
 use k8s_openapi::NamespaceResourceScope;
 use kdyno_model::generator::GeneratorPods;
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Preconditions};
 use kube::config::KubeConfigOptions;
 use kube::{Api, Client, Config, Resource};
 use std::error::Error;
@@ -184,6 +184,11 @@ async fn config(context: Option<String>) -> Result<Config, PodsError> {
         PodsError::new(format!("the kubeconfig is of no use: {why}"))
             .hint("does `kubectl get pods` work here? `context` names another one")
     })
+}
+
+/// Deletes the object that was seen, and none that has its name now.
+pub(super) fn of_uid(how: DeleteParams, uid: Option<String>) -> DeleteParams {
+    how.preconditions(Preconditions { uid, resource_version: None })
 }
 
 #[cfg(test)]

@@ -54,7 +54,9 @@ fn every_scenario_plans_in_every_profile() {
         for profile in scenario.profiles() {
             let choices = Choices { profile: Some(profile.to_owned()), ..choices() };
             let plan = plan(&scenario, &choices).unwrap_or_else(|error| panic!("{profile}: {error}"));
-            let runs_programs = plan.every_case().any(|case| case.has_others_writing());
+            let runs_programs = plan
+                .every_case()
+                .any(|case| case.has_others_writing() || case.system.left_behind().is_some());
             assert_eq!(
                 check_stored(&plan).is_err(),
                 runs_programs,
