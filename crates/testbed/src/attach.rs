@@ -110,7 +110,7 @@ impl Attached {
                     counted(brokers, "broker"),
                     if coordinators > 0 { ", and one for transactions" } else { "" }
                 ),
-                "use fewer clients",
+                "use fewer clients, or raise `guard.caps.connections` in the target file",
             ),
             _ => Ok(()),
         }
