@@ -17,7 +17,7 @@ use kdyno_lab::{LabError, RunOptions, RunOutcome, RunProgress, RunRequest};
 use kdyno_model::generator::GeneratorHost;
 use kdyno_model::plan::Plan;
 use kdyno_plan::Remark;
-use kdyno_report::judged::judged;
+use kdyno_report::judged::{judged, unmet};
 use kdyno_report::terminal::{self, PlanDetail, plan_text};
 use kdyno_testbed::probe::named::NamedProcesses;
 use std::collections::{BTreeMap, BTreeSet};
@@ -266,7 +266,7 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs, resume: &str) -> CommandR
         }
     }
     tell_died(&outcome.caveats);
-    failed_or(outcome, Some(resume), || Ok(gated(judged(&input), args.gate)))
+    failed_or(outcome, Some(resume), || Ok(gated(judged(&input), args.gate, &unmet(&input))))
 }
 
 /// What went wrong together with where the evidence is; else what comes of the answer. `resume` is what `--resume`

@@ -5,7 +5,7 @@ use crate::evidence::RunEvidence;
 use crate::failure::{CommandResult, Exit};
 use crate::out;
 use kdyno_lab::RunOutcome;
-use kdyno_report::judged::{RunAnswer, claimed};
+use kdyno_report::judged::{RunAnswer, claimed, unmet};
 
 /// What the thresholds of a drop-in's run come to, a line each on standard error: the tool itself has none, so without one the
 /// run ends as the tool would.
@@ -21,12 +21,12 @@ pub(crate) fn by_thresholds(outcome: &RunOutcome, fail_if: &[String]) -> Command
             out::note("a `fail_if` has no figure to be judged by");
             Ok(Exit::Inconclusive)
         }
-        judged => Ok(gated(judged, Gate::default())),
+        judged => Ok(gated(judged, Gate::default(), &unmet(&input))),
     }
 }
 
-/// The exit code of an answer, with a word on standard error where it is not 0.
-pub(crate) fn gated(judged: RunAnswer, gate: Gate) -> Exit {
+/// The exit code of an answer, with a word on standard error where it is not 0; `unmet`: what is not met.
+pub(crate) fn gated(judged: RunAnswer, gate: Gate, unmet: &[&str]) -> Exit {
     let gate = kdyno_report::judged::Gate::from(gate);
     match judged {
         RunAnswer::Invalid => {
@@ -34,7 +34,7 @@ pub(crate) fn gated(judged: RunAnswer, gate: Gate) -> Exit {
             Exit::Invalid
         }
         RunAnswer::NotMet => {
-            out::note("a claim does not hold, a `fail_if` is true, or no load meets the conditions");
+            out::note(&unmet.join("; "));
             Exit::NotMet
         }
         RunAnswer::Worse => {

@@ -30,22 +30,30 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Takes the host, once no other run has it, or until the wait for it is over.
 fn take_host(plan: &Plan, options: &mut RunOptions<'_>) -> Result<HostLock, LabError> {
     let begun = Instant::now();
-    let mut is_reported = false;
+    let mut reported: Option<String> = None;
     let RunOptions { environment, share, wait, stop, progress, .. } = options;
+    let most = units::duration(wait.as_nanos().try_into().unwrap_or(u64::MAX));
     let is_stopped = || stop.load(Ordering::Relaxed);
     let taken = HostLock::acquire_patiently(environment, &plan.scenario, *share, |message| {
         if begun.elapsed() >= *wait || is_stopped() {
             return false;
         }
-        if !std::mem::replace(&mut is_reported, true) {
-            let most = units::duration(wait.as_nanos().try_into().unwrap_or(u64::MAX));
-            progress(RunProgress::Warning(format!("{message}; waiting for it, {most} at most")));
+        // It names the holder and its minutes, so it is another one each minute and with each holder.
+        if reported.as_deref() != Some(message) {
+            let waiting = format!("{message}; waiting for it, {most} at most");
+            progress(match reported.replace(message.to_owned()) {
+                None => RunProgress::Warning(waiting),
+                Some(_) => RunProgress::Step(waiting),
+            });
         }
         std::thread::sleep(LOOK_EVERY);
         true
     });
     match taken {
         Err(_) if is_stopped() => Err(LabError::Interrupted),
+        Err(TestbedError::Busy { message, hint }) if reported.is_some() => {
+            Err(TestbedError::Busy { message: format!("{message}; waited {most}"), hint }.into())
+        }
         taken => Ok(taken?),
     }
 }

@@ -171,7 +171,8 @@ fn connections(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> 
     match target.caps.connections {
         Some(cap) if clients > u64::from(cap) => {
             let message = format!("the load has {clients} clients; the target's cap is {cap} connections");
-            Err(refused(target, message).hint("fewer clients"))
+            Err(refused(target, message)
+                .hint("fewer clients, or raise `guard.caps.connections` in the target file"))
         }
         _ => Ok(()),
     }

@@ -203,10 +203,24 @@ pub fn claimed(input: &ReportInput<'_>) -> RunAnswer {
     claims::judged(input).map(|one| of_claim(one, input)).min().unwrap_or(RunAnswer::Fine)
 }
 
+/// What makes it [`RunAnswer::NotMet`], each in a few words.
+pub fn unmet(input: &ReportInput<'_>) -> Vec<&'static str> {
+    let is_claim = |one: &JudgedClaim| !is_threshold(one, input) && of_claim(one, input) == RunAnswer::NotMet;
+    let all = [
+        (is_passed(input), "a `fail_if` is true"),
+        (claims::judged(input).any(is_claim), "a claim does not hold"),
+        (found(input) == RunAnswer::NotMet, "no load meets the conditions of the search"),
+    ];
+    all.into_iter().filter_map(|(is_unmet, words)| is_unmet.then_some(words)).collect()
+}
+
 /// Whether a threshold is true, by figures that may be used as far as that.
 fn is_passed(input: &ReportInput<'_>) -> bool {
-    let is_threshold = |one: &JudgedClaim| claims::claim(one, input).is_some_and(|claim| claim.is_threshold);
-    claims::judged(input).any(|one| is_threshold(one) && of_claim(one, input) == RunAnswer::NotMet)
+    claims::judged(input).any(|one| is_threshold(one, input) && of_claim(one, input) == RunAnswer::NotMet)
+}
+
+fn is_threshold(one: &JudgedClaim, input: &ReportInput<'_>) -> bool {
+    claims::claim(one, input).is_some_and(|claim| claim.is_threshold)
 }
 
 /// The metrics of a claim, each with its case.

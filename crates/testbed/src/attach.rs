@@ -79,8 +79,9 @@ impl Attached {
             }
             if u64::from(topic.replicas) > brokers {
                 let message = format!(
-                    "topic {name} wants {} replicas, the cluster has {brokers} brokers",
-                    topic.replicas
+                    "topic {name} wants {}, the cluster has {}",
+                    counted(topic.replicas.into(), "replica"),
+                    counted(brokers, "broker")
                 );
                 return refuse(message, "lower its replicas");
             }
@@ -104,10 +105,12 @@ impl Attached {
         match self.caps.connections {
             Some(cap) if connections > u64::from(cap) => refuse(
                 format!(
-                    "{clients} clients may open {connections} connections, one to each of {brokers} brokers and one to begin with{}, its cap is {cap}",
+                    "{} may open {connections} connections, one to each of {} and one to begin with{}, its cap is {cap}",
+                    counted(clients, "client"),
+                    counted(brokers, "broker"),
                     if coordinators > 0 { ", and one for transactions" } else { "" }
                 ),
-                "use fewer clients",
+                "use fewer clients, or raise `guard.caps.connections` in the target file",
             ),
             _ => Ok(()),
         }
@@ -126,10 +129,10 @@ impl Attached {
             let (has, wanted) = (found.partitions.len(), plan.partitions);
             let mut reported = Vec::new();
             if has != wanted as usize {
-                reported.push(format!("{has} partitions, not {wanted}"));
+                reported.push(format!("{}, not {wanted}", counted(has as u64, "partition")));
             }
             if replicas != plan.replicas as usize {
-                reported.push(format!("{replicas} replicas, not {}", plan.replicas));
+                reported.push(format!("{}, not {}", counted(replicas as u64, "replica"), plan.replicas));
             }
             if !plan.config.is_empty() {
                 let names = plan.config.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -249,6 +252,11 @@ pub fn run_id_of(prefix: &str, topic: &str) -> Option<u64> {
     ours.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
 
+/// A count with its noun: `1 broker`, `3 brokers`.
+fn counted(many: u64, noun: &str) -> String {
+    format!("{many} {noun}{}", if many == 1 { "" } else { "s" })
+}
+
 pub(crate) fn failed(target: &str, error: &AdminError) -> TestbedError {
     TestbedError::failed(format!("target {target}: {error}"))
 }
@@ -316,6 +324,10 @@ pub(crate) mod tests {
         assert!(attached().check_case(&case(2)).is_ok());
         let error = attached().check_case(&case(3)).expect_err("two brokers");
         assert!(error.to_string().contains("wants 3 replicas, the cluster has 2 brokers"), "{error}");
+        let mut small = attached();
+        small.cluster.brokers.truncate(1);
+        let error = small.check_case(&case(3)).expect_err("one broker").to_string();
+        assert!(error.ends_with("wants 3 replicas, the cluster has 1 broker"), "{error}");
     }
 
     /// Four producers.

@@ -147,7 +147,8 @@ pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -
         Printed::Json(document) => out::json(&document)?,
         Printed::Text(text) => out::painted(&text)?,
     }
-    Ok(gated(judged, args.execution.gate))
+    // Nothing was named that has to be met.
+    Ok(gated(judged, args.execution.gate, &[]))
 }
 
 /// A comparison as it is printed.

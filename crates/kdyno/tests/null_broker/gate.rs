@@ -33,6 +33,7 @@ fn one_run_is_red_by_its_own_threshold() {
     let (code, said, junit) = gated(&place, &broker, "", &["--fail-if", CARRIED]);
     assert_eq!(code, Some(3), "{said:?}");
     assert!(said.stdout.contains("Failed: fail_if writers.acked_per_s > 100/s (it was "), "{said:?}");
+    assert!(said.stderr.ends_with("\na `fail_if` is true\n"), "{said:?}");
     assert!(junit.contains("classname=\"fail_if\"") && junit.contains("failures=\"1\""), "{junit}");
     let (code, said, junit) = gated(&place, &broker, &format!("fail_if: ['{NOT_CARRIED}']\n"), &[]);
     assert_eq!(code, Some(0), "{said:?}");
@@ -56,6 +57,7 @@ fn an_inconclusive_claim_fails_unless_the_gate_allows_it() {
     assert!(junit.contains("classname=\"claim\" name=\"enough\"><skipped"), "{junit}");
     let (code, said, _) = gated(&place, &broker, &claim("1k/s"), &["--set", "dur=6s"]);
     assert_eq!(code, Some(3), "missed five times over: {said:?}");
+    assert!(said.stderr.ends_with("\na claim does not hold\n"), "{said:?}");
     broker.stop();
 }
 

@@ -144,6 +144,22 @@ fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
 }
 
 #[test]
+fn a_wait_for_the_host_ends_with_how_long_it_was() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let held = std::fs::File::create(place.path().join("lock/kdyno-host.lock")).expect("the lock");
+    held.lock().expect("it is free");
+    let args = ["run", &files[0], &files[1], &files[2], "--wait", "1s"];
+    let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    let over = "this host is taken by another measured run: another process is measuring; waited 1 s\n";
+    assert!(said.code != Some(0) && said.stderr.contains(over), "{said:?}");
+    drop(held);
+    broker.stop();
+    place.expect_no_processes();
+}
+
+#[test]
 fn an_existing_topic_is_written_to_but_not_made_or_deleted() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);

@@ -187,12 +187,12 @@ pub(super) fn used(state: &LiveState) -> Vec<RankedPiece> {
     };
     let Some(workers) = workers_cpu_percent else {
         // No client sends records.
-        let alone = format!("brokers {:.0} % of one core", brokers.max(0.0));
+        let alone = format!("CPU of one core: brokers {:.0} %", brokers.max(0.0));
         return if has_no_records(state) { vec![(3, alone)] } else { Vec::new() };
     };
-    let java = java_cpu_percent.map_or_else(String::new, |java| format!(" java {:.0}", java.max(0.0)));
+    let java = java_cpu_percent.map_or_else(String::new, |java| format!(", java {:.0} %", java.max(0.0)));
     let (brokers, workers) = (brokers.max(0.0), workers.max(0.0));
-    vec![(3, format!("brokers {brokers:.0} workers {workers:.0}{java} % of one core"))]
+    vec![(3, format!("CPU of one core: brokers {brokers:.0} %, workers {workers:.0} %{java}"))]
 }
 
 fn count(number: u64) -> String {

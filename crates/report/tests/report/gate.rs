@@ -7,7 +7,7 @@ use kdyno_model::conclusion::{Conclusion, SearchOutcome};
 use kdyno_model::finding::Mark;
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{ClaimExpr, ClaimOp, Depth};
-use kdyno_report::judged::{Gate, RunAnswer, judged};
+use kdyno_report::judged::{Gate, RunAnswer, judged, unmet};
 use kdyno_report::terminal::{self, TextOptions};
 use kdyno_report::{html, junit, markdown};
 
@@ -37,6 +37,7 @@ fn a_threshold_says_what_the_figure_was() {
         "{sentences:?}"
     );
     assert_eq!(judged(&run.input()), RunAnswer::NotMet);
+    assert_eq!(unmet(&run.input()), ["a `fail_if` is true"]);
     let document = junit::document(&run.input(), Gate::Worse);
     assert!(
         document.contains("classname=\"fail_if\" name=\"writers.acked_per_s &lt; 2 * other\"><failure"),
@@ -114,6 +115,8 @@ fn the_answer_decides_what_a_run_comes_to() {
         "no verdict"
     );
 
+    let none_meets = search(SearchOutcome::EveryLoadFails { lowest_per_s: 1.0 });
+    assert_eq!(unmet(&none_meets.input()), ["no load meets the conditions of the search"]);
     let of = |outcome| judged(&search(outcome).input());
     assert_eq!(of(CONFIRMED), RunAnswer::Fine);
     assert_eq!(of(SearchOutcome::EveryLoadFails { lowest_per_s: 1.0 }), RunAnswer::NotMet);
@@ -129,6 +132,7 @@ fn the_answer_decides_what_a_run_comes_to() {
 
     let mut run = with_claims();
     assert_eq!(judged(&run.input()), RunAnswer::NotMet, "one claim does not hold");
+    assert_eq!(unmet(&run.input()), ["a claim does not hold"]);
     let nothing = Caveat::NothingAcknowledged { item: "writers".to_owned(), records: 5 };
     run.caveats.push(caveat(1, Severity::Warning, nothing));
     assert_eq!(judged(&run.input()), RunAnswer::NotMet, "it may be what was claimed");

@@ -33,7 +33,7 @@ fn live() -> LiveState {
 #[test]
 fn the_live_line_leaves_out_what_does_not_fit() {
     let at = |width| live_line(&live(), &TextOptions { width, colour: false });
-    insta::assert_snapshot!([204, 120, 100, 80, 60].map(at).join("\n"));
+    insta::assert_snapshot!([212, 120, 100, 80, 60].map(at).join("\n"));
     for width in 60..200 {
         assert!(at(width).chars().count() <= width);
     }
@@ -59,7 +59,7 @@ fn a_live_line_of_users_and_jobs_alone_has_no_record_rate() {
     let figures = LiveFigures { brokers_cpu_percent: Some(57.2), ..LiveFigures::default() };
     let state = LiveState { figures, ..live() };
     let line = live_line(&state, &TextOptions { width: 120, colour: false });
-    assert_eq!(line, "2/4 · brokers=6 · measure 23 s · brokers 57 % of one core · 1 min 35 s left");
+    assert_eq!(line, "2/4 · brokers=6 · measure 23 s · CPU of one core: brokers 57 % · 1 min 35 s left");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn the_live_line_of_consumers_alone_shows_handed_over_records() {
 fn the_live_line_shows_what_java_clients_use() {
     let figures = LiveFigures { java_cpu_percent: Some(53.2), ..live().figures };
     let line = live_line(&LiveState { figures, ..live() }, &TextOptions { width: 240, colour: false });
-    assert!(line.contains(" · brokers 143 workers 24 java 53 % of one core · "), "{line}");
+    assert!(line.contains(" · CPU of one core: brokers 143 %, workers 24 %, java 53 % · "), "{line}");
 }
 
 #[test]

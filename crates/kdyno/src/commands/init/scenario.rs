@@ -41,7 +41,7 @@ pub(super) fn text(answers: &Answers, ground: &ScenarioFiles<'_>) -> String {
 #
 {ways}
 #   kdyno run {file}{with_target} --set rate=2k/s            with another load
-#   kdyno find {file} --highest writers.rate --while 'writers.response.p99 <= 50ms'
+#   kdyno find {file}{with_target} --highest writers.rate --while 'writers.response.p99 <= 50ms'
 kdyno: 1
 id: {id}
 question: How long do records wait until they are acknowledged at this load?
@@ -61,11 +61,15 @@ load:
     # As many as the application has producers. The rate is that of all together.
     clients: 1
     rate: $rate
+    # Without it records have no key.
+    # key: {{zipf: {{of: 100k}}}}
     value: $size
 {client}
 {readers}
 # The warm-up is not reported.
 phases: {{warmup: 5s, measure: $duration, drain: 10s}}
+# When this is true of a run, it ends with exit code 3.
+# fail_if: [writers.response.p99 > 50ms]
 
 show:
   columns:
@@ -214,6 +218,19 @@ mod tests {
     }
 
     #[test]
+    fn the_lines_in_comments_are_planned_too() {
+        let text = written(&answers(InitLoad::Produce, ["2k/s", "100B", "7s"]), "my.yaml", 1);
+        let plan = |text: &str| {
+            let scenario = Scenario::parse(text, "my.yaml").expect(text);
+            kdyno_plan::plan(&scenario, &Choices { seed: Some(1), ..Choices::default() }).expect(text)
+        };
+        assert_eq!(plan(&text).claims.len(), 0);
+        let more = text.replace("    # key: ", "    key: ").replace("# fail_if: ", "fail_if: ");
+        assert_eq!(plan(&more).claims.len(), 1);
+        assert_ne!(plan(&more).cases[0].load, plan(&text).cases[0].load, "the records have keys");
+    }
+
+    #[test]
     fn the_commands_begin_with_the_cluster_that_was_named() {
         let own = answers(InitLoad::Produce, ["1/s", "1B", "1s"]);
         let local = written(&own, "my.yaml", 1);
@@ -226,6 +243,7 @@ mod tests {
         let line = "#   kdyno run my.yaml --target my-target.yaml --dry-run ";
         assert!(first(&own).is_some_and(|first| first.starts_with(line)), "{own}");
         assert!(own.contains("kdyno run my.yaml --target my-target.yaml --set rate=2k/s "), "{own}");
+        assert!(own.contains("kdyno find my.yaml --target my-target.yaml --highest writers.rate "), "{own}");
     }
 
     #[test]
