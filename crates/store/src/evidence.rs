@@ -42,6 +42,21 @@ impl RunFile {
         if samples.iter().filter(is_measured).any(has_held_up) {
             samples = self.samples(SAMPLES, &[&trial.0, &NO_GRAIN, &whole, &measure])?;
         }
+        self.evidence_with(trial, samples)
+    }
+
+    /// The same with the rows of five seconds of all streams, for figures over time that rows of one second do not have: the load
+    /// generator's delay, and the wait for room.
+    ///
+    /// # Errors
+    /// As those of [`Self::evidence`].
+    pub fn evidence_with_fives(&self, trial: TrialId) -> Result<TrialEvidence, StoreError> {
+        let [whole, measure] = [self.name_of(&Grain::Phase)?, self.name_of(&Phase::Measure)?];
+        let samples = self.samples(SAMPLES, &[&trial.0, &NO_GRAIN, &whole, &measure])?;
+        self.evidence_with(trial, samples)
+    }
+
+    fn evidence_with(&self, trial: TrialId, samples: Vec<Sample>) -> Result<TrialEvidence, StoreError> {
         Ok(TrialEvidence {
             samples,
             probes: self.probes(trial, i64::MIN)?,

@@ -110,6 +110,9 @@ fn has_the_fields_of_omb(result: &serde_json::Value) {
     let mut fields: Vec<String> = result.as_object().expect("a map").keys().cloned().collect();
     fields.sort();
     assert_eq!(fields, expected);
+    // Its rows over time are others than those of all latencies of a stream that ended well.
+    let [delay, whole] = [&result["publishDelayLatencyAvg"][0], &result["aggregatedPublishDelayLatencyAvg"]];
+    assert!(whole.as_f64() > Some(0.0) && delay.as_f64() > Some(0.0), "{delay} of {whole}");
     // Java reads them as `long`.
     let delays = &result["aggregatedPublishDelayLatencyQuantiles"];
     for whole in [

@@ -1,7 +1,6 @@
 //! A cluster that Strimzi makes, by way of the API server: applied, waited for, read, removed.
 
-use super::client::{AWAY_MAX, Connection, MANAGER, Refused, gone, insist};
-use super::of_uid;
+use super::client::{AWAY_MAX, Connection, MANAGER, Refused, gone, insist, of_uid};
 use crate::PodsError;
 use crate::state::{self, PodState};
 use crate::strimzi::{
