@@ -10,6 +10,9 @@ use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId, Timing};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+/// What a stretch has of rows of five seconds, since rows of one second do not have it.
+const OF_FIVES: [Timing; 2] = [Timing::ScheduleDelay, Timing::Block];
+
 /// A stretch of whole seconds.
 #[derive(Debug, Clone, Default)]
 pub struct Period {
@@ -46,7 +49,7 @@ impl Period {
                     self.counts.add(&row.counts);
                     self.add_timings(row, &[Timing::Service, Timing::Response, Timing::EndToEnd])?;
                 }
-                Grain::FiveSeconds => self.add_timings(row, &[Timing::ScheduleDelay, Timing::Block])?,
+                Grain::FiveSeconds => self.add_timings(row, &OF_FIVES)?,
                 Grain::Phase => {}
             }
         }
@@ -74,7 +77,8 @@ impl Period {
     }
 }
 
-/// The window in stretches of `length_s` seconds; the last one may be shorter. None without a window. `groups`: how many
+/// The window in stretches of `length_s` seconds; the last one may be shorter. None without a window. The evidence has to have
+/// the rows of five seconds of all streams. `groups`: how many
 /// consumer groups read each topic.
 ///
 /// # Errors
@@ -88,7 +92,15 @@ pub fn periods(evidence: &TrialEvidence, length_s: u32, groups: u32) -> Result<V
         period.add(evidence, start..end)?;
         Ok(period)
     };
-    starts.map(one).collect()
+    let mut all = starts.map(one).collect::<Result<Vec<Period>, AnalysisError>>()?;
+    // The last five seconds of the phase are written when it is over.
+    let later = |row: &&Sample| row.grain == Grain::FiveSeconds && row.written_second >= window.end_second;
+    if let Some(last) = all.last_mut() {
+        for row in evidence.samples.iter().filter(later) {
+            last.add_timings(row, &OF_FIVES)?;
+        }
+    }
+    Ok(all)
 }
 
 /// Latencies of the whole measure phase, at the digits of its rows. Where a part of the load was lost and the trial went

@@ -250,8 +250,10 @@ fn a_worker_that_is_killed_ends_its_trial_in_every_phase() {
     let agents = Agents::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let scenario = std::fs::read_to_string(&files[0]).expect("the scenario");
-    place.file("small.yaml", &scenario.replace("drain: 5s", "drain: 60s"));
+    let scenario = scenario.replace("drain: 5s", "drain: 60s");
     for (phase, dur) in [("", "60s"), ("· warmup", "60s"), ("· measure", "60s"), ("· drain", "2s")] {
+        let warmup = if phase == "· warmup" { "warmup: 60s" } else { "warmup: 1s" };
+        place.file("small.yaml", &scenario.replace("warmup: 1s", warmup));
         let dur = format!("dur={dur}");
         let mut running = run(&place, &files, &["--generators", &agents.file, "--set", &dur]);
         if phase == "· drain" {
