@@ -39,7 +39,7 @@ pub fn footnotes(marks: &BTreeSet<Mark>) -> String {
 pub fn in_short(marks: &BTreeSet<Mark>) -> String {
     let words = marks.iter().filter_map(|mark| sign(*mark)).map(|(sign, _)| match sign {
         INVALID => "invalid",
-        NOT_STEADY => "steady state not shown",
+        NOT_STEADY => "steady state not confirmed",
         _ => "uncertain tail",
     });
     words.collect::<BTreeSet<&str>>().into_iter().collect::<Vec<_>>().join(", ")
@@ -78,7 +78,11 @@ pub fn validity_clause(marks: &BTreeSet<Mark>) -> String {
 
 fn named(marks: &BTreeSet<Mark>) -> Option<String> {
     let shown = marks.iter().filter(|mark| sign(**mark).is_some());
-    let names: Vec<String> = shown.map(|mark| mark.to_string().replace('_', " ")).collect();
+    let name = |mark: &Mark| match mark {
+        Mark::TooShortToTell => "windows too short to confirm a steady state".to_owned(),
+        _ => mark.to_string().replace('_', " "),
+    };
+    let names: Vec<String> = shown.map(name).collect();
     (!names.is_empty()).then(|| format!("marked: {}", names.join(", ")))
 }
 
@@ -187,9 +191,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_names_its_marks_as_the_glossary_does() {
+    fn a_sentence_names_its_marks() {
         let marks = BTreeSet::from([Mark::TooShortToTell, Mark::Invalid]);
-        assert_eq!(clause(&marks), "; marked: invalid, too short to tell");
+        assert_eq!(clause(&marks), "; marked: invalid, windows too short to confirm a steady state");
         assert_eq!(clause(&BTreeSet::new()) + &validity_clause(&BTreeSet::new()), "");
         let validity = validity_clause(&BTreeSet::from([Mark::Drifting]));
         assert_eq!(validity, "; valid although its figures are marked: drifting");

@@ -133,7 +133,9 @@ fn jmx_is_read_and_a_closed_port_or_wrong_password_warns_once() {
     up(&place, jmx);
     let JmxRun { document, evidence, .. } = run(&place, "long.yaml", jmx, PASSWORD);
     assert_eq!(unread(&document), [""; 0]);
-    assert!(figure(&document, "brokers.produce_requests") > 1000.0);
+    // Of 6,000 records: how many share a request is a matter of how busy the host is.
+    let requests = figure(&document, "brokers.produce_requests");
+    assert!((100.0..=7000.0).contains(&requests), "{requests}");
     assert!(figure(&document, "brokers.produce_total_mean") > 0.0);
     assert!(caveats(&document, "warning").contains(&"brokers-fresh"), "{}", document["caveats"]);
     assert!(figure(&document, "broker-0.heap_used_bytes_max") > 1e6);

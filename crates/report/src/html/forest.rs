@@ -88,8 +88,8 @@ fn drawn(
         figure id=(id) {
             figcaption { (title) }
             p class="note" {
-                "The stroke at ×1 is no difference. The shaded stretch is the margin: what lies within it does not matter. "
-                "A hollow sign has no interval."
+                "The stroke at ×1 is no difference. The shaded stretch is the margin: what lies within it does not matter."
+                @if shown.iter().any(|one| bounds(one).is_none()) { " A hollow sign has no interval." }
             }
             (lanes(&rows, &LaneAxis { across: &across, text: &text, label: &label }))
             @if shown.len() < verdicts.len() { p class="note" { "The first " (shown.len()) " of " (verdicts.len()) " metrics." } }
@@ -116,12 +116,17 @@ fn places(one: &Verdict) -> Vec<f64> {
     ends
 }
 
-fn row(one: &Verdict, case: &str, across: &Scale) -> Lane {
-    let ratio = one.judged_by();
-    let bounds = match ratio.map(|ratio| ratio.interval) {
+/// The interval of the ratio that is judged; `None`: it has none, and its sign is hollow.
+fn bounds(one: &Verdict) -> Option<(f64, f64)> {
+    match one.judged_by().map(|ratio| ratio.interval) {
         Some(Interval::Bounds { low, high, .. }) if low.is_finite() && high.is_finite() => Some((low, high)),
         _ => None,
-    };
+    }
+}
+
+fn row(one: &Verdict, case: &str, across: &Scale) -> Lane {
+    let ratio = one.judged_by();
+    let bounds = bounds(one);
     let is_judged = one.role == MetricRole::Judged;
     let better = match (one.role, one.better) {
         (MetricRole::Imported, _) => "which direction is better is not known",

@@ -67,11 +67,16 @@ fn doubts(glance: &Glance, worded: &[Worded]) -> Markup {
     }
 }
 
-/// How many caveats there are, the most severe first: `1 invalid, 2 warnings, 3 notes`; `None` without any.
+/// How many caveats there are, the most severe first: `1 invalid, 2 warnings, 3 notes`; `None` without any. What makes no figure of
+/// the answer invalid is a warning here, as in the lines below it.
 fn counted(worded: &[Worded]) -> Option<String> {
     let kinds = [(Severity::Invalid, "invalid"), (Severity::Warning, "warning"), (Severity::Note, "note")];
+    let weight = |one: &&Worded| match one.severity {
+        Severity::Invalid if one.invalid.is_empty() => Severity::Warning,
+        severity => severity,
+    };
     let many = |severity: Severity| {
-        u32::try_from(worded.iter().filter(|one| one.severity == severity).count()).unwrap_or(u32::MAX)
+        u32::try_from(worded.iter().filter(|one| weight(one) == severity).count()).unwrap_or(u32::MAX)
     };
     let reported: Vec<String> = kinds
         .into_iter()
