@@ -131,22 +131,15 @@ pub fn ended(seen: &[SeenPod], ran: &BTreeSet<u16>, count: u16) -> Option<Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::generator::MountedSecret;
 
     fn job() -> CommandJob {
         let pods = GeneratorPods {
-            context: None,
-            namespace: Some("load".to_owned()),
             image: "r.example/kafka:4.1.0".to_owned(),
             count: 6,
             cpu_milli: 2000,
             memory_bytes: 1 << 30,
-            spread: "kubernetes.io/hostname".to_owned(),
             node_selector: [].into(),
-            secrets: vec![MountedSecret { secret: "cluster-ca".to_owned(), at: "/certs".to_owned() }],
-            wait_s: 300,
-            service_account: None,
-            claim: None,
+            ..objects::tests::pods()
         };
         CommandJob {
             pods,

@@ -91,23 +91,12 @@ pub fn why_not_together(kinds: &[GeneratorPods], nodes: &[Value]) -> Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects;
     use serde_json::json;
 
     fn pods(count: u16, cpu_milli: u32) -> GeneratorPods {
-        GeneratorPods {
-            context: None,
-            namespace: None,
-            image: String::new(),
-            count,
-            cpu_milli,
-            memory_bytes: 1 << 30,
-            spread: String::new(),
-            node_selector: Default::default(),
-            secrets: Vec::new(),
-            wait_s: 1,
-            service_account: None,
-            claim: None,
-        }
+        let (memory_bytes, node_selector) = (1 << 30, Default::default());
+        GeneratorPods { count, cpu_milli, memory_bytes, node_selector, ..objects::tests::pods() }
     }
 
     fn node(name: &str, cpu: &str) -> Value {

@@ -51,19 +51,12 @@ mod tests {
     use super::*;
 
     fn pods() -> GeneratorPods {
+        let of_load = objects::tests::pods();
         GeneratorPods {
-            context: None,
-            namespace: Some("load".to_owned()),
-            image: "r.example/kdyno@sha256:ab".to_owned(),
-            count: 3,
-            cpu_milli: 1500,
             memory_bytes: 1 << 30,
-            spread: "kubernetes.io/hostname".to_owned(),
             node_selector: Default::default(),
             secrets: Vec::new(),
-            wait_s: 300,
-            service_account: None,
-            claim: None,
+            ..of_load
         }
     }
 

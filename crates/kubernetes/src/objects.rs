@@ -240,11 +240,12 @@ pub fn listed(items: Vec<Value>) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use kdyno_model::generator::MountedSecret;
 
-    fn pods() -> GeneratorPods {
+    /// Three pods on nodes of a pool, with a secret of the user's.
+    pub(crate) fn pods() -> GeneratorPods {
         GeneratorPods {
             context: None,
             namespace: Some("load".to_owned()),
