@@ -38,7 +38,7 @@ const NS_PER_US: f64 = 1e3;
 pub(super) fn of(run: &OmbRun, file: &Path) -> Result<Option<Value>, Failure> {
     let stored = RunFile::open(file)?;
     let Some((trial, load_per_s)) = trial(run, &stored)? else { return Ok(None) };
-    let (evidence, with_fives) = (stored.evidence(trial)?, stored.evidence_with_fives(trial)?);
+    let evidence = stored.evidence_with_fives(trial)?;
     drop(stored);
     let mut own = own(&evidence)?;
     own.insert("run".to_owned(), file.display().to_string().into());
@@ -49,7 +49,7 @@ pub(super) fn of(run: &OmbRun, file: &Path) -> Result<Option<Value>, Failure> {
     }
     let mut result = head(run);
     let groups = run.workload.subscriptions;
-    let periods = periods(&with_fives, PERIOD_S, groups).map_err(Failure::tool)?;
+    let periods = periods(&evidence, PERIOD_S, groups).map_err(Failure::tool)?;
     over_time(&mut result, &periods);
     aggregated(&mut result, &whole(&evidence).map_err(Failure::tool)?);
     result.insert("kdyno".to_owned(), own.into());
