@@ -92,7 +92,7 @@ pub(super) struct ProducePartition<'a> {
 /// A whole produce request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProduceRequest<'a> {
-    /// Of a transaction.
+    /// The id of the transaction that the records belong to.
     pub transactional_id: Option<&'a str>,
     /// Acknowledgements that are wanted; 0 gets no response.
     pub acks: i16,

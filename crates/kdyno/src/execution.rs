@@ -183,7 +183,7 @@ pub(crate) fn measure(planned: PlannedExecution, way: Way<'_>) -> Result<RunOutc
     measure_at(at, planned, way, &given_files::read)
 }
 
-/// The same of a run that is known; `files` gives the content of a file of keys or values.
+/// Measures a run that is known; `files` gives the content of a file of keys or values.
 pub(crate) fn measure_at(
     at: RunAt,
     planned: PlannedExecution,

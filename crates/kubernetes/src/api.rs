@@ -44,7 +44,7 @@ pub struct RunningPods {
     connection: Connection,
     run_id: u64,
     count: u16,
-    /// Those that run, by their place.
+    /// Running pods, by their place.
     running: BTreeMap<u16, RunningPod>,
     is_removed: bool,
 }

@@ -65,7 +65,7 @@ pub fn why_not(pods: &GeneratorPods, nodes: &[Value]) -> Option<String> {
 /// Says why pods of several kinds can never run at once; `None`: they may.
 pub fn why_not_together(kinds: &[GeneratorPods], nodes: &[Value]) -> Option<String> {
     const GIB: f64 = (1_u64 << 30) as f64;
-    /// Of the sum's own rounding, CPUs.
+    /// CPUs by which rounding may move the sum.
     const ROUNDING: f64 = 0.0005;
     if let Some(why) = kinds.iter().find_map(|pods| why_not(pods, nodes)) {
         return Some(why);
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(why_not(&pods(3, 8000), &[nodes.clone(), vec![node("n3", "1930m")]].concat()), None);
     }
 
-    /// Those that carry load and those of commands: each kind alone would fit.
+    /// Pods of load and pods of commands: each kind alone would fit.
     #[test]
     fn kinds_of_pods_that_never_fit_together_are_found() {
         let nodes: Vec<Value> = (0..3).map(|at| node(&format!("n{at}"), "8")).collect();

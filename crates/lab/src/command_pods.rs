@@ -50,7 +50,7 @@ pub(crate) fn start(
     let name = item.to_owned();
     let wait = move || {
         let PodsEnd { code, made, trouble } = watch.wait(&pods);
-        // Those that still run are not waited for; what has ended is read first, for it is gone with its pod.
+        // Pods that still run are not waited for; what has ended is read first, for it is gone with its pod.
         let is_over = made.is_none();
         let mut removed = if is_over { Ok(()) } else { pods.remove() };
         let ended = CommandExit {
@@ -127,7 +127,7 @@ impl Watch {
                             return PodsEnd { code: Some(0), made: None, trouble: None };
                         }
                         Some(Err((code, why))) => return failed(code, why),
-                        // Of those whose lines are not read it does not matter that they have ended.
+                        // A pod whose lines are not read may end.
                         Some(Ok(())) | None => {}
                     }
                     waits_for = self.waits_for(&seen);

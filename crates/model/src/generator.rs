@@ -148,7 +148,7 @@ impl GeneratorPods {
         format!("pod-{index}")
     }
 
-    /// Those that are among hosts.
+    /// The pods among these hosts, if there are any.
     pub fn among(hosts: &[GeneratorHost]) -> Option<Arc<Self>> {
         hosts.iter().find_map(|host| match &host.reach {
             Reach::Pod { pods, .. } => Some(Arc::clone(pods)),

@@ -100,7 +100,7 @@ pub fn check_commands_in_pods(plan: &Plan, has_pods: bool) -> Result<(), PlanErr
 
 /// The pods that run it, if it is not to run here.
 fn pods(reader: &CaseReader<'_>, item: &CommandFile) -> Result<Option<CommandPods>, PlanError> {
-    /// Of a processor.
+    /// Thousandths of a CPU.
     const MILLI: f64 = 1e3;
     let Some(typed) = &item.pods else { return Ok(None) };
     if let Some(results) = &item.results {

@@ -27,7 +27,7 @@ impl StoredComparison<'_> {
         self.text_with(caveats_in_short, options)
     }
 
-    /// The same with every caveat in full.
+    /// The text with every caveat in full.
     pub fn details(&self, options: &TextOptions) -> String {
         self.text_with(caveat_text, options)
     }

@@ -45,7 +45,7 @@ impl RunFile {
         self.evidence_with(trial, samples)
     }
 
-    /// The same with the rows of five seconds of all streams, for figures over time that rows of one second do not have: the load
+    /// The evidence with the rows of five seconds of all streams, for figures over time that rows of one second do not have: the load
     /// generator's delay, and the wait for room.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ impl Contest<'_> {
         Ok(all)
     }
 
-    /// The same without the table.
+    /// Runs the rounds without printing the table.
     pub fn rounds(
         &self,
         options: &BenchOptions,

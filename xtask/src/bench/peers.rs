@@ -80,7 +80,7 @@ struct PeerTerms {
     brokers: u32,
     acks: &'static str,
     batch_bytes: u32,
-    /// Of Kafka's tool and of the drop-in for it: the same settings.
+    /// Settings of Kafka's tool and of the drop-in for it.
     properties: &'static [&'static str],
     throughput: &'static str,
     record_bytes: u32,

@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use procfs::process::{Process, Stat};
 
 use super::interrupted;
@@ -89,7 +91,11 @@ pub struct Owned(pub Child);
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // `unshare --kill-child` does not end a child of another user: the change of user drops the signal.
+        for child in children_of(self.0.id()).into_iter().filter_map(|pid| i32::try_from(pid).ok()) {
+            let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
+        }
+        // All of these fail only when it has ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -175,6 +181,18 @@ mod tests {
         let _alone = alone();
         let error = measured(Command::new("sh").args(["-c", "echo no such broker >&2; exit 3"])).err();
         assert!(error.expect("it failed").to_string().contains("no such broker"));
+    }
+
+    #[test]
+    fn a_server_ends_with_the_child_that_it_runs_for() {
+        let _alone = alone();
+        let launcher = "sleep 300 & echo $!; wait";
+        let server = Background::start(Command::new("sh").args(["-c", launcher])).expect("sh runs");
+        let child: i32 = server.first_line.parse().expect("a process id");
+        let is_there = || Process::new(child).and_then(|one| one.stat()).is_ok_and(|stat| stat.state != 'Z');
+        assert!(is_there());
+        drop(server);
+        assert!(!is_there(), "process {child} outlived its launcher");
     }
 
     #[test]

@@ -40,9 +40,9 @@ pub struct CommandTotals {
     span_ns: Option<(i64, i64)>,
     /// What a tool's own rate is of, ns since 1970 by the clock of who read it.
     pub(super) stated_of_ns: Option<(i64, i64)>,
-    /// Of the sum of several: the share of the time in which all of them measured.
+    /// The share of the time in which all measured, where this is a sum of several.
     overlap: Option<f64>,
-    /// Of the sum of several: how many of how many reported nothing, if any did.
+    /// How many of how many reported nothing, where this is a sum of several and any did.
     silent: Option<(usize, usize)>,
     /// Figures that a tool states itself.
     pub(super) stated: Stated,

@@ -158,7 +158,7 @@ impl Judging<'_> {
         found.caveats.extend(ScopedCaveat::compared(self.scope(), Degree::Usual, caveat));
     }
 
-    /// Of trials in turns only: in a duet no trial of a pair comes after the other.
+    /// Judges trials in turns only: in a duet no trial of a pair comes after the other.
     fn tell_order(&self, metric: &ComparedMetric, found: &mut Judgement) {
         let Some(judge) = metric.judge.as_ref().filter(|_| self.settings.design == PairDesign::Turns) else {
             return;

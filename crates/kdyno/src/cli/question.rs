@@ -184,7 +184,7 @@ pub(crate) struct CompareArgs {
     /// Print this metric of every run that is named
     #[arg(long, value_name = "METRIC", requires = "what", conflicts_with_all = ["a", "b", "resume"])]
     pub(crate) course: Option<String>,
-    /// Of stored runs: print every caveat in full
+    /// Print every caveat of stored runs in full
     #[arg(long, conflicts_with_all = ["course", "json", "format"])]
     pub(crate) details: bool,
     /// Where runs are looked up [default: kdyno-runs] [env: KDYNO_OUT]

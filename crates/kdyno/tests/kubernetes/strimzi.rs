@@ -219,7 +219,7 @@ fn what_the_operator_says_is_printed_and_nothing_stays() {
     assert!(words.contains("refuses Kafka: InvalidResourceException: the operator says so"), "{words}");
     expect_nothing(&namespace);
 
-    // Of "Strimzi's operator has not looked at it yet".
+    // A word of "Strimzi's operator has not looked at it yet".
     let silent = "looked";
     let mut running = run(&namespace, "");
     running.wait_for(silent);

@@ -92,7 +92,7 @@ fn a_result_is_printed_as_a_scenario_with_published_figures(place: &TestFolder) 
     assert!(typed.code == Some(2) && typed.stderr.contains("FILE.csv"), "{typed:?}");
 }
 
-/// Those of OMB's `TestResult` and one more; its chart script and its reader of results go by them.
+/// The fields of OMB's `TestResult` and one more; its chart script and its reader of results go by them.
 fn has_the_fields_of_omb(result: &serde_json::Value) {
     const LATENCIES: [&str; 3] = ["ublishLatency", "ublishDelayLatency", "ndToEndLatency"];
     const STATISTICS: [&str; 8] = ["Avg", "50pct", "75pct", "95pct", "99pct", "999pct", "9999pct", "Max"];

@@ -196,7 +196,7 @@ fn hosts_behind_sshd_share_a_load_and_a_program_copied_once() {
     assert_eq!(copies.len(), 1, "{copies:?}");
     assert!(std::fs::read(&copies[0]).expect("a copy") == std::fs::read(exe).expect("this program"));
     assert!(!homes[1].join(".cache").exists(), "it has a program");
-    // Of the same version there is one now.
+    // The host has a program of this version now.
     let again = run_on(&place, &broker, "- {ssh: gen-1, ssh_config: ssh_config}\n");
     ran(&again);
     assert_eq!(copying(&again), 0, "{again:?}");
@@ -204,7 +204,7 @@ fn hosts_behind_sshd_share_a_load_and_a_program_copied_once() {
     let seen = broker.stop().stderr;
     let records = seen.split_once(" records in ").and_then(|(before, _)| before.rsplit_once(' '));
     let records: u64 = records.and_then(|(_, number)| number.parse().ok()).expect("how many it took");
-    // Of both runs: the first one's and the other's, which has the same load.
+    // The topic has the records of both runs, whose loads are alike.
     assert!(taken < records && records < 4 * taken, "{taken} of {seen}");
     place.expect_no_processes();
 }

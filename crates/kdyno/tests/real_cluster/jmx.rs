@@ -133,7 +133,7 @@ fn jmx_is_read_and_a_closed_port_or_wrong_password_warns_once() {
     up(&place, jmx);
     let JmxRun { document, evidence, .. } = run(&place, "long.yaml", jmx, PASSWORD);
     assert_eq!(unread(&document), [""; 0]);
-    // Of 6,000 records: how many share a request is a matter of how busy the host is.
+    // A busy host puts more of the 6,000 records into one request.
     let requests = figure(&document, "brokers.produce_requests");
     assert!((100.0..=7000.0).contains(&requests), "{requests}");
     assert!(figure(&document, "brokers.produce_total_mean") > 0.0);

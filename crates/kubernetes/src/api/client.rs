@@ -100,7 +100,7 @@ impl Connection {
         Self::open_in(pods.context.as_deref(), pods.namespace.as_deref())
     }
 
-    /// The same for a namespace, by default that of the context.
+    /// Opens a client for a namespace, by default that of the context.
     pub(super) fn open_in(context: Option<&str>, namespace: Option<&str>) -> Result<Self, PodsError> {
         let failed = |error: std::io::Error| PodsError::new(format!("no connection could be made: {error}"));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -166,7 +166,7 @@ impl Connection {
         }
     }
 
-    /// The same where every refusal is an error.
+    /// Asks where every refusal is an error.
     pub(super) fn call<T>(&self, asked: impl Future<Output = kube::Result<T>>) -> Result<T, PodsError> {
         Ok(self.ask(asked)?)
     }

@@ -49,9 +49,9 @@ pub(crate) struct Generators {
     hidden: Vec<String>,
     /// Set from outside to end the run.
     stop: Arc<AtomicBool>,
-    /// Those of the hosts that are pods, to be made.
+    /// The pods to be made.
     planned_pods: Option<Arc<GeneratorPods>>,
-    /// And once they were made.
+    /// The pods once they were made.
     pods: Option<PodHosts>,
 }
 

@@ -59,7 +59,7 @@ pub fn listen(
     serve_as(None, (address, identity), options, started, say)
 }
 
-/// The same of an agent that runs a whole lab on request, whose run files are in the folder `runs`.
+/// Listens as an agent that runs a whole lab on request, whose run files are in the folder `runs`.
 ///
 /// # Errors
 /// As [`listen`].
@@ -219,7 +219,7 @@ struct LastSession {
     at: Instant,
     /// How long it goes on without; `None`: for ever.
     waits: Option<Duration>,
-    /// The same once it had one.
+    /// How long it waits for another lab once it had one.
     alone: Duration,
 }
 

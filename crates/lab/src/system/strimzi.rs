@@ -91,7 +91,7 @@ fn security(plan: &StrimziPlan, cluster: &StrimziCluster) -> Result<(Security, O
     Ok(secured(authority, plan.tls(), cluster.user().map_err(refused)?))
 }
 
-/// The same by what clients trust and log in with.
+/// The security of clients, by what they trust and log in with.
 fn secured(authority: Option<String>, versions: &[TlsVersion], user: StrimziUser) -> (Security, OwnSecrets) {
     let mut tls = authority
         .map(|certificates| Tls::trusting(StoreContent::Pem { certificates, key: None }, versions.to_vec()));

@@ -33,7 +33,7 @@ pub(super) fn of_trial(
     Ok(found)
 }
 
-/// Those of them that mean the same on every host.
+/// The variables that mean the same on every host.
 pub(super) fn of_any_place(context: &TrialContext<'_>, bootstrap: &[String]) -> Variables {
     let trial = context.trial;
     let mut found = vec![

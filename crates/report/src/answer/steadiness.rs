@@ -64,7 +64,7 @@ pub fn needed(input: &ReportInput<'_>) -> Option<String> {
     would_do(windows(input).into_iter().map(|(_, one)| one))
 }
 
-/// The same of some windows.
+/// How long these windows would have to be, if they were too short.
 fn would_do<'a>(windows: impl Iterator<Item = &'a Steadiness>) -> Option<String> {
     let needed = windows.filter_map(|one| match one.state {
         SteadyState::TooShort { needed_s } => Some(needed_s),

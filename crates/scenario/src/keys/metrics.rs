@@ -16,5 +16,5 @@ pub static MBEANS: Section = section(
     &[needed("mbeans", ValueKind::List(&TEXT), MEANING)],
 );
 
-/// The same in a target.
+/// Extra MBeans of a target.
 pub(super) const TARGET_MBEANS: Key = key("mbeans", ValueKind::List(&TEXT), MEANING);
