@@ -17,6 +17,14 @@ pub fn pair_sds(metric: &str) -> [f64; 2] {
     }
 }
 
+/// sd of ln of a figure from trial to trial, each on a start of its own: that of pairs in turns ÷ √2. No less than what rates
+/// and medians were seen to differ by.
+pub(crate) fn trials_sd(metric: &str) -> f64 {
+    const MIN: f64 = 0.06;
+    let [turns, _] = pair_sds(metric);
+    (turns / std::f64::consts::SQRT_2).max(MIN)
+}
+
 /// The typical difference for a comparison's design.
 pub fn pair_sd(of: &Address, settings: &ComparePlan) -> f64 {
     let [turns, duet] = pair_sds(&of.metric);

@@ -204,7 +204,7 @@ fn a_claim_of_several_figures_has_the_spread_of_all() {
     // 1.645 · √(0.283² + 0.06²): a factor of 1.61.
     assert_eq!(with(quotient(), 20.0, 10.0, 1.27), ClaimSays::CannotTell);
     assert_eq!(with(quotient(), 20.0, 10.0, 1.22), ClaimSays::DoesNot);
-    // Of 20 − 10 the tail's 28 % are 57 %: a factor of 2.56.
+    // Of 20 − 10 the tail's 28 % are 57 %: a factor of 2.55.
     assert_eq!(with(difference(), 20.0, 10.0, 4.0), ClaimSays::CannotTell);
     assert_eq!(with(difference(), 20.0, 10.0, 3.7), ClaimSays::DoesNot);
     let sum = ClaimExpr::Sum(both().0, both().1);
@@ -248,7 +248,7 @@ fn few_trials_of_what_just_keeps_a_claim_are_said_to_miss_it() {
     for (of, trials, parts) in [(P99, 0.4 / 2_f64.sqrt(), [0.01, 0.1, 0.3]), (RATE, 0.06, [0.002, 0.03, 0.2])]
     {
         for part in parts {
-            for alike in [0.0, 0.8, 0.95] {
+            for alike in [0.0, 0.5, 0.8] {
                 let share = missed(of, trials, part, alike, 0.0);
                 assert!(share <= most, "{of}, parts differ by {part} ({alike}): {share}");
             }
