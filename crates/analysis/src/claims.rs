@@ -21,7 +21,8 @@ const RANGE_SDS: f64 = 2.326;
 
 const ONLY_A_BOUND: &str = "of a figure only a lower bound is known";
 const OWN_DELAY: &str = "the load generator's own delay is in that, so the cluster took less";
-const FAR_OFF: &str = "it is missed by more than the spread within the window, and what trials typically differ by, can explain";
+const FAR_OFF: &str =
+    "it is missed by more than the window's own spread and the typical one between trials can explain";
 
 /// Each claim, and each metric of each contrast, in the order of the plan.
 pub(crate) fn judge(plan: &Plan, cases: &CasesByNumber<'_>) -> Judgement {

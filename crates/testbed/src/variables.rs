@@ -97,7 +97,7 @@ mod tests {
         (&ours).write_all(b"{}\n").expect("sent");
         assert_eq!(receive(&theirs).expect_err("no descriptor").kind(), io::ErrorKind::InvalidData);
         drop(ours);
-        assert!(receive(&theirs).is_err(), "nobody is there");
+        assert!(receive(&theirs).is_err(), "the other end is gone");
         assert!(read(&b"{}"[..]).is_err());
     }
 }

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// An ordinary user, where the tests are root's.
-const NOBODY: u32 = 65534;
+const ORDINARY: u32 = 65534;
 
 /// Ends what a test started, also when it fails.
 struct KillOnDrop(Child);
@@ -41,7 +41,7 @@ impl OrdinaryUser {
         for path in [copy.as_path(), folder.path()] {
             std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("opened");
         }
-        chown(folder.path(), Some(NOBODY), Some(NOBODY)).expect("given away");
+        chown(folder.path(), Some(ORDINARY), Some(ORDINARY)).expect("given away");
         Self { folder, exe: copy }
     }
 
@@ -49,7 +49,7 @@ impl OrdinaryUser {
         let mut command = Command::new(&self.exe);
         command.args(args).current_dir(self.folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
         if geteuid().is_root() {
-            command.uid(NOBODY).gid(NOBODY);
+            command.uid(ORDINARY).gid(ORDINARY);
         }
         loop {
             match command.spawn() {
@@ -124,7 +124,7 @@ fn who_reads_a_commands_variables_has_closed_memory() {
     assert_eq!(said, "xyzzy\n", "and the program's input is empty");
 }
 
-/// Whether the memory of a process has a text in it; `None`: this host lets nobody look.
+/// Whether the memory of a process has a text in it; `None`: this host lets no process look.
 fn holds(pid: u32, text: &str) -> Option<bool> {
     let folder = Path::new("/proc").join(pid.to_string());
     let maps = std::fs::read_to_string(folder.join("maps")).ok()?;
@@ -164,7 +164,7 @@ phases: {warmup: 0s, measure: 5m}
     let [keepers, watchers] = ["keep-command", "watch-keeper"].map(|words| running.processes(words));
     assert!(keepers.len() == 1 && watchers.len() == 1, "{keepers:?} {watchers:?}");
     match holds(keepers[0], "sleep 601") {
-        None => eprintln!("skipped: this host lets nobody look into memory"),
+        None => eprintln!("skipped: this host lets no process look into memory"),
         Some(is_seen) => {
             assert!(is_seen, "it has the command line");
             for pid in [keepers[0], watchers[0]] {

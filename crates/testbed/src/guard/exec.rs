@@ -80,7 +80,7 @@ pub fn exec_main(argument: &str) -> Result<(), TestbedError> {
     let mut command = Command::new(program);
     command.args(arguments);
     if spec.has_variables {
-        // The death signal comes first: whoever ends what a lost keeper left cannot look into closed memory for its mark.
+        // Not before the death signal is set: closed memory shows no mark to the process that ends what a lost keeper left.
         let variables = variables::read(std::io::stdin());
         let variables = variables.map_err(|e| failed(format!("its variables cannot be read: {e}")))?;
         command.envs(variables).stdin(Stdio::null());
