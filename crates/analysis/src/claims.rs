@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type CasesByNumber<'a> = BTreeMap<u32, CaseFigures<'a>>;
 
-/// By so many standard deviations a claim whose truth is its limit is missed in one of 20 trials.
-const MISSED_SDS_MIN: f64 = 1.645;
+/// By so many standard deviations a claim whose truth is its limit is missed in 4.5 % of trials.
+const MISSED_SDS_MIN: f64 = 1.7;
 
 /// Mean range of five normal numbers, sd: a window has five parts or more, and more of them lie further apart.
 const RANGE_SDS: f64 = 2.326;

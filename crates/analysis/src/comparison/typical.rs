@@ -17,12 +17,12 @@ pub fn pair_sds(metric: &str) -> [f64; 2] {
     }
 }
 
-/// sd of ln of a figure from trial to trial, each on a start of its own: that of pairs in turns ÷ √2. No less than what rates
-/// and medians were seen to differ by.
+/// sd of ln of a figure from trial to trial, each on a start of its own. Of latencies that of tails of pairs in turns ÷ √2:
+/// where little is sent medians differ nearly as much.
 pub(crate) fn trials_sd(metric: &str) -> f64 {
-    const MIN: f64 = 0.06;
-    let [turns, _] = pair_sds(metric);
-    (turns / std::f64::consts::SQRT_2).max(MIN)
+    const RATES: f64 = 0.06;
+    let [tails, _] = pair_sds("response.p99");
+    if metric.ends_with("per_s") { RATES } else { tails / std::f64::consts::SQRT_2 }
 }
 
 /// The typical difference for a comparison's design.
