@@ -1,6 +1,7 @@
 //! Claims and contrasts of a scenario, judged over the repeats of its cases (docs/METHOD.md, "Claims and contrasts").
 
 use crate::cases::CaseFigures;
+use crate::comparison::trials_sd;
 use crate::median::Median;
 use crate::paired::Paired;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
@@ -12,13 +13,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type CasesByNumber<'a> = BTreeMap<u32, CaseFigures<'a>>;
 
-/// A claim that so few repeats miss by less may be missed by chance: it is the 97.5 % point where trials differ by up to 35 %
-/// (standard deviation), e^(1.96 · 0.35).
-const MISSED_TIMES_MIN: f64 = 2.0;
+/// By so many standard deviations a claim whose truth is its limit is missed in 4.5 % of trials.
+const MISSED_SDS_MIN: f64 = 1.7;
+
+/// Mean range of five normal numbers, sd: a window has five parts or more, and more of them lie further apart.
+const RANGE_SDS: f64 = 2.326;
 
 const ONLY_A_BOUND: &str = "of a figure only a lower bound is known";
 const OWN_DELAY: &str = "the load generator's own delay is in that, so the cluster took less";
-const FAR_OFF: &str = "it is missed by more than the spread within the window can explain";
+const FAR_OFF: &str =
+    "it is missed by more than the window's own spread and the typical one between trials can explain";
 
 /// Each claim, and each metric of each contrast, in the order of the plan.
 pub(crate) fn judge(plan: &Plan, cases: &CasesByNumber<'_>) -> Judgement {
@@ -232,8 +236,9 @@ fn threshold(left: Value, right: Value, op: ClaimOp) -> (ClaimSays, Option<Strin
     }
 }
 
-/// Whether a repeat misses a claim by more than its own window can explain: every part of the window misses it, the limit is
-/// further away than the parts are from each other, and it is missed by a factor of two or more.
+/// Whether a repeat misses a claim by more than its own window and the typical difference between trials can explain: every
+/// part of the window misses it, the limit is further away than the parts are from each other, and further than another trial
+/// would lie in 19 of 20 cases.
 fn is_far_off(claim: &Claim, (repeat, sides): (&u32, &[Value; 2]), cases: &CasesByNumber<'_>) -> bool {
     let ([Value::Is(left), Value::Is(right)], Some(of_left), Some(of_right)) =
         (sides, parts(&claim.left, *repeat, cases), parts(&claim.right, *repeat, cases))
@@ -248,7 +253,33 @@ fn is_far_off(claim: &Claim, (repeat, sides): (&u32, &[Value; 2]), cases: &Cases
         ClaimOp::Less | ClaimOp::AtMost => (of_left.0 / of_right.1, left / right, of_left.1 / of_right.0),
         ClaimOp::Greater | ClaimOp::AtLeast => (of_right.0 / of_left.1, right / left, of_right.1 / of_left.0),
     };
-    low > 1.0 && high.is_finite() && estimate >= MISSED_TIMES_MIN.max(high / low)
+    let trials = spread(&claim.left, *repeat, cases).zip(spread(&claim.right, *repeat, cases));
+    let Some((of_left, of_right)) = trials.filter(|_| low > 1.0 && high.is_finite()) else { return false };
+    let range = (high / low).ln();
+    // As if the window were one of its parts: they are much alike.
+    let sd = of_left.hypot(of_right).hypot(range / RANGE_SDS);
+    estimate.ln() >= range.max(MISSED_SDS_MIN * sd)
+}
+
+/// By how much a side typically differs from trial to trial, sd of its logarithm. Figures of a trial rise and fall together:
+/// in products their spreads add up, and of a sum the larger one is at least its own.
+fn spread(of: &ClaimExpr, repeat: u32, cases: &CasesByNumber<'_>) -> Option<f64> {
+    let both = |a: &ClaimExpr, b: &ClaimExpr| spread(a, repeat, cases).zip(spread(b, repeat, cases));
+    match of {
+        ClaimExpr::Number(_) => Some(0.0),
+        ClaimExpr::Metric { of, .. } => Some(trials_sd(&of.metric)),
+        ClaimExpr::Sum(a, b) => both(a, b).map(|(a, b)| a.max(b)),
+        ClaimExpr::Product(a, b) => both(a, b).map(|(a, b)| a + b),
+        ClaimExpr::Quotient(a, b) => both(a, b).map(|(a, b)| a.hypot(b)),
+        ClaimExpr::Difference(a, b) => {
+            let number = |of: &ClaimExpr| match value(of, repeat, cases)? {
+                Value::Is(number) => Some(number),
+                Value::AtLeast(_) | Value::None => None,
+            };
+            let ((of_a, of_b), (a, b)) = both(a, b).zip(number(a).zip(number(b)))?;
+            Some((a * of_a).hypot(b * of_b) / (a - b).abs())
+        }
+    }
 }
 
 /// Left against right.

@@ -48,8 +48,13 @@ pub(crate) fn with_properties<T>(
     path: &Path,
     read: impl FnOnce(PropertiesFile<'_>) -> Result<T, InputError>,
 ) -> Result<T, Failure> {
-    let bytes = scenario_source::read_bytes(path, "properties file")?;
-    with_properties_of(path, &bytes, read)
+    with_properties_of(path, &read_properties(path)?, read)
+}
+
+/// A properties file's bytes, among which passwords may be.
+pub(crate) fn read_properties(path: &Path) -> Result<Vec<u8>, Failure> {
+    kdyno_credentials::close_memory();
+    scenario_source::read_bytes(path, "properties file")
 }
 
 /// Reads bytes that are at hand.
@@ -78,4 +83,17 @@ fn refuse_shared(path: &Path) -> Result<(), Failure> {
     let mode = mode & 0o777;
     Err(Failure::usage(format!("the target {} is open to other users (mode {mode:o})", path.display()))
         .hint(format!("chmod 600 {}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{DumpableBehavior, dumpable_behavior};
+
+    #[test]
+    fn memory_is_closed_before_a_properties_file_is_read() {
+        let path = Path::new("/nowhere/client.properties");
+        assert!(read_properties(path).is_err());
+        assert_eq!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
+    }
 }

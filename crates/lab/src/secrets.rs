@@ -156,7 +156,6 @@ pub(crate) fn resolved(
     reference: &SecretRef,
     variables: VariableLookup<'_>,
 ) -> Result<Secret, LabError> {
-    kdyno_credentials::close_memory();
     // Nothing here holds a value, or a part of one.
     value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Failed {
         message: format!("secret `{name}`: {reference} {why}"),
@@ -170,6 +169,7 @@ pub(crate) fn resolve_again(reference: &SecretRef) -> Result<Secret, String> {
 }
 
 fn value_of(reference: &SecretRef, variables: VariableLookup<'_>) -> Result<Secret, NoValue> {
+    kdyno_credentials::close_memory();
     match reference {
         SecretRef::Env(name) => {
             let value = variables(name).ok_or_else(|| "is not set".to_owned())?;

@@ -16,8 +16,31 @@ pub struct Limit {
     pub named: LimitKind,
     /// The fullest of the others. A [`Demand`] says at how much more load it would be the limit.
     pub runner_up: Option<LimitKind>,
+    /// Where requests in flight or replication are the limit: what a delay that the plan declares has to do with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<LimitingDelay>,
     /// Each candidate.
     pub evidence: Vec<LimitEvidence>,
+}
+
+/// A declared delay of the way to the brokers and back, and what passes without it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LimitingDelay {
+    /// There and back, ns.
+    pub round_trip_ns: u64,
+    /// Mean time of a request, the delay included, ns.
+    pub request_ns: f64,
+    /// Up to how many times as much passes without it; `None`: it is all of a request's time, and no resource was judged.
+    pub times: Option<f64>,
+    /// The resource that allows no more; `None`: what is left of a request's time does.
+    pub then: Option<LimitKind>,
+}
+
+impl LimitingDelay {
+    /// Whether requests take as long as they do mostly because of it.
+    pub fn is_most(&self) -> bool {
+        2.0 * self.round_trip_ns as f64 >= self.request_ns
+    }
 }
 
 /// How near a trial was to one limit.

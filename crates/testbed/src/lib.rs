@@ -50,6 +50,7 @@ pub mod secret_file;
 mod small_file;
 mod storage_tool;
 mod tail;
+mod variables;
 
 pub use cluster::{LocalCluster, StartOptions};
 pub use environment::Environment;

@@ -23,5 +23,6 @@ pub use pairs::{ComparisonProgress, progress};
 pub use runs::{StoredRun, of_runs};
 pub use settings::{settings, void};
 pub use stage::can_tell;
+pub(crate) use typical::trials_sd;
 pub use typical::{pair_sd, pair_sds, starts_sd};
 pub use verdicts::{verdicts, verdicts_out_of_time};

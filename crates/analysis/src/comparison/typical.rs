@@ -17,6 +17,14 @@ pub fn pair_sds(metric: &str) -> [f64; 2] {
     }
 }
 
+/// sd of ln of a figure from trial to trial, each on a start of its own. Of latencies that of tails of pairs in turns ÷ √2:
+/// where little is sent medians differ nearly as much.
+pub(crate) fn trials_sd(metric: &str) -> f64 {
+    const RATES: f64 = 0.06;
+    let [tails, _] = pair_sds("response.p99");
+    if metric.ends_with("per_s") { RATES } else { tails / std::f64::consts::SQRT_2 }
+}
+
 /// The typical difference for a comparison's design.
 pub fn pair_sd(of: &Address, settings: &ComparePlan) -> f64 {
     let [turns, duet] = pair_sds(&of.metric);

@@ -27,8 +27,7 @@ pub(super) const IDLE_SHARE: f64 = 0.5;
 
 /// Every candidate but the schedule, judged or not.
 pub(super) fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> Vec<LimitEvidence> {
-    let Some(plan) = item.plan.role.as_produce() else { return Vec::new() };
-    let asked = ProducingItem { trial, item, plan, window };
+    let Some(asked) = ProducingItem::of(trial, item, window) else { return Vec::new() };
     let mut all = vec![
         asked.generator(),
         asked.broker_processors(),
@@ -89,6 +88,13 @@ pub(super) const BYTES_UNSEEN: &str = "how many bytes Java clients send and fetc
 
 pub(super) fn percent(share: f64) -> String {
     format!("{} %", units::significant(100.0 * share))
+}
+
+impl<'a> ProducingItem<'a> {
+    /// `None`: it does not produce.
+    pub(super) fn of(trial: &'a TrialRows<'a>, item: &'a ItemRows<'a>, window: Window) -> Option<Self> {
+        Some(Self { trial, item, plan: item.plan.role.as_produce()?, window })
+    }
 }
 
 impl ProducingItem<'_> {

@@ -52,7 +52,10 @@ fn of_item(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> Limit 
     }
     let named = named(&evidence);
     let runner_up = runner_up(named, &evidence);
-    Limit { scope: trial.scope(), item: item.name.to_owned(), named, runner_up, evidence }
+    let waits = matches!(named, LimitKind::RequestsInFlight | LimitKind::Replication);
+    let next = runner_up.and_then(|kind| Some((kind, used(&evidence, kind)?)));
+    let delay = if waits { pipeline::delay(trial, item, window, next) } else { None };
+    Limit { scope: trial.scope(), item: item.name.to_owned(), named, runner_up, delay, evidence }
 }
 
 /// Whether everything that was offered was carried in time.

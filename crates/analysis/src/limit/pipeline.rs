@@ -2,11 +2,30 @@
 //! Little's law: the sum of the times for which each was there, of all the time that there was.
 
 use super::candidates::{ProducingItem, REQUESTS_UNSEEN, evidence, not_judged, percent};
-use crate::evidence::NS_PER_S;
+use crate::evidence::{NS_PER_S, Window};
+use crate::rows::{ItemRows, TrialRows};
 use crate::tally::ratio;
-use kdyno_model::conclusion::{LimitEvidence, LimitKind};
+use kdyno_model::conclusion::{LimitEvidence, LimitKind, LimitingDelay};
 use kdyno_model::sample::Timing;
 use kdyno_model::units;
+
+/// What a declared delay of the way to the brokers has to do with full requests in flight (docs/METHOD.md, What was the
+/// limit). `next`: the fullest other resource, and how much of it was used.
+pub(super) fn delay(
+    trial: &TrialRows<'_>,
+    item: &ItemRows<'_>,
+    window: Window,
+    next: Option<(LimitKind, f64)>,
+) -> Option<LimitingDelay> {
+    let asked = ProducingItem::of(trial, item, window)?;
+    let (round_trip_ns, request_ns) = (asked.round_trip_ns()?, asked.request_ns()?);
+    let left_ns = request_ns - round_trip_ns as f64;
+    let by_requests = (left_ns > 0.0).then(|| (request_ns / left_ns, None));
+    let by_resource = next.filter(|(_, used)| *used > 0.0).map(|(kind, used)| (1.0 / used, Some(kind)));
+    let least = by_requests.into_iter().chain(by_resource).min_by(|one, other| one.0.total_cmp(&other.0));
+    let (times, then) = least.unzip();
+    Some(LimitingDelay { round_trip_ns, request_ns, times, then: then.flatten() })
+}
 
 impl ProducingItem<'_> {
     /// How many of something there were on average, if they were there for so long in the window, each for itself and all
@@ -50,15 +69,29 @@ impl ProducingItem<'_> {
             return not_judged(kind, "the time of requests or the number of brokers is not known");
         };
         let (in_flight, limit) = (units::significant(share * limit), units::count(limit));
-        let delay = self.declared_delay().unwrap_or_default();
+        let delay = self.delay_in_words().unwrap_or_default();
         evidence(kind, Some(share), format!("{in_flight} requests were in flight, of {limit} at most{delay}"))
     }
 
-    /// How much of a request's time the delay is that the plan declares for the way there and back.
-    fn declared_delay(&self) -> Option<String> {
-        let delay_ns = 2 * self.zones()?.1.link.delay_ns;
-        let [delay, request] = [delay_ns as f64, self.request_ns()?].map(units::nanoseconds);
-        (delay_ns > 0).then(|| format!("; each took {request}, {delay} of that by the declared `delay`"))
+    /// The delay that the plan declares for the way to each broker and back, ns. `None`: there is none, some brokers are nearer,
+    /// or acknowledgements wait for followers that are across the link too, how often is not known.
+    fn round_trip_ns(&self) -> Option<u64> {
+        let (zone, zones) = self.zones()?;
+        let effective = &self.trial.evidence.start.trial.effective;
+        let brokers = effective.system.brokers()?;
+        let is_across = (0..brokers).all(|id| zones.of_broker(id) != zone);
+        let are_apart = (1..brokers).any(|id| zones.of_broker(id) != zones.of_broker(0));
+        let replicas = effective.topics.get(&self.item.plan.topic).map_or(1, |topic| topic.replicas);
+        let waits_for_link =
+            zones.between_brokers && are_apart && self.plan.client.acks == -1 && replicas > 1;
+        (is_across && !waits_for_link).then_some(2 * zones.link.delay_ns).filter(|ns| *ns > 0)
+    }
+
+    /// How much of a request's time it is.
+    fn delay_in_words(&self) -> Option<String> {
+        let times = [self.round_trip_ns()? as f64, self.request_ns()?];
+        let [delay, request] = times.map(units::nanoseconds);
+        Some(format!("; each took {request}, {delay} of that by the declared `delay`"))
     }
 
     /// Which share of their time synchronous clients wait for `linger.ms`, by Little's law; `None`: they are not, or wait for

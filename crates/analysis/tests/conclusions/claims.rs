@@ -6,6 +6,8 @@ use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, PartsOf, Windo
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, Quantity, Scope, Value};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
 use std::collections::BTreeSet;
 
 fn metric(of: &str, case: u32) -> ClaimExpr {
@@ -118,12 +120,16 @@ fn an_inconclusive_claim_says_why() {
     assert_eq!(reason(&run), "its cases ran in different sessions");
 }
 
-/// One trial with a figure, and between which figures the parts of its window lie.
+/// One trial with a p99, and between which figures the parts of its window lie.
 fn one_trial(value: f64, parts: Option<(f64, f64)>) -> RunFixture {
+    one_trial_of(P99, value, parts)
+}
+
+fn one_trial_of(metric: &str, value: f64, parts: Option<(f64, f64)>) -> RunFixture {
     let mut run = RunFixture::default();
-    let outcome = run.trial(0, 1, &[(P99, Value::Is(value))]);
+    let outcome = run.trial(0, 1, &[(metric, Value::Is(value))]);
     let scope = Scope::Trial(outcome.trial.id);
-    let of = parts.map(|(low, high)| PartsOf { of: address(P99), low, high }).into_iter().collect();
+    let of = parts.map(|(low, high)| PartsOf { of: address(metric), low, high }).into_iter().collect();
     outcome.conclusions.push(Conclusion::WindowParts(WindowParts { scope, of }));
     run
 }
@@ -135,7 +141,9 @@ fn a_claim_that_one_trial_misses_by_far_does_not_hold() {
     assert_eq!(at_most(20.1, Some((18.0, 24.0)), 1.0), ClaimSays::DoesNot);
     assert_eq!(says(1.0, Some((0.9, 1.2)), ClaimOp::AtLeast, 20.0), ClaimSays::DoesNot);
     for (value, parts, limit, why) in [
-        (20.1, Some((18.0, 24.0)), 11.0, "not twice as much"),
+        (20.1, Some((19.6, 20.6)), 19.5, "a tail of another trial may differ by more"),
+        (20.1, Some((19.6, 20.6)), 13.0, "it may differ by a half as well"),
+        (20.1, Some((15.0, 24.0)), 12.0, "the window shows that parts of it differ"),
         (20.1, Some((0.9, 24.0)), 1.0, "a part of the window meets it"),
         (
             20.1,
@@ -148,6 +156,8 @@ fn a_claim_that_one_trial_misses_by_far_does_not_hold() {
     ] {
         assert_eq!(at_most(value, parts, limit), ClaimSays::CannotTell, "{why}");
     }
+    // In an even window: by a factor of 1.6.
+    assert_eq!(at_most(20.1, Some((19.6, 20.6)), 12.0), ClaimSays::DoesNot);
     // The mark on another figure, and in the second of two trials alone.
     let twice = ClaimExpr::Product(Box::new(number(2.0)), Box::new(metric(P99, 0)));
     let both = one_trial(20.0, Some((18.0, 24.0)));
@@ -161,6 +171,93 @@ fn a_claim_that_one_trial_misses_by_far_does_not_hold() {
     two.trial(0, 2, &[(P99, Value::Is(0.9))]);
     let claim = claiming(metric(P99, 0), ClaimOp::AtMost, number(1.0));
     assert_eq!(judged(&two, &claim).says, ClaimSays::CannotTell);
+}
+
+#[test]
+fn a_rate_of_one_trial_misses_a_claim_by_a_tenth() {
+    let at_least = |limit| {
+        let run = one_trial_of(RATE, 900.0, Some((890.0, 910.0)));
+        says(&run, metric(RATE, 0), ClaimOp::AtLeast, number(limit))
+    };
+    assert_eq!([at_least(980.0), at_least(1_000.0)], [ClaimSays::CannotTell, ClaimSays::DoesNot]);
+}
+
+/// Two tails differ by more than one does, and what is left of one tail without the other by more still.
+#[test]
+fn a_claim_of_several_figures_has_the_spread_of_all() {
+    let even = |value: f64| (P99, value, Some((0.99 * value, 1.01 * value)));
+    let p50 = "writers.response.p50";
+    let with = |left: ClaimExpr, p99: f64, other: f64, limit: f64| {
+        let (metric, value, parts) = even(p99);
+        let mut run = one_trial_of(metric, value, parts);
+        let outcome = &mut run.outcomes[0];
+        let mut finding = outcome.findings[0].clone();
+        (finding.of, finding.estimate) = (address(p50), Value::Is(other));
+        outcome.findings.push(finding);
+        let Some(Conclusion::WindowParts(parts)) = outcome.conclusions.last_mut() else { panic!() };
+        parts.of.push(PartsOf { of: address(p50), low: 0.99 * other, high: 1.01 * other });
+        says(&run, left, ClaimOp::AtMost, number(limit))
+    };
+    let both = || (Box::new(metric(P99, 0)), Box::new(metric(p50, 0)));
+    let quotient = || ClaimExpr::Quotient(both().0, both().1);
+    let difference = || ClaimExpr::Difference(both().0, both().1);
+    // 1.7 · √2 · 0.283: a factor of 1.97.
+    assert_eq!(with(quotient(), 20.0, 10.0, 1.05), ClaimSays::CannotTell);
+    assert_eq!(with(quotient(), 20.0, 10.0, 1.0), ClaimSays::DoesNot);
+    // Of 20 − 10 the tail's 28 % are 57 %, and the median's are 28: a factor of 2.93.
+    assert_eq!(with(difference(), 20.0, 10.0, 3.5), ClaimSays::CannotTell);
+    assert_eq!(with(difference(), 20.0, 10.0, 3.3), ClaimSays::DoesNot);
+    let sum = ClaimExpr::Sum(both().0, both().1);
+    assert_eq!(with(sum, 20.0, 10.0, 18.0), ClaimSays::DoesNot, "no more than the tail's own");
+}
+
+/// Windows of ten parts, each like the one before, in trials that differ by their own, and the claim's limit is the truth.
+#[test]
+fn few_trials_of_what_just_keeps_a_claim_are_said_to_miss_it() {
+    const TRIALS: u32 = 20_000;
+    let mut random = Pcg64::seed_from_u64(20_261_201);
+    let mut normal = || {
+        let (u, v): (f64, f64) = (random.random(), random.random());
+        (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    };
+    // Share of trials that are said to miss it: of a figure with this sd between trials, an sd of parts, and how alike
+    // neighbours are; the truth lies `beyond` the limit, in logarithms.
+    let mut missed = |of: &str, trials: f64, part: f64, alike: f64, beyond: f64| {
+        let op = if of == P99 { ClaimOp::AtMost } else { ClaimOp::AtLeast };
+        let sign = if of == P99 { 1.0 } else { -1.0 };
+        let mut count = 0;
+        for _ in 0..TRIALS {
+            let own = trials * normal();
+            let mut wave = normal();
+            let parts: Vec<f64> = (0..10)
+                .map(|_| {
+                    wave = alike * wave + (1.0 - alike * alike).sqrt() * normal();
+                    (sign * (beyond + own + part * wave)).exp()
+                })
+                .collect();
+            let mean = parts.iter().map(|part| part.ln()).sum::<f64>() / 10.0;
+            let low = parts.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = parts.iter().copied().fold(0.0, f64::max);
+            let run = one_trial_of(of, mean.exp(), Some((low, high)));
+            count += u32::from(says(&run, metric(of, 0), op, number(1.0)) == ClaimSays::DoesNot);
+        }
+        f64::from(count) / f64::from(TRIALS)
+    };
+    // The share's own standard error is 0.15 %.
+    for (of, trials, parts) in [(P99, 0.4 / 2_f64.sqrt(), [0.01, 0.1, 0.3]), (RATE, 0.06, [0.002, 0.03, 0.2])]
+    {
+        for part in parts {
+            for alike in [0.0, 0.5, 0.8] {
+                let share = missed(of, trials, part, alike, 0.0);
+                assert!(share <= 0.05, "{of}, parts differ by {part} ({alike}): {share}");
+            }
+        }
+    }
+    // What is missed by far is found, and even windows of tails that differ most by as much as METHOD says.
+    assert!(missed(P99, 0.283, 0.05, 0.5, 2.2_f64.ln()) > 0.8);
+    assert!(missed(RATE, 0.06, 0.01, 0.5, 0.2) > 0.8);
+    assert!((0.06..0.1).contains(&missed(P99, 0.33, 0.01, 0.0, 0.0)));
+    assert!((0.1..0.14).contains(&missed(P99, 0.4, 0.01, 0.0, 0.0)));
 }
 
 #[test]

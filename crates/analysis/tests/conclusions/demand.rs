@@ -34,6 +34,7 @@ fn trial(run: &mut RunFixture, case: u32, per_s: f64, named: LimitKind, used: &[
         item: "writers".into(),
         named,
         runner_up: None,
+        delay: None,
         evidence: evidence.collect(),
     }));
 }
@@ -304,6 +305,7 @@ fn the_sides_of_a_comparison_are_distinguished() {
             item: "writers".into(),
             named: LimitKind::Schedule,
             runner_up: None,
+            delay: None,
             evidence: vec![LimitEvidence {
                 kind: BROKERS,
                 used: Some(used),

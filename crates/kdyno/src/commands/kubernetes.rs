@@ -94,6 +94,8 @@ fn properties(args: &KubernetesPropertiesArgs) -> Result<(), Failure> {
     let Some(name) = args.out.file_name() else {
         return Err(Failure::usage(format!("{} names no file", args.out.display())));
     };
+    // Before it reads the user's password.
+    kdyno_credentials::close_memory();
     let place = (args.context.as_deref(), args.namespace.as_deref());
     let (listener, user) = (args.listener.as_deref(), args.user.as_deref());
     let found = kdyno_kubernetes::existing(place, &args.cluster, listener, user).map_err(failure)?;

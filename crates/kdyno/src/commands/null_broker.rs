@@ -20,7 +20,11 @@ pub(crate) fn null_broker(args: &NullBrokerArgs) -> CommandResult {
             .hint("--port 0 takes a free port")
     })?;
     let address = listener.local_addr().map_err(Failure::tool)?;
-    let tls = args.tls.map(versions).map(|versions| NullBrokerTls::new(versions, &args.cipher));
+    let tls = args.tls.map(versions).map(|versions| {
+        // Before it makes a key.
+        kdyno_credentials::close_memory();
+        NullBrokerTls::new(versions, &args.cipher)
+    });
     let tls = tls.transpose().map_err(Failure::usage)?;
     let certificate = tls.as_ref().map_or("", |tls| tls.certificate_pem.as_str());
     out::text(format!("{address}\n{certificate}"))?;

@@ -3,6 +3,7 @@
 mod action;
 mod agents;
 mod brokers_words;
+mod closed_memory;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;

@@ -39,11 +39,12 @@ impl Identity {
         let failed = |error: &dyn std::fmt::Display| LabError::Agent {
             why: format!("no certificate could be made: {error}"),
         };
+        // First, since it closes this process's memory.
+        let token = resolve_again(&SecretRef::Made).map_err(|e| failed(&e))?;
         let key = rcgen::KeyPair::generate().map_err(|e| failed(&e))?;
         let certificate = rcgen::CertificateParams::new(vec![tls::NAME.to_owned()])
             .and_then(|params| params.self_signed(&key))
             .map_err(|e| failed(&e))?;
-        let token = resolve_again(&SecretRef::Made).map_err(|e| failed(&e))?;
         let key = Secret::new(key.serialize_pem().into_bytes());
         Ok(Self { certificate: certificate.pem().into_bytes(), key, token })
     }

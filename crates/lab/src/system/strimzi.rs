@@ -51,6 +51,8 @@ pub(super) fn start(
     for warning in cluster.warnings() {
         (options.progress)(RunProgress::Warning(format!("Strimzi's operator: {warning}")));
     }
+    // Before its user's password is read.
+    kdyno_credentials::close_memory();
     let (security, secrets) = security(plan, &cluster)?;
     let status = cluster.status();
     let target = AttachedPlan {

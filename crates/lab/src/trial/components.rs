@@ -34,6 +34,10 @@ impl Execution<'_> {
         if plans.is_empty() {
             return Ok(());
         }
+        if plans.iter().any(|plan| plan.as_postgres().is_some()) {
+            // Before a password is made.
+            kdyno_credentials::close_memory();
+        }
         // Held until all are known: each may get the address of any other.
         let (held, ports) = loopback_ports(plans.len())?;
         let row =

@@ -35,6 +35,8 @@ struct LimitFixture {
     declared: Option<(&'static str, &'static str)>,
     /// What the plan declares of the link between the clients' zone and the broker's, bytes/s.
     link_bytes_per_s: Option<u64>,
+    /// The delay of that link that the plan declares, each way. The service has it in it.
+    link_delay_ns: u64,
     replicas: u32,
 }
 
@@ -83,6 +85,7 @@ impl LimitFixture {
             generator_max_per_s: None,
             declared: None,
             link_bytes_per_s: None,
+            link_delay_ns: 0,
             replicas: 1,
         }
     }
@@ -207,14 +210,14 @@ impl LimitFixture {
         let Some((fact, text)) = self.declared else {
             return SystemPlan::Local(ClusterPlan {
                 pinned_to: vec![vec![0]],
-                zones: self.link_bytes_per_s.map(|per_s| ZonesPlan {
+                zones: (self.link_bytes_per_s.is_some() || self.link_delay_ns > 0).then(|| ZonesPlan {
                     brokers: vec!["a".to_owned()],
                     clients: vec!["c".to_owned()],
                     link: LinkPlan {
-                        delay_ns: 0,
+                        delay_ns: self.link_delay_ns,
                         jitter_ns: 0,
                         jitter_law: JitterLaw::Uniform,
-                        bytes_per_s: Some(per_s),
+                        bytes_per_s: self.link_bytes_per_s,
                     },
                     between_brokers: false,
                 }),
@@ -418,6 +421,31 @@ fn a_link_that_the_plan_declares_is_the_limit_that_it_is() {
     assert_near(with(&scene, 5).per_s, 2.0 * few.per_s, 0.05, "twice the link");
     (scene.load.machine.send_window, scene.link_bytes_per_s) = (None, None);
     assert_near(with(&scene, 5).per_s, few.promised_per_s(), 0.1, "without it");
+}
+
+/// The broker answers after 2 ms; the link takes 20 ms each way. Without it what is left of a request's time, or the broker's
+/// processor, is the limit, as predicted.
+#[test]
+fn a_delay_that_the_plan_declares_is_the_limit_that_it_is() {
+    let with = |delay_ms: u64, record_cost_ns| {
+        let service = Service::Fixed { delay_ns: (2 + 2 * delay_ms) * MS };
+        let mut scene =
+            LimitFixture::at_most(Fill::InFlight, service).plan(|client| client.in_flight_max = 1);
+        (scene.link_delay_ns, scene.record_cost_ns) = (delay_ms * MS, record_cost_ns);
+        scene.judged()
+    };
+    let found = with(20, 1_000);
+    assert_eq!(found.limit.named, LimitKind::RequestsInFlight, "{:?}", found.limit);
+    let delay = found.limit.delay.expect("a declared delay");
+    assert!(delay.is_most() && delay.then.is_none(), "{delay:?}");
+    assert_near(delay.times.expect("a prediction"), 21.0, 0.02, "42 ms for 2 ms");
+    let lifted = with(0, 1_000);
+    assert_near(lifted.per_s, found.per_s * delay.times.expect("a prediction"), 0.1, "without the link");
+    assert_eq!(lifted.limit.delay, None);
+    // A processor that records use for 20 % of the time.
+    let costly = with(20, 525_000).limit.delay.expect("a declared delay");
+    assert_eq!(costly.then, Some(LimitKind::BrokerProcessors), "{costly:?}");
+    assert_near(costly.times.expect("a prediction"), 5.0, 0.02, "no more than the processor");
 }
 
 /// The fuller a batch, the longer its request takes: a mean over records is that of the full ones.

@@ -3,11 +3,12 @@
 use super::{prices, steadiness, words};
 use crate::case_table::CaseTable;
 use crate::input::ReportInput;
-use kdyno_model::conclusion::{self, DistinctRows, Limit, LimitKind};
+use kdyno_model::conclusion::{self, DistinctRows, Limit, LimitKind, LimitingDelay};
 use kdyno_model::finding::Scope;
 use kdyno_model::grouped::by_key;
 use kdyno_model::plan::Strategy;
 use kdyno_model::trial::TrialId;
+use kdyno_model::units;
 use std::collections::BTreeSet;
 
 /// All of them, a whole sentence each.
@@ -173,8 +174,34 @@ fn of_kind(kind: LimitKind, group: &[&Limit]) -> String {
     match kind {
         LimitKind::Schedule => "kept up with the offered load, not saturated".to_owned(),
         LimitKind::Unknown => "what limited it is unknown".to_owned(),
-        kind => format!("limited by {}{used}{}", words::limit(kind), not_judged(kind, group)),
+        kind => {
+            let (name, delay) = (named_as(kind, group), delayed(group));
+            format!("limited by {name}{used}{delay}{}", not_judged(kind, group))
+        }
     }
+}
+
+/// A delay is named where in each trial requests take as long as they do mostly because of it.
+fn named_as(kind: LimitKind, group: &[&Limit]) -> &'static str {
+    let is_delay = group.iter().all(|limit| limit.delay.is_some_and(|delay| delay.is_most()));
+    if is_delay { "the declared `delay` × requests in flight" } else { words::limit(kind) }
+}
+
+/// How much of requests a declared delay is, and what passes without it.
+fn delayed(group: &[&Limit]) -> String {
+    let delays = || group.iter().filter_map(|limit| limit.delay);
+    let of =
+        |ns: fn(&LimitingDelay) -> f64| words::range(delays().map(|delay| ns(&delay)), units::nanoseconds);
+    let Some((delay, request)) = of(|of| of.round_trip_ns as f64).zip(of(|of| of.request_ns)) else {
+        return String::new();
+    };
+    let times = words::range(delays().filter_map(|delay| delay.times), units::significant);
+    let then: BTreeSet<&str> = delays().filter_map(|delay| delay.then.map(words::limit)).collect();
+    let then: Vec<String> = then.into_iter().map(str::to_owned).collect();
+    let then = if then.is_empty() { String::new() } else { format!(", then {}", words::list(&then)) };
+    let without =
+        times.map_or_else(String::new, |times| format!("; without it up to {times} × as much{then}"));
+    format!(": {delay} of a request's {request}{without}")
 }
 
 /// What a client has under way fills up before anything that is saturated, so what may be saturated unseen is said with it.
@@ -199,5 +226,52 @@ fn not_judged(kind: LimitKind, group: &[&Limit]) -> String {
         [] => String::new(),
         _ if !is_pipeline => String::new(),
         _ => format!("; not judged: {}", words::list(&left)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::conclusion::LimitEvidence;
+
+    fn limited(delay: Option<LimitingDelay>) -> Limit {
+        let evidence = LimitEvidence {
+            kind: LimitKind::RequestsInFlight,
+            used: Some(1.0),
+            shares: Default::default(),
+            others: None,
+            detail: String::new(),
+        };
+        Limit {
+            scope: Scope::Trial(TrialId(1)),
+            item: "writers".to_owned(),
+            named: LimitKind::RequestsInFlight,
+            runner_up: None,
+            delay,
+            evidence: vec![evidence],
+        }
+    }
+
+    #[test]
+    fn a_declared_delay_is_named_with_what_passes_without_it() {
+        let delay = |request_ns: f64, times, then| {
+            let of = LimitingDelay { round_trip_ns: 40_000_000, request_ns, times, then };
+            limit_sentence(&limited(Some(of)))
+        };
+        assert_eq!(
+            delay(42e6, Some(21.0), None),
+            "writers: limited by the declared `delay` × requests in flight (100 %): 40.0 ms of a request's \
+             42.0 ms; without it up to 21.0 × as much"
+        );
+        let bounded = delay(42e6, Some(2.5), Some(LimitKind::BrokerProcessors));
+        assert!(bounded.ends_with("; without it up to 2.50 × as much, then broker CPU"), "{bounded}");
+        let little = delay(400e6, Some(1.111), None);
+        assert!(
+            little.starts_with("writers: limited by requests in flight × round-trip time (100 %): 40.0 ms"),
+            "{little}"
+        );
+        assert!(delay(40e6, None, None).ends_with("40.0 ms of a request's 40.0 ms"));
+        let without = limit_sentence(&limited(None));
+        assert_eq!(without, "writers: limited by requests in flight × round-trip time (100 %)");
     }
 }

@@ -25,6 +25,12 @@ pub fn conclusions() -> Vec<Conclusion> {
             item: "writers".into(),
             named: LimitKind::BrokerProcessors,
             runner_up: Some(LimitKind::Generator),
+            delay: Some(LimitingDelay {
+                round_trip_ns: 40_000_000,
+                request_ns: 42e6,
+                times: Some(4.5),
+                then: Some(LimitKind::Generator),
+            }),
             evidence: vec![LimitEvidence {
                 kind: LimitKind::Disk,
                 used: None,

@@ -2,8 +2,9 @@
 
 use super::{CommandExit, CommandSpec, KeeperReport, MARK, MadeToEnd, monotonic_ns};
 use crate::error::TestbedError;
-use crate::guard::command_bound_to_us;
+use crate::guard::command_with_variables;
 use crate::process::of_pid;
+use crate::variables;
 use kdyno_model::plan::StopSignal;
 use procfs::process::all_processes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,9 +14,9 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Stdio};
+use std::process::Child;
 
-/// A spec holds a command line and an environment.
+/// A spec holds a command line.
 const SPEC_BYTES_MAX: u64 = 4 << 20;
 /// How often those of its processes that have ended and lost their parent are collected, ns.
 const COLLECT_NS: u64 = 1_000_000_000;
@@ -36,12 +37,13 @@ pub fn main() -> Result<(), TestbedError> {
     let _ = rustix::process::setsid();
     let stdin = std::io::stdin().as_fd().try_clone_to_owned().map_err(|e| failed("no socket", &e))?;
     let socket = UnixStream::from(stdin);
+    let variables = variables::receive(&socket).map_err(|e| failed("no variables", &e))?;
     let spec = read_spec(&socket)?;
     // Without it what loses its parent is found by its mark alone.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     // Before the step that becomes the program: `start` comes back when that is done, and a short program is over by then.
     let started_ns = monotonic_ns();
-    let child = match start(&spec) {
+    let child = match start(&spec, variables) {
         Ok(child) => child,
         Err(why) => {
             tell(&socket, &KeeperReport::Failed { why });
@@ -65,11 +67,11 @@ fn read_spec(socket: &UnixStream) -> Result<CommandSpec, TestbedError> {
     })
 }
 
-fn start(spec: &CommandSpec) -> Result<Child, String> {
-    let mut command = command_bound_to_us(&spec.exe, spec.command_line.clone()).map_err(|e| e.to_string())?;
-    command.envs(spec.environment.iter().map(|(name, value)| (name, value))).env(MARK, &spec.mark);
+fn start(spec: &CommandSpec, variables: OwnedFd) -> Result<Child, String> {
+    let command = command_with_variables(&spec.exe, spec.command_line.clone(), variables);
+    let mut command = command.map_err(|e| e.to_string())?;
     // Its output goes where the keeper's would: to the pipes that kdyno reads.
-    command.stdin(Stdio::null()).process_group(0).spawn().map_err(|e| format!("cannot be started: {e}"))
+    command.env(MARK, &spec.mark).process_group(0).spawn().map_err(|e| format!("cannot be started: {e}"))
 }
 
 /// Reports to kdyno; where that has gone, the socket's end says so soon enough.

@@ -12,7 +12,8 @@
 //! - kdyno and keeper at the same instant: the watcher, whose name is another one than kdyno's.
 //! - all three: the death signal alone, which reaches the program that was started.
 //!
-//! The command's standard output and error are pipes that kdyno itself reads; the keeper passes nothing on.
+//! The command's standard output and error are pipes that kdyno itself reads; the keeper passes nothing on. The variables of
+//! its environment, a database's password among them, go past keeper and watcher too (`variables`).
 
 mod keeper;
 mod running;
@@ -43,7 +44,8 @@ pub struct CommandSpec {
     pub exe: PathBuf,
     /// The program, as [`find`] gives it, and its arguments.
     pub command_line: Vec<String>,
-    /// Variables in addition to those that kdyno itself has.
+    /// Variables in addition to those that kdyno itself has. They may be secrets, and go past the keeper (`variables`).
+    #[serde(skip)]
     pub environment: Vec<(String, String)>,
     /// Names all that it starts: no other command has it.
     pub mark: String,

@@ -1,6 +1,7 @@
 //! kdyno's side of a command: starts its keeper, hears what becomes of it, ends it.
 
 use super::{CommandExit, CommandSpec, KeeperReport, MARK, WATCH_COMMAND, monotonic_ns};
+use crate::variables;
 use procfs::process::all_processes;
 use rustix::process::{Pid, Signal};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -75,7 +76,9 @@ impl RunningCommand {
         let outputs = outputs.ok_or_else(|| failed("a command has no output", &"no pipe"))?;
         let line = serde_json::to_string(spec).map_err(|e| failed("a command cannot be passed on", &e))?;
         // A keeper that is gone is heard of at once.
-        let _ = writeln!(running.socket, "{line}");
+        let mark = [(MARK.to_owned(), spec.mark.clone())];
+        let sent = variables::send(&running.socket, &[spec.environment.as_slice(), &mark].concat());
+        let _ = sent.and_then(|()| writeln!(running.socket, "{line}"));
         match running.hear() {
             Some(KeeperReport::Started { keeper, pid, at_ns }) => {
                 running.pids = Some((keeper, pid));

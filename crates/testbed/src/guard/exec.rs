@@ -1,11 +1,13 @@
 //! The step between guard and JVM: ties this process's life to the guard's, pins it, and becomes the JVM.
 
 use crate::error::TestbedError;
+use crate::variables;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The single argument of the hidden subcommand, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -15,6 +17,8 @@ pub(super) struct ExecSpec {
     pub cpus: Vec<u32>,
     /// File by which it joins its control group.
     pub group: Option<PathBuf>,
+    /// Whether variables for it are on standard input, which is then not its own.
+    pub has_variables: bool,
     pub command_line: Vec<String>,
 }
 
@@ -24,7 +28,27 @@ pub(super) struct ExecSpec {
 /// # Errors
 /// The command line cannot be encoded.
 pub fn command_bound_to_us(exe: &Path, command_line: Vec<String>) -> Result<Command, TestbedError> {
-    let spec = ExecSpec { guard_pid: std::process::id(), cpus: Vec::new(), group: None, command_line };
+    bound_to_us(exe, command_line, false)
+}
+
+/// The same with more variables in the program's environment, which that process alone reads. The program's standard input
+/// is empty.
+///
+/// # Errors
+/// The command line cannot be encoded.
+pub(crate) fn command_with_variables(
+    exe: &Path,
+    command_line: Vec<String>,
+    variables: OwnedFd,
+) -> Result<Command, TestbedError> {
+    let mut command = bound_to_us(exe, command_line, true)?;
+    command.stdin(Stdio::from(variables));
+    Ok(command)
+}
+
+fn bound_to_us(exe: &Path, command_line: Vec<String>, has_variables: bool) -> Result<Command, TestbedError> {
+    let guard_pid = std::process::id();
+    let spec = ExecSpec { guard_pid, cpus: Vec::new(), group: None, has_variables, command_line };
     let spec = serde_json::to_string(&spec).map_err(|e| TestbedError::Guard(e.to_string()))?;
     let mut command = Command::new(exe);
     command.args([super::EXEC_COMMAND, &spec]);
@@ -53,7 +77,15 @@ pub fn exec_main(argument: &str) -> Result<(), TestbedError> {
     }
     let (program, arguments) =
         spec.command_line.split_first().ok_or_else(|| failed("nothing to run was named".to_string()))?;
-    let error = Command::new(program).args(arguments).exec();
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if spec.has_variables {
+        // Not before the death signal is set: closed memory shows no mark to the process that ends what a lost keeper left.
+        let variables = variables::read(std::io::stdin());
+        let variables = variables.map_err(|e| failed(format!("its variables cannot be read: {e}")))?;
+        command.envs(variables).stdin(Stdio::null());
+    }
+    let error = command.exec();
     Err(failed(format!("cannot run {program}: {error}")))
 }
 

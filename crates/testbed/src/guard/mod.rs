@@ -17,6 +17,7 @@ mod server;
 
 pub(crate) use client::Guard;
 pub use exec::command_bound_to_us;
+pub(crate) use exec::command_with_variables;
 pub use exec::exec_main;
 pub use server::main;
 

@@ -130,6 +130,7 @@ fn start(spec: &GuardSpec, process: &ProcessSpec) -> std::io::Result<(Child, Opt
         guard_pid: std::process::id(),
         cpus: process.cpus.clone(),
         group: group.as_ref().map(CpuGroup::members),
+        has_variables: false,
         command_line: process.command_line.clone(),
     };
     let console = File::options().create(true).append(true).open(&process.console)?;

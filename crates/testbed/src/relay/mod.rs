@@ -29,6 +29,8 @@ pub const RELAY_COMMAND: &str = "relay";
 /// # Errors
 /// The file holds no spec, a port is taken, or the kernel refuses what a relay needs.
 pub fn main(spec: &Path) -> Result<Infallible, TestbedError> {
+    // What it passes on may be logins.
+    kdyno_credentials::close_memory();
     let text = std::fs::read_to_string(spec).map_err(|e| TestbedError::io("cannot read", spec, e))?;
     let spec: RelaySpec = serde_json::from_str(&text)
         .map_err(|e| TestbedError::Relay(format!("not a spec (only kdyno starts a relay): {e}")))?;

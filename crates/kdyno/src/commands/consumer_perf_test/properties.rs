@@ -2,8 +2,7 @@
 
 use crate::commands::typed_secrets::TypedSecrets;
 use crate::failure::Failure;
-use crate::scenario_source;
-use crate::target_source::with_properties_of;
+use crate::target_source::{read_properties, with_properties_of};
 use kdyno_perf_test::consumer::ConsumerOptions;
 use kdyno_perf_test::properties::MergedProperties;
 use kdyno_scenario::security::{ClientProperties, client_properties};
@@ -26,7 +25,7 @@ impl ConsumerProperties {
     pub(super) fn read(options: &ConsumerOptions) -> Result<Self, Failure> {
         let path = options.config.as_deref().map(Path::new);
         let mut bytes = match path {
-            Some(path) => scenario_source::read_bytes(path, "properties file")?,
+            Some(path) => read_properties(path)?,
             None => Vec::new(),
         };
         let mut typed = MergedProperties::default();

@@ -2,8 +2,7 @@
 
 use crate::commands::typed_secrets::TypedSecrets;
 use crate::failure::Failure;
-use crate::scenario_source::read_bytes;
-use crate::target_source::head;
+use crate::target_source::{head, read_properties};
 use kdyno_model::properties::Properties;
 use kdyno_perf_test::producer::ProducerOptions;
 use kdyno_perf_test::properties::{MergedProperties, PropertyOrigin};
@@ -61,7 +60,7 @@ pub(super) fn read(options: &ProducerOptions) -> Result<ProducerProperties, Fail
 }
 
 fn of_file(path: &Path) -> Result<MergedProperties, Failure> {
-    let bytes = read_bytes(path, "properties file")?;
+    let bytes = read_properties(path)?;
     let properties = Properties::parse(&bytes).map_err(|error| {
         let line = error.line.map_or(String::new(), |line| format!(":{line}"));
         let hint = Some(error.hint.to_owned()).filter(|hint| !hint.is_empty());
