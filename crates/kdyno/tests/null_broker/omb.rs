@@ -48,6 +48,8 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
         said.stderr.contains("backlog.yaml:9:1: `consumerBacklogSizeGB`: when it is there follows"),
         "{said:?}"
     );
+    let lines = said.stdout.lines().filter(|line| line.starts_with("Pub rate "));
+    assert_eq!(lines.count(), 1, "a window shorter than a period: {said:?}");
     let names =
         std::fs::read_dir(place.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
     let results: Vec<String> =
