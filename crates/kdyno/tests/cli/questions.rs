@@ -243,6 +243,24 @@ fn targets_of_cases_differ_from_targets_of_all() {
 }
 
 #[test]
+fn a_note_about_a_properties_file_is_printed_once_for_all_targets() {
+    let place = TestFolder::new();
+    let path = place.file("small.yaml", SCENARIO);
+    for name in ["one", "two"] {
+        let target = format!(
+            "kdyno: 1\ntarget: {name}\ncluster_id: aB3xYz0123456789abcde-{name}\nclient: {{properties: t.properties}}\n\
+             guard: {{prefix: kdyno-, caps: {{produce: 20MiB/s}}}}\n"
+        );
+        place.file(&format!("{name}.yaml"), &target);
+    }
+    place.file("t.properties", "bootstrap.servers=127.0.0.1:9092\nacks=all\n");
+    let file = path.to_str().expect("plain path");
+    let targets = ["--target", "brokers=1:one.yaml", "--target", "brokers=3:two.yaml", "--dry-run"];
+    let said = place.kdyno(&[&["run", file], &targets[..]].concat());
+    assert_eq!(said.stderr.matches("`acks`").count(), 1, "{said:?}");
+}
+
+#[test]
 fn the_help_lists_exit_codes_and_gates() {
     for command in ["run", "compare", "find"] {
         let help = TestFolder::new().kdyno(&[command, "--help"]).stdout;
