@@ -31,7 +31,8 @@ pub(crate) struct OmbArgs {
     /// A Java client's properties file that says how this cluster is reached
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) command_config: Option<PathBuf>,
-    /// Length of the measured window in place of testDurationMinutes, e.g. 30s; a search has windows of its own
+    /// Length of the measured window in place of testDurationMinutes, e.g. 30s; a backlog is written in it, a search has windows
+    /// of its own
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<String>,
     /// Length of the warm-up in place of warmupDurationMinutes
