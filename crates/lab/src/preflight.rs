@@ -69,7 +69,7 @@ pub(crate) fn check(
     commands(plan, &options.environment)?;
     folder_names(plan, &options.work_dir, &options.environment)?;
     if !options.wait.is_zero() {
-        // Nobody waits for what cannot run. Topics of the run that has the host are no leftovers, so nothing is reported yet.
+        // It does not wait for what cannot run. Topics of the run that has the host are no leftovers, so nothing is reported yet.
         attached_fit(plan, secrets, &mut |_| ())?;
     }
     let lock = take_host(plan, options)?;
