@@ -36,7 +36,8 @@ impl ProgramEnvironment {
 fn check_null_device(path: &Path) -> Result<(), Failure> {
     File::options().read(true).write(true).open(path).map(drop).map_err(|e| {
         let message = format!("no process can be started here: {} cannot be opened: {e}", path.display());
-        Failure::tool(message).hint("a container or chroot needs it: bind /dev, or `mknod -m 666 /dev/null c 1 3`")
+        Failure::tool(message)
+            .hint("a container or chroot needs it: bind /dev, or `mknod -m 666 /dev/null c 1 3`")
     })
 }
 

@@ -91,8 +91,10 @@ fn threshold(one: &JudgedClaim, claim: &Claim, input: &ReportInput<'_>) -> Strin
         }
         (left_side, right_side) => {
             let both = [(left_side, left), (right_side, right)].into_iter();
-            let were: Vec<String> =
-                both.filter(|(side, _)| !matches!(side, ClaimExpr::Number(_))).map(|(_, text)| text).collect();
+            let were: Vec<String> = both
+                .filter(|(side, _)| !matches!(side, ClaimExpr::Number(_)))
+                .map(|(_, text)| text)
+                .collect();
             let untrue = if holds { " is not true" } else { "" };
             return format!("fail_if {}{untrue} (it was {}{without})", claim.text, were.join(" against "));
         }

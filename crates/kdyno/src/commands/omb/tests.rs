@@ -153,7 +153,8 @@ fn drivers_of_one_name_are_called_by_their_files_too() {
     assert_eq!(distinct.expect("distinct files"), ["Kafka low", "Kafka high", "other"]);
     let twice = kept(&[("a.yaml", "Kafka"), ("a.yaml", "Kafka")]);
     assert_eq!(twice.expect("one driver"), ["Kafka", "Kafka"]);
-    let alike = kept(&[("a/k.yaml", "Kafka"), ("b/k.yaml", "Kafka")]).expect_err("nothing distinguishes them");
+    let alike =
+        kept(&[("a/k.yaml", "Kafka"), ("b/k.yaml", "Kafka")]).expect_err("nothing distinguishes them");
     assert!(alike.starts_with("a/k.yaml and b/k.yaml have one `name`, `Kafka`, "), "{alike}");
 }
 
