@@ -50,6 +50,9 @@ Examples:
 Exit codes: 0 done · 1 kdyno failed · 2 usage · 3 claim, threshold, SLA or advice of high severity
 not met · 4 materially worse · 5 no answer (--gate) · 6 answer invalid · 130 interrupted";
 
+/// Where a command's exit codes are those of a run.
+const AS_OF_RUN: &str = "Exit codes: as of `kdyno run --help`";
+
 /// Measures Apache Kafka: starts a cluster or attaches to one, applies a load, keeps the evidence.
 #[derive(Debug, Parser)]
 #[command(name = "kdyno", version = VERSION, after_help = EXAMPLES, max_term_width = 100)]
@@ -166,6 +169,7 @@ pub(crate) struct ScenarioArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = AS_OF_RUN)]
 pub(crate) struct QuickArgs {
     /// Broker to ask first, HOST:PORT; several with commas, an IPv6 address in brackets [default: those of
     /// --command-config] [env: KDYNO_BOOTSTRAP_SERVER, where neither is typed]
@@ -215,6 +219,7 @@ pub(crate) struct QuickArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = AS_OF_RUN)]
 pub(crate) struct RerunArgs {
     #[command(flatten)]
     pub(crate) run: RunChoice,

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use kdyno_testbed::git;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// What the environment says, read once at the start of a command.
@@ -25,8 +26,19 @@ impl ProgramEnvironment {
         })?;
         let self_exe = std::env::current_exe()
             .map_err(|e| Failure::tool(format!("could not find this program's own file: {e}")))?;
+        check_null_device(Path::new("/dev/null"))?;
         Ok(Self { testbed, temp_dir: std::env::temp_dir(), self_exe })
     }
+}
+
+/// Makes sure that processes can be started whose output goes nowhere: without this file the system's words sound as if their
+/// program were missing.
+fn check_null_device(path: &Path) -> Result<(), Failure> {
+    File::options().read(true).write(true).open(path).map(drop).map_err(|e| {
+        let message = format!("no process can be started here: {} cannot be opened: {e}", path.display());
+        Failure::tool(message)
+            .hint("a container or chroot needs it: bind /dev, or `mknod -m 666 /dev/null c 1 3`")
+    })
 }
 
 /// An environment variable; without HOME, which services often have not, the home that the system knows of this user.
@@ -106,6 +118,14 @@ mod tests {
         std::fs::create_dir_all(dir.path().join("a/b")).expect("folders");
         std::fs::write(dir.path().join(".git/HEAD"), "abc\n").expect("write");
         assert_eq!(git_head(&dir.path().join("a/b")).as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn a_missing_null_device_is_named() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        assert!(check_null_device(Path::new("/dev/null")).is_ok());
+        let failure = check_null_device(&dir.path().join("null")).expect_err("it is not there");
+        assert!(failure.message.contains("/null cannot be opened: No such file"), "{failure:?}");
     }
 
     #[test]

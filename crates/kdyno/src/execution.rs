@@ -310,12 +310,12 @@ fn warn(remarks: &[Remark]) {
     tell(remarks.iter().filter(|remark| matches!(remark, Remark::Warning(_))));
 }
 
-/// Says on standard error what a plan makes of what was typed and its author may not expect.
+/// Says on standard error, each sentence once, what a plan makes of what was typed and its author may not expect.
 pub(crate) fn tell<'a>(remarks: impl IntoIterator<Item = &'a Remark>) {
     for remark in remarks {
         match remark {
-            Remark::Warning(text) => out::note(&format!("warning: {text}")),
-            Remark::Fact(fact) => out::note(fact),
+            Remark::Warning(text) => out::note_once(&format!("warning: {text}")),
+            Remark::Fact(fact) => out::note_once(fact),
         }
     }
 }

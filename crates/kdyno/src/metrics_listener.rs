@@ -87,7 +87,7 @@ impl MetricsListener {
             }
             RunProgress::Live(live) => self.take(&[live]),
             RunProgress::LiveOfPair(pair) => self.take(&[&pair[0], &pair[1]]),
-            RunProgress::TrialEnded(outcome) => {
+            RunProgress::TrialEnded(outcome, _) => {
                 self.items.end(outcome.trial.id);
                 self.publish(Vec::new());
             }

@@ -10,9 +10,11 @@ use kdyno_report::terminal::{SEQUENCES, TextOptions};
 use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 use rustix::termios::{Winsize, tcgetwinsize};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// What clap's errors have in addition to the tones of reports: underlined and green.
 const SEQUENCES_OF_USAGE: &[&str] = &["\x1b[4m", "\x1b[32m"];
@@ -95,11 +97,21 @@ pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
 /// What every SQLite file begins with, run files among them.
 pub(crate) const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
 
-/// Writes a file that was requested by name. Evidence is not overwritten by what is made of it.
+/// Writes a file that was requested by name, and makes its folder. Evidence is not overwritten by what is made of it.
 pub(crate) fn file(target: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     keep_run_file(target)?;
+    make_folder(target.parent().unwrap_or(Path::new("")))?;
     std::fs::write(target, content)
         .map_err(|e| Failure::tool(format!("could not write {}: {e}", target.display())))
+}
+
+/// Makes a folder that was named, unless it is there; the empty path is the current one.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Failure::tool(format!("could not make the folder {}: {e}", folder.display())))
 }
 
 /// Refuses to overwrite evidence.
@@ -121,6 +133,15 @@ pub(crate) fn note(line: &str) {
 /// Prints a part of a report on standard error.
 pub(crate) fn note_painted(line: &str) {
     note_with(line, own(note_options().colour));
+}
+
+/// Prints a note on standard error that was not printed before: a file is read for each case, and a note is about the file.
+pub(crate) fn note_once(line: &str) {
+    static PRINTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if printed.insert(line.to_owned()) {
+        note(line);
+    }
 }
 
 fn note_with(line: &str, own: &[&str]) {

@@ -68,7 +68,7 @@ impl Printer {
             RunProgress::LiveOfPair(pair) => self.live_of_pair(&pair),
             // They are kept in the run file.
             RunProgress::ClientMetrics(_) => {}
-            RunProgress::TrialEnded(outcome) => {
+            RunProgress::TrialEnded(outcome, _) => {
                 let TrialOutcome { trial, findings, caveats, .. } = &*outcome;
                 let mut stated = findings.clone();
                 marks::at_least(&mut stated, caveats);

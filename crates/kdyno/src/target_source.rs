@@ -38,7 +38,7 @@ pub(crate) fn read_target(path: &Path) -> Result<Target, Failure> {
         Some(path) => with_properties(&path, |properties| file.resolve(Some(properties)))?,
     };
     for note in &target.notes {
-        out::note(note);
+        out::note_once(note);
     }
     Ok(target)
 }

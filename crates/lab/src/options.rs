@@ -88,8 +88,8 @@ pub enum RunProgress {
     LiveOfPair(Box<[LiveTrial; 2]>),
     /// What a Java client counted of itself, as Kafka's tools print it; nothing is hidden of it, so it is not to be stored.
     ClientMetrics(String),
-    /// A trial is over and its findings are there.
-    TrialEnded(Box<TrialOutcome>),
+    /// A trial is over: its findings, and what they were drawn from.
+    TrialEnded(Box<TrialOutcome>, Box<TrialEvidence>),
 }
 
 /// The state of a trial.

@@ -58,25 +58,29 @@ fn take_host(plan: &Plan, options: &mut RunOptions<'_>) -> Result<HostLock, LabE
     }
 }
 
-/// Takes the host for this run and makes sure that the plan's systems can be made. The lock holds until it
-/// is dropped.
+/// Takes the host for this run and makes sure that the plan's systems can be made. What needs no host to itself is checked before
+/// it is waited for. The lock holds until it is dropped.
 pub(crate) fn check(
     plan: &Plan,
     secrets: &RunSecrets,
     options: &mut RunOptions<'_>,
 ) -> Result<HostLock, LabError> {
     preflight::check_writable(options.run_file.parent().unwrap_or(Path::new(".")))?;
+    commands(plan, &options.environment)?;
+    folder_names(plan, &options.work_dir, &options.environment)?;
+    if !options.wait.is_zero() {
+        // It does not wait for what cannot run. Topics of the run that has the host are no leftovers, so nothing is reported yet.
+        attached_fit(plan, secrets, &mut |_| ())?;
+    }
     let lock = take_host(plan, options)?;
     if let Some(parent) = options.work_dir.parent() {
         leftovers::sweep(parent);
     }
     leftovers::sweep(&options.environment.memory_dir);
     cpu_limit::sweep();
-    commands(plan, &options.environment)?;
     let capacity = Capacity::read();
     plan.every_case().try_for_each(|case| connections::check(plan, case, &capacity))?;
-    attached_fit(plan, secrets, options)?;
-    folder_names(plan, &options.work_dir, &options.environment)?;
+    attached_fit(plan, secrets, &mut *options.progress)?;
     for (case, cluster) in local(plan) {
         room(plan, case, cluster, &options.work_dir, &options.environment)?;
         cluster.cpu_limit.map_or(Ok(()), cpu_limit::check)?;
@@ -179,7 +183,11 @@ fn most_at_once(plan: &Plan, of: impl Fn(&ClusterPlan) -> u64) -> Option<u64> {
 }
 
 /// Makes sure that each attached cluster is the one meant and can carry its cases.
-fn attached_fit(plan: &Plan, secrets: &RunSecrets, options: &mut RunOptions<'_>) -> Result<(), LabError> {
+fn attached_fit(
+    plan: &Plan,
+    secrets: &RunSecrets,
+    progress: &mut dyn FnMut(RunProgress),
+) -> Result<(), LabError> {
     let mut known: Option<(&AttachedPlan, Attached)> = None;
     let mut reported: Vec<String> = Vec::new();
     for case in plan.every_case() {
@@ -194,7 +202,7 @@ fn attached_fit(plan: &Plan, secrets: &RunSecrets, options: &mut RunOptions<'_>)
                         attached.leftover_topics(),
                         target.target
                     );
-                    (options.progress)(RunProgress::Step(step));
+                    progress(RunProgress::Step(step));
                 }
                 attached
             }
@@ -202,7 +210,7 @@ fn attached_fit(plan: &Plan, secrets: &RunSecrets, options: &mut RunOptions<'_>)
         attached.check_case(case)?;
         for difference in attached.differences(case) {
             if !reported.contains(&difference) {
-                (options.progress)(RunProgress::Warning(difference.clone()));
+                progress(RunProgress::Warning(difference.clone()));
                 reported.push(difference);
             }
         }

@@ -325,8 +325,8 @@ impl RunInProgress<'_> {
         self.store.judgement(&judgement)?;
         self.store.course(kdyno_analysis::series::trial(&evidence)?)?;
         let outcome = TrialOutcome { session: self.session, ..TrialOutcome::new(trial, judgement) };
-        self.starts.push(evidence.start);
-        (self.options.progress)(RunProgress::TrialEnded(Box::new(outcome.clone())));
+        self.starts.push(evidence.start.clone());
+        (self.options.progress)(RunProgress::TrialEnded(Box::new(outcome.clone()), Box::new(evidence)));
         self.outcomes.push(outcome);
         Ok(())
     }

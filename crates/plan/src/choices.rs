@@ -95,7 +95,8 @@ pub struct Choices {
     pub budget_ns: Option<u64>,
     /// What stacks are sampled for; it wins over the scenario's own `flame`.
     pub flame: Option<FlameKind>,
-    /// Thresholds of the run (`fail_if`) in addition to those of the scenario.
+    /// Thresholds of the run (`fail_if`) in addition to those of the scenario. A metric that one load item alone has needs no
+    /// name of it.
     pub fail_if: Vec<String>,
     /// Reads the files that the scenario names.
     pub files: FileReader,

@@ -11,8 +11,8 @@ use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::judged::{Comparison, Expr, MetricOf, Operator, comparison};
-use kdyno_scenario::metric_of;
 use kdyno_scenario::yaml::Scalar;
+use kdyno_scenario::{metric_of, with_only_item};
 
 /// What the profile's cases let be judged, and what they do not.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -56,7 +56,8 @@ pub(crate) fn judged(
     for text in &choices.fail_if {
         let named = |error: PlanError| PlanError { place: None, ..error }.in_file(&option(text));
         let known = found.not_judged.len();
-        cases.thresholds(&Scalar::assumed(text, NOWHERE), &mut found).map_err(named)?;
+        let whole = with_only_item(text, file);
+        cases.thresholds(&Scalar::assumed(&whole, NOWHERE), &mut found).map_err(named)?;
         if let Some(why) = found.not_judged.get(known) {
             return Err(named(InputError::whole(why)));
         }

@@ -349,8 +349,14 @@ mod tests {
         let cases = [
             ("w.response.p98 <= 1ms", "7:10: `response.p98` is not a metric of `w`"),
             ("1ms >= x.response.p99", "7:17: `x` is neither a load item"),
-            ("p99 > 50ms", "7:10: `p99` is not a metric address | did you mean `w.response.p99`?"),
-            ("p99.9 > 50ms", "a part of the system | did you mean `w.response.p99.9`?"),
+            (
+                "p99 > 50ms",
+                "7:10: `p99` is not a metric address | did you mean `w.response.p99` or `my-r.end_to_end.p99`?",
+            ),
+            (
+                "p99.9 > 50ms",
+                "a part of the system | did you mean `w.response.p99.9` or `my-r.end_to_end.p99.9`?",
+            ),
             ("end_to_end.mean > 50ms", "a part of the system | did you mean `my-r.end_to_end.mean`?"),
             ("cpu_percent > 80%", "is not a metric address | did you mean `brokers.cpu_percent`?"),
             ("imported-rds.CPU < 80%", "7:10: `imported-rds` is imported into a run when it is over"),
@@ -394,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_of_the_only_item_need_no_name_of_it() {
+    fn metrics_that_one_item_has_need_no_name_of_it() {
         let text = "kdyno: 1\nid: x\nquestion: why?\ntopics: {t: {partitions: 1}}\n\
                     load: {w: {produce: t, rate: max, value: 1KiB}}\nphases: {measure: 1s}\n";
         let one = Scenario::parse(text, "x.yaml").expect("a scenario");
@@ -404,13 +410,16 @@ mod tests {
             ("response.mean ≥ 1ms", "w.response.mean ≥ 1ms"),
             ("w.response.p99 > 50ms", "w.response.p99 > 50ms"),
             ("cpu_percent > 80%", "cpu_percent > 80%"),
+            ("p99[p50=max,acks=mean] > p50", "w.response.p99[p50=max,acks=mean] > w.response.p50"),
             ("> 50 ms", "> 50 ms"),
             ("", ""),
         ];
         for (typed, whole) in cases {
             assert_eq!(with_only_item(typed, one.typed()), whole);
         }
-        assert_eq!(with_only_item("p99 > 50ms", scenario().typed()), "p99 > 50ms", "of two items");
+        for (typed, whole) in [("p99 > 50ms", "p99 > 50ms"), ("acked_per_s < 1/s", "w.acked_per_s < 1/s")] {
+            assert_eq!(with_only_item(typed, scenario().typed()), whole, "of two items");
+        }
     }
 
     proptest! {

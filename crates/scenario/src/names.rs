@@ -63,11 +63,23 @@ pub fn metric_of(typed: &Scalar, file: &ScenarioFile) -> Result<(Address, Unit),
     Err(InputError::at(typed.place, message).hint(hint).of_value())
 }
 
-/// The metric that was meant where its subject was left out: `p99` and `response.p99` are of the first load item that has it.
+/// The metrics that may be meant where their subject was left out: `p99` and `response.p99` are of load items, what none of these
+/// has is the brokers'.
 fn without_subject(typed: &str, file: &ScenarioFile) -> Option<String> {
-    let mut subjects = file.item_names().chain(["brokers"]);
-    let found = subjects.find_map(|name| named_alone(typed, name, file))?;
-    Some(format!("did you mean `{found}`?"))
+    let mut found = of_items(typed, file);
+    if found.is_empty() {
+        found.extend(named_alone(typed, "brokers", file));
+    }
+    let (last, others) = found.split_last()?;
+    match others {
+        [] => Some(format!("did you mean `{last}`?")),
+        _ => Some(format!("did you mean {} or `{last}`?", listed(others.iter().map(String::as_str)))),
+    }
+}
+
+/// The addresses of a metric that is named alone, of each load item that has it.
+fn of_items(typed: &str, file: &ScenarioFile) -> Vec<String> {
+    file.item_names().filter_map(|name| named_alone(typed, name, file)).collect()
 }
 
 /// The address of a metric of this subject that is named alone.
@@ -77,17 +89,25 @@ fn named_alone(typed: &str, name: &str, file: &ScenarioFile) -> Option<String> {
     Some(format!("{name}.{found}"))
 }
 
-/// A comparison with the addresses of metrics that are named alone, where one load item is all that they can be of: `p99 > 50ms`
-/// is `writers.response.p99 > 50ms`.
+/// A comparison with the addresses of metrics that are named alone, where one load item alone has them: `p99 > 50ms` is
+/// `writers.response.p99 > 50ms`.
 pub fn with_only_item(typed: &str, file: &ScenarioFile) -> String {
-    let [(item, _)] = file.load.as_slice() else { return typed.to_owned() };
     let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let mut out = String::with_capacity(typed.len());
     let mut rest = typed;
+    // Params and their values are between brackets.
+    let mut selects_case = false;
     while let Some(first) = rest.chars().next() {
         let end = rest.find(|c: char| in_name(c) != in_name(first)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        out.push_str(named_alone(word, &item.text, file).as_deref().unwrap_or(word));
+        let known = if selects_case { Vec::new() } else { of_items(word, file) };
+        match known.as_slice() {
+            [only] => out.push_str(only),
+            _ => out.push_str(word),
+        }
+        if let Some(bracket) = word.rfind(['[', ']']) {
+            selects_case = word[bracket..].starts_with('[');
+        }
         rest = after;
     }
     out

@@ -222,6 +222,20 @@ mod tests {
     }
 
     #[test]
+    fn commands_that_run_trials_say_what_their_exit_codes_mean() {
+        let mut command = super::command();
+        let has_gate = |sub: &&Command| sub.get_arguments().any(|arg| arg.get_id().as_str() == "gate");
+        let mut running: Vec<String> =
+            command.get_subcommands().filter(has_gate).map(|sub| sub.get_name().to_owned()).collect();
+        running.sort();
+        assert_eq!(running, ["compare", "find", "omb", "quick", "rerun", "run"]);
+        for name in running {
+            let help = command.find_subcommand_mut(&name).expect("a command").render_help().to_string();
+            assert!(help.contains("Exit codes"), "{name}: {help}");
+        }
+    }
+
+    #[test]
     fn what_is_typed_most_comes_before_what_is_typed_least() {
         let mut command = super::command();
         let compare = command.find_subcommand_mut("compare").expect("a command").render_help().to_string();

@@ -7,7 +7,11 @@ use std::path::PathBuf;
 
 const OMB_AFTER: &str = "\
 One workload with one driver is one run. Without --bootstrap-server a local cluster is started for each,
-with as many brokers as the driver file has replicas. Keys that are not honoured are named.";
+with as many brokers as the driver file has replicas. Keys that are not honoured are named.
+
+Exit codes, of several runs the first that is not 0: as of `kdyno run --help`; 6: the result is written all
+the same, and its `kdyno.caveats` say which figures are invalid; 5: a run has no result, which standard error
+explains; 2: a file is refused, the others ran";
 
 #[derive(Debug, Args)]
 #[command(after_help = OMB_AFTER)]
@@ -18,7 +22,7 @@ pub(crate) struct OmbArgs {
     /// Driver files of Kafka's client; several with commas
     #[arg(long, short = 'd', required = true, value_name = "FILE", value_delimiter = ',', value_hint = ValueHint::FilePath)]
     pub(crate) drivers: Vec<PathBuf>,
-    /// File of OMB's result; for several runs a folder [default: WORKLOAD-DRIVER-TIME.json here]
+    /// File of OMB's result; for several runs a folder. Folders are made [default: WORKLOAD-DRIVER-TIME.json here]
     #[arg(long, short = 'o', value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) output: Option<PathBuf>,
     /// Measure this cluster: broker to ask first, HOST:PORT; several with commas [default: a local cluster is started]
@@ -27,7 +31,8 @@ pub(crate) struct OmbArgs {
     /// A Java client's properties file that says how this cluster is reached
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) command_config: Option<PathBuf>,
-    /// Length of the measured window in place of testDurationMinutes, e.g. 30s; a search has windows of its own
+    /// Length of the measured window in place of testDurationMinutes, e.g. 30s; a backlog is written in it, a search has windows
+    /// of its own
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<String>,
     /// Length of the warm-up in place of warmupDurationMinutes

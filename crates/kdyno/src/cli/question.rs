@@ -108,8 +108,8 @@ handled: a warning says so";
 /// Thresholds of a run.
 #[derive(Debug, Default, Args)]
 pub(crate) struct FailIfArgs {
-    /// End with exit code 3 if this is true of the run's own figures, e.g. 'writers.response.p99 > 50ms' (of `quick` also
-    /// 'p99 > 50ms'); one trial is enough. May be repeated; the scenario's `fail_if` stays
+    /// End with exit code 3 if this is true of the run's own figures, e.g. 'writers.response.p99 > 50ms', or 'p99 > 50ms' where
+    /// one load item alone has a p99; one trial is enough. May be repeated; the scenario's `fail_if` stays
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) fail_if: Vec<String>,
 }

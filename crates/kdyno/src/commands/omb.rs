@@ -17,14 +17,14 @@ use crate::execution::execute_with;
 use crate::failure::{CommandResult, Exit, Failure};
 use crate::target_source::with_properties;
 use crate::{moment, out};
-use kdyno_scenario::input::{InputError, listed};
+use kdyno_scenario::input::{InputError, listed, quoted};
 use kdyno_scenario::omb::OmbDriver;
 use kdyno_scenario::security::{ClientProperties, client_properties};
 use kdyno_scenario::target::Target;
 use lines::OmbLines;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use translated::{OmbRun, driver, plan, translated, workload};
+use translated::{OmbRun, driver, plan, stem, translated, workload};
 
 /// Name of the target.
 const TARGET: &str = "omb";
@@ -39,21 +39,25 @@ pub(crate) fn omb(mut args: OmbArgs) -> CommandResult {
         );
     }
     let drivers = args.drivers.iter().map(|path| Ok((path.as_path(), driver(path)?)));
-    let drivers = drivers.collect::<Result<Vec<_>, Failure>>()?;
+    let mut drivers = drivers.collect::<Result<Vec<_>, Failure>>()?;
+    keep_apart(drivers.iter_mut().map(|(path, driver)| (*path, &mut driver.name)).collect())?;
     let mut exit = Exit::Done;
     let mut note = |failure: &Failure| {
         out::failure(failure);
         exit = if exit == Exit::Done { failure.exit } else { exit };
     };
-    let mut runs = Vec::new();
+    let mut workloads = Vec::new();
     for path in sorted(&args.workloads) {
         match workload(path) {
-            Ok(workload) => {
-                let with = drivers.iter().map(|driver| translated((path, &workload), driver, &args));
-                with.for_each(|run| run.map_or_else(|failure| note(&failure), |run| runs.push(run)));
-            }
+            Ok(workload) => workloads.push((path, workload)),
             Err(failure) => note(&failure),
         }
+    }
+    keep_apart(workloads.iter_mut().map(|(path, workload)| (*path, &mut workload.name)).collect())?;
+    let mut runs = Vec::new();
+    for (path, workload) in &workloads {
+        let with = drivers.iter().map(|driver| translated((*path, workload), driver, &args));
+        with.for_each(|run| run.map_or_else(|failure| note(&failure), |run| runs.push(run)));
     }
     if args.print_scenario {
         let texts: Vec<&str> = runs.iter().map(|run| run.scenario.text.as_str()).collect();
@@ -68,7 +72,8 @@ pub(crate) fn omb(mut args: OmbArgs) -> CommandResult {
             target(&args, &run.driver).and_then(|target| measured(run, target, &args, folder.as_deref()));
         let ended = ended.unwrap_or_else(|failure| {
             out::failure(&failure);
-            failure.exit
+            let is_stopped = failure.exit == Exit::Interrupted;
+            unwritten(run, if is_stopped { "it was interrupted" } else { "it failed" }, failure.exit)
         });
         exit = if exit == Exit::Done { ended } else { exit };
         if ended == Exit::Interrupted {
@@ -85,17 +90,47 @@ fn sorted(paths: &[PathBuf]) -> Vec<&Path> {
     paths
 }
 
-/// The folder of several results, where one is named.
+/// Adds the file's name to names that several files have: lines, names of results and charts go by them.
+fn keep_apart(named: Vec<(&Path, &mut String)>) -> Result<(), Failure> {
+    let known: Vec<(&Path, String)> = named.iter().map(|(path, name)| (*path, (*name).clone())).collect();
+    for (path, name) in named {
+        let is_other = |(other, known): &&(&Path, String)| known == name && *other != path;
+        let others: Vec<&Path> = known.iter().filter(is_other).map(|(other, _)| *other).collect();
+        if let Some(other) = others.iter().find(|other| other.file_stem() == path.file_stem()) {
+            let message = format!(
+                "{} and {} have one `name`, {}, and one file name: nothing would distinguish their results",
+                path.display(),
+                other.display(),
+                quoted(name)
+            );
+            return Err(Failure::usage(message).hint("give one of them another `name`"));
+        }
+        if !others.is_empty() {
+            *name = format!("{name} {}", stem(path));
+        }
+    }
+    Ok(())
+}
+
+/// The folder of several results, where one is named. What is not there is made before anything runs.
 fn output(args: &OmbArgs, runs: usize) -> Result<Option<PathBuf>, Failure> {
     let Some(path) = &args.output else { return Ok(Some(PathBuf::new())) };
-    match path.is_dir() {
-        true => Ok(Some(path.clone())),
+    let is_typed_as_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let is_free = !path.exists() && path.extension().is_none_or(|ending| ending != "json");
+    match path.is_dir() || is_typed_as_folder || (runs > 1 && is_free) {
+        true => {
+            out::make_folder(path)?;
+            Ok(Some(path.clone()))
+        }
         false if runs > 1 => {
             let message =
                 format!("--output: {runs} runs have as many results, and {} is no folder", path.display());
-            Err(Failure::usage(message).hint("name a folder that is there, or leave --output out"))
+            Err(Failure::usage(message).hint("name a folder, or leave --output out"))
         }
-        false => Ok(None),
+        false => {
+            out::make_folder(path.parent().unwrap_or(Path::new("")))?;
+            Ok(None)
+        }
     }
 }
 
@@ -103,7 +138,7 @@ fn output(args: &OmbArgs, runs: usize) -> Result<Option<PathBuf>, Failure> {
 fn target(args: &OmbArgs, driver: &OmbDriver) -> Result<Option<Target>, Failure> {
     if args.bootstrap_server.is_empty() && args.command_config.is_none() {
         if let Some(addresses) = &driver.bootstrap {
-            out::note(&format!(
+            out::note_once(&format!(
                 "`bootstrap.servers` of the driver file is not used, and a local cluster is started: --bootstrap-server \
                  {addresses} measures that one"
             ));
@@ -135,24 +170,19 @@ fn target(args: &OmbArgs, driver: &OmbDriver) -> Result<Option<Target>, Failure>
 fn measured(run: &OmbRun, target: Option<Target>, args: &OmbArgs, folder: Option<&Path>) -> CommandResult {
     if !args.execution.quiet {
         out::note(&format!("workload {}, driver {}", run.workload.name, run.driver.name));
-        run.scenario.notes.iter().for_each(|note| out::note(note));
+        run.scenario.notes.iter().for_each(|note| out::note_once(note));
     }
     let planned = plan(run, target).map_err(|error| InputError { place: None, ..error })?;
     let mut lines = OmbLines::new(&run.workload, args.execution.quiet || args.execution.json);
     let (exit, file) = execute_with(planned, &args.execution, &mut |progress| lines.hear(progress))?;
     lines.failure()?;
-    if exit == Exit::Interrupted {
-        out::note("no result of OMB's is written: the run was interrupted");
-        return Ok(exit);
-    }
     let Some(result) = result::of(run, &file)? else {
         let why = if run.workload.is_search() {
             "no load of the search was sustained"
         } else {
             "nothing was measured"
         };
-        out::note(&format!("no result of OMB's is written: {why}"));
-        return Ok(exit);
+        return Ok(unwritten(run, why, exit));
     };
     let name = || {
         format!("{}-{}-{}.json", run.stem, plain(&run.driver.name), moment::file_name(moment::now_unix_ns()))
@@ -165,6 +195,17 @@ fn measured(run: &OmbRun, target: Option<Target>, args: &OmbArgs, folder: Option
     out::file(&path, text + "\n")?;
     out::note(&format!("result  {}", path.display()));
     Ok(exit)
+}
+
+/// Says that a run has no result, which scripts wait for: it never ends with 0.
+fn unwritten(run: &OmbRun, why: &str, exit: Exit) -> Exit {
+    let exit = if exit == Exit::Done { Exit::Inconclusive } else { exit };
+    let (workload, driver) = (&run.workload.name, &run.driver.name);
+    out::note(&format!(
+        "no result of OMB's is written of workload {workload}, driver {driver}: {why}; exit code {}",
+        exit as u8
+    ));
+    exit
 }
 
 /// A name as a part of a file's name.

@@ -52,7 +52,7 @@ pub(super) fn setting_meant<'s, 'p>(
     at_line.or_else(|| settings.iter().find(is_named))
 }
 
-/// Reads and plans the scenario; `fail_if`: thresholds that were typed with it. Where it has one load item, thresholds and conditions
+/// Reads and plans the scenario; `fail_if`: thresholds that were typed with it. Where one load item alone has a metric, conditions
 /// need not name it. A search is a quick look.
 pub(super) fn planned(
     (text, id): (&str, &str),
@@ -73,7 +73,7 @@ pub(super) fn planned(
         files,
         ask,
         depth,
-        fail_if: fail_if.iter().map(whole).collect(),
+        fail_if: fail_if.to_vec(),
         ..Choices::default()
     };
     let plan = kdyno_plan::plan(&scenario, &choices)?;

@@ -243,6 +243,50 @@ fn targets_of_cases_differ_from_targets_of_all() {
 }
 
 #[test]
+fn a_threshold_needs_no_item_where_one_alone_has_the_metric() {
+    let place = TestFolder::new();
+    place.file("one.yaml", SCENARIO);
+    place.file("two.yaml", &SCENARIO.replace("phases:", "  readers: {consume: perf}\nphases:"));
+    let planned = |file: &str, fail_if: &str| {
+        place.kdyno(&["run", file, "--fail-if", fail_if, "--dry-run", "--json", "--seed", "1"])
+    };
+    for (file, fail_if, whole) in [
+        ("./one.yaml", "p99 > 50ms", "writers.response.p99 > 50ms"),
+        ("./two.yaml", "acked_per_s < 90/s", "writers.acked_per_s < 90/s"),
+    ] {
+        let said = planned(file, fail_if);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let plan: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+        assert_eq!(plan["claims"][0]["that"], whole, "{said:?}");
+    }
+    let said = planned("./two.yaml", "p99 > 50ms");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    for words in
+        ["`--fail-if p99 > 50ms`", "did you mean `writers.response.p99` or `readers.end_to_end.p99`?"]
+    {
+        assert!(said.stderr.contains(words), "{words}: {said:?}");
+    }
+}
+
+#[test]
+fn a_note_about_a_properties_file_is_printed_once_for_all_targets() {
+    let place = TestFolder::new();
+    let path = place.file("small.yaml", SCENARIO);
+    for name in ["one", "two"] {
+        let target = format!(
+            "kdyno: 1\ntarget: {name}\ncluster_id: aB3xYz0123456789abcde-{name}\nclient: {{properties: t.properties}}\n\
+             guard: {{prefix: kdyno-, caps: {{produce: 20MiB/s}}}}\n"
+        );
+        place.file(&format!("{name}.yaml"), &target);
+    }
+    place.file("t.properties", "bootstrap.servers=127.0.0.1:9092\nacks=all\n");
+    let file = path.to_str().expect("plain path");
+    let targets = ["--target", "brokers=1:one.yaml", "--target", "brokers=3:two.yaml", "--dry-run"];
+    let said = place.kdyno(&[&["run", file], &targets[..]].concat());
+    assert_eq!(said.stderr.matches("`acks`").count(), 1, "{said:?}");
+}
+
+#[test]
 fn the_help_lists_exit_codes_and_gates() {
     for command in ["run", "compare", "find"] {
         let help = TestFolder::new().kdyno(&[command, "--help"]).stdout;

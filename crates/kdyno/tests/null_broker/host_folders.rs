@@ -6,6 +6,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
 
 /// A FIFO in the place of the name of a folder's owner, that of another user who waits for each start.
 #[test]
@@ -52,6 +53,32 @@ fn a_dry_run_reports_a_temporary_folder_that_options_split() {
         assert!(said.stderr.contains("TMPDIR"), "{said:?}");
     }
     place.expect_no_processes();
+}
+
+/// As in a container that has nothing but the program.
+#[test]
+fn without_dev_null_the_error_names_it() {
+    let place = TestFolder::new();
+    let hidden = |program: &OsStr| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", "mount -t tmpfs none /dev && exec \"$0\" \"$@\""]).arg(program);
+        command
+    };
+    if !hidden(OsStr::new("true")).output().is_ok_and(|probe| probe.status.success()) {
+        eprintln!("skipped: /dev cannot be hidden here (needs root, util-linux)");
+        return;
+    }
+    let broker = NullBroker::start(&place);
+    let args = ["quick", "--bootstrap-server", &broker.address, "--duration", "2s", "--share"];
+    let kdyno = place.command(&args);
+    let mut command = hidden(kdyno.get_program());
+    command.args(kdyno.get_args()).current_dir(place.path()).stdin(Stdio::null());
+    command.envs(kdyno.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let said = place.start(command).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let words = "no process can be started here: /dev/null cannot be opened: No such file";
+    assert!(said.stderr.contains(words), "{said:?}");
+    broker.stop();
 }
 
 /// Names of files on Linux are bytes.

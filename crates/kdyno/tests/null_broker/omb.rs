@@ -9,6 +9,14 @@ fn fixture(name: &str) -> String {
     path.to_str().expect("plain path").to_owned()
 }
 
+/// A workload without consumers: the null broker has nothing to read.
+fn alone(place: &TestFolder) -> String {
+    let text = std::fs::read_to_string(fixture("workloads/small.yaml")).expect("a workload");
+    let file =
+        place.file("alone.yaml", &text.replace("subscriptionsPerTopic: 1", "subscriptionsPerTopic: 0"));
+    file.to_str().expect("plain path").to_owned()
+}
+
 #[test]
 fn workloads_are_printed_as_scenarios_that_can_be_planned() {
     let place = TestFolder::new();
@@ -35,10 +43,7 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
         "name: b\ntopics: 1\npartitionsPerTopic: 1\nmessageSize: 10\nproducersPerTopic: 1\nproducerRate: 0\n\
          subscriptionsPerTopic: 1\nconsumerPerSubscription: 1\nconsumerBacklogSizeGB: 5\ntestDurationMinutes: 1\n",
     );
-    let alone = std::fs::read_to_string(fixture("workloads/small.yaml")).expect("a workload");
-    let alone =
-        place.file("alone.yaml", &alone.replace("subscriptionsPerTopic: 1", "subscriptionsPerTopic: 0"));
-    let [backlog, alone] = [&backlog, &alone].map(|path| path.to_str().expect("plain path"));
+    let (backlog, alone) = (backlog.to_str().expect("plain path"), &alone(&place));
     let args =
         ["omb", "--drivers", &fixture("kafka.yaml"), backlog, alone, "--bootstrap-server", &broker.address];
     let more = ["--duration", "3s", "--warmup", "1s", "--share"];
@@ -48,6 +53,8 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
         said.stderr.contains("backlog.yaml:9:1: `consumerBacklogSizeGB`: when it is there follows"),
         "{said:?}"
     );
+    let lines = said.stdout.lines().filter(|line| line.starts_with("Pub rate "));
+    assert_eq!(lines.count(), 1, "a window shorter than a period: {said:?}");
     let names =
         std::fs::read_dir(place.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
     let results: Vec<String> =
@@ -71,6 +78,38 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
     assert!(place.path().join("r.json").is_file());
     broker.stop();
     a_result_is_printed_as_a_scenario_with_published_figures(&place);
+}
+
+#[test]
+fn results_of_two_drivers_of_one_name_are_distinct_and_a_missing_one_is_named() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let driver = std::fs::read_to_string(fixture("kafka.yaml")).expect("a driver");
+    let [low, high] = ["low.yaml", "high.yaml"]
+        .map(|name| place.file(name, &driver).to_str().expect("plain path").to_owned());
+    let (both, alone) = (format!("{low},{high}"), alone(&place));
+    let run = |drivers: &str, address: &str| {
+        let args = ["omb", "--drivers", drivers, &alone, "--bootstrap-server", address];
+        let more = ["--output", "results", "--duration", "2s", "--warmup", "1s", "--share"];
+        place.start(place.command(&[&args[..], &more].concat())).wait(RUN_DEADLINE)
+    };
+    let said = run(&both, &broker.address);
+    ran(&said);
+    assert!(said.stderr.contains("workload small, driver durable low"), "{said:?}");
+    let notes = said.stderr.matches("`randomizedPayloadPoolSize`: not used").count();
+    assert_eq!(notes, 1, "a note is about a file: {said:?}");
+    let results = std::fs::read_dir(place.path().join("results")).expect("a folder of results");
+    let mut drivers: Vec<String> = results
+        .map(|entry| std::fs::read_to_string(entry.expect("an entry").path()).expect("a result"))
+        .map(|text| serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["driver"].to_string())
+        .collect();
+    drivers.sort();
+    assert_eq!(drivers, ["\"durable high\"", "\"durable low\""]);
+    broker.stop();
+    let said = run(&low, "127.0.0.1:1");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let words = "no result of OMB's is written of workload small, driver durable: it failed; exit code 1";
+    assert!(said.stderr.contains(words), "{said:?}");
 }
 
 fn a_result_is_printed_as_a_scenario_with_published_figures(place: &TestFolder) {

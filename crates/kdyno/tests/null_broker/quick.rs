@@ -1,10 +1,11 @@
 //! `kdyno quick`: without a file, and with one of Kafka's own tools.
 
 use crate::NullBroker;
-use crate::common::{RUN_DEADLINE, TestFolder, ran};
+use crate::common::{QUICKLY, RUN_DEADLINE, TestFolder, ran};
 use kdyno_model::plan::Role;
 use kdyno_store::RunFile;
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::Read;
 
 #[test]
@@ -30,6 +31,21 @@ fn quick_needs_no_file() {
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.stderr.contains(option), "{said:?}");
     }
+    broker.stop();
+}
+
+#[test]
+fn what_the_cluster_cannot_carry_is_reported_before_the_wait_for_the_host() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    // Another run has the host, for longer than this test.
+    let lock = File::create(place.path().join("lock/kdyno-host.lock")).expect("the host's lock");
+    lock.lock().expect("a free host");
+    let args = ["quick", "--bootstrap-server", &broker.address, "--replicas", "2", "--wait", "30m"];
+    let said = place.start(place.command(&args)).wait(QUICKLY);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("wants 2 replicas, the cluster has 1 broker"), "{said:?}");
+    assert!(!said.stderr.contains("waiting for it"), "{said:?}");
     broker.stop();
 }
 

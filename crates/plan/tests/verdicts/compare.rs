@@ -159,14 +159,14 @@ fn the_smallest_detectable_change_is_found_four_times_in_five() {
             reported.map_or("none".to_owned(), |reported| format!("{:.1} %", 100.0 * reported))
         };
         let each: Vec<String> = reported.iter().map(percents).collect();
-        let figure = "the smallest difference told, in one of three: found, %";
-        show(name, figure, "80 ± 5", &listed(&found), &format!("told {}", each.join(", ")));
+        let figure = "the smallest difference found, in one of three: how often, %";
+        show(name, figure, "80 ± 5", &listed(&found), &format!("smallest {}", each.join(", ")));
         // Three standard errors of so many simulations are added.
         let within = POWER_WITHIN + allowed(POWER, comparisons()) - POWER;
         for (reported, found) in reported.iter().zip(&found) {
             match reported {
                 Some(_) => assert!((found - POWER).abs() <= within, "{name}: {found} % of {reported:?}"),
-                None => assert!(*found == 0.0, "{name}: {found} %, and none is told"),
+                None => assert!(*found == 0.0, "{name}: {found} %, and none is planned for"),
             }
         }
     }

@@ -54,7 +54,8 @@ pub fn claim<'a>(one: &JudgedClaim, input: &ReportInput<'a>) -> Option<&'a Claim
 }
 
 /// `Holds: twice the brokers carry nearly twice as much (writers.acked_per_s… >= …).`, or of a threshold
-/// `Failed: fail_if writers.response.p99 > 50ms (it was 61.2 ms).`
+/// `Failed: fail_if writers.response.p99 > 50ms (it was 61.2 ms).`, `Passed: writers.response.p99 was 12.3 ms, not above 50.0 ms
+/// (fail_if).`
 pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
     let claim = claim(one, input);
     let turned_round = claim.and_then(turned_round);
@@ -64,25 +65,7 @@ pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
         ClaimSays::Holds | ClaimSays::CannotTell => Tone::Warn,
     };
     let what = match claim {
-        Some(claim) if claim.is_threshold => {
-            let [left, right] = sides(one, Some(claim));
-            let was = |side: &ClaimExpr, text: String| match side {
-                ClaimExpr::Number(_) => None,
-                _ => Some(text),
-            };
-            let were: Vec<String> =
-                was(&claim.left, left).into_iter().chain(was(&claim.right, right)).collect();
-            match one.n {
-                0 => format!("fail_if {}", claim.text),
-                _ => {
-                    let were = were.join(" against ");
-                    let figures = FindingIndex::new(input.findings, input.caveats);
-                    let without =
-                        clusters_part(claim, &figures).map_or_else(String::new, |words| format!("; {words}"));
-                    format!("fail_if {} (it was {were}{without})", claim.text)
-                }
-            }
-        }
+        Some(claim) if claim.is_threshold => threshold(one, claim, input),
         Some(claim) => format!("{} ({})", claim.text, claim.that),
         None => String::new(),
     };
@@ -90,6 +73,43 @@ pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
     let marked = marks::clause(&marks_of_both(&one.marks));
     let turned_round = turned_round.unwrap_or_default();
     Sentence::new(tone, format!("{}: {what}{reason}{marked}{turned_round}.", says(one, claim)))
+}
+
+/// A threshold with what its figures were. One that holds is worded by that: as typed, it is what did not come true.
+fn threshold(one: &JudgedClaim, claim: &Claim, input: &ReportInput<'_>) -> String {
+    if one.n == 0 {
+        return format!("fail_if {}", claim.text);
+    }
+    let figures = FindingIndex::new(input.findings, input.caveats);
+    let without = clusters_part(claim, &figures).map_or_else(String::new, |words| format!("; {words}"));
+    let holds = one.says == ClaimSays::Holds;
+    let [left, right] = sides(one, Some(claim));
+    let (of, case, was, op, limit) = match (&claim.left, &claim.right) {
+        (ClaimExpr::Metric { of, case }, ClaimExpr::Number(_)) if holds => (of, *case, left, claim.op, right),
+        (ClaimExpr::Number(_), ClaimExpr::Metric { of, case }) if holds => {
+            (of, *case, right, claim.op.turned(), left)
+        }
+        (left_side, right_side) => {
+            let both = [(left_side, left), (right_side, right)].into_iter();
+            let were: Vec<String> = both
+                .filter(|(side, _)| !matches!(side, ClaimExpr::Number(_)))
+                .map(|(_, text)| text)
+                .collect();
+            let untrue = if holds { " is not true" } else { "" };
+            return format!("fail_if {}{untrue} (it was {}{without})", claim.text, were.join(" against "));
+        }
+    };
+    let stays = match op {
+        ClaimOp::AtMost => "not above",
+        ClaimOp::Less => "below",
+        ClaimOp::AtLeast => "not below",
+        ClaimOp::Greater => "above",
+    };
+    let label = match input.case_label(case) {
+        "" => String::new(),
+        label => format!(" ({label})"),
+    };
+    format!("{of}{label} was {was}, {stays} {limit} (fail_if{without})")
 }
 
 /// That a threshold fails good figures, as it seems: whether it passed says little then.

@@ -3,8 +3,8 @@
 use crate::answers::with_claims;
 use crate::fixture::{ComparisonEnd, RunFixture, caveat, comparison, search};
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::conclusion::{Conclusion, SearchOutcome};
-use kdyno_model::finding::Mark;
+use kdyno_model::conclusion::{ClaimSays, Conclusion, SearchOutcome};
+use kdyno_model::finding::{Mark, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{ClaimExpr, ClaimOp, Depth};
 use kdyno_report::judged::{Gate, RunAnswer, judged, unmet};
@@ -48,6 +48,34 @@ fn a_threshold_says_what_the_figure_was() {
     let nothing = Caveat::NothingAcknowledged { item: "writers".to_owned(), records: 5 };
     run.caveats.push(caveat(1, Severity::Warning, nothing));
     assert_eq!(judged(&run.input()), RunAnswer::Invalid);
+}
+
+/// As typed it is what did not come true, which reads as the opposite of what happened.
+#[test]
+fn a_threshold_that_passes_is_worded_by_what_the_figure_was() {
+    let mut run = with_claims();
+    let of = Address::parse("writers.response.p99").expect("an address");
+    let of = || ClaimExpr::Metric { of: of.clone(), case: 0 };
+    let limit = || ClaimExpr::Number(50e6);
+    let place = run.conclusions.iter().position(|one| matches!(one, Conclusion::Claim(_))).expect("a claim");
+    let mut sentence = |sides: [ClaimExpr; 2], op: ClaimOp, values: [f64; 2]| {
+        let Conclusion::Claim(one) = &mut run.conclusions[place] else { panic!("a claim") };
+        (one.says, one.n, one.claim) = (ClaimSays::Holds, 1, 1);
+        (one.compared, one.reason, one.marks) = (None, None, Default::default());
+        [one.left, one.right] = values.map(Value::Is);
+        let claim = &mut run.header.plan.claims[1];
+        [claim.left, claim.right] = sides;
+        (claim.op, claim.is_threshold, claim.text) = (op, true, "as typed".to_owned());
+        kdyno_report::claim_sentences(&run.input())[0].clone()
+    };
+    let text = sentence([of(), limit()], ClaimOp::AtMost, [12.3e6, 50e6]);
+    let words = "Passed: writers.response.p99 (brokers=3) was 12.3 ms, not above 50.0 ms (fail_if)";
+    assert!(text.starts_with(words), "{text}");
+    let text = sentence([limit(), of()], ClaimOp::Greater, [50e6, 12.3e6]);
+    assert!(text.contains("p99 (brokers=3) was 12.3 ms, below 50.0 ms (fail_if)"), "{text}");
+    let twice = ClaimExpr::Product(Box::new(of()), Box::new(ClaimExpr::Number(2.0)));
+    let text = sentence([of(), twice], ClaimOp::AtMost, [12.3e6, 24.6e6]);
+    assert!(text.starts_with("Passed: fail_if as typed is not true (it was 12.3 ms against "), "{text}");
 }
 
 /// In each form the answer says that its threshold seems to be the wrong way round.

@@ -53,7 +53,7 @@ impl<'a> ConsumerOutput<'a> {
             }
             RunProgress::Warning(_) => self.printer.tell(progress),
             // The row has the rates: those of the findings are of the window's whole seconds, and would look like others.
-            RunProgress::TrialEnded(outcome) => self.printer.warnings_of(&outcome),
+            RunProgress::TrialEnded(outcome, _) => self.printer.warnings_of(&outcome),
             // Its client may have to be fetched, and takes a while to be made ready.
             RunProgress::Step(_) if self.carrier.is_java() => self.printer.tell(progress),
             RunProgress::ClientMetrics(text) => self.metrics = Some(text),

@@ -172,6 +172,7 @@ fn write_schema(file: &Path) -> Result<(), Failure> {
 /// Writes a file, for its owner alone where a mode is given. Without `force` it must be new.
 fn write(file: &Path, text: &str, mode: Option<u32>, force: bool) -> Result<(), Failure> {
     out::keep_run_file(file)?;
+    out::make_folder(file.parent().unwrap_or(Path::new("")))?;
     let mut options = OpenOptions::new();
     options.write(true);
     match force {

@@ -1,12 +1,14 @@
-//! Lines every 10 s of the measured window, in OMB's form. Its publish latency is the service time here; in the place of its
-//! delay until the send, whose rows are not there yet while the load goes on, they have the response.
+//! Lines every 10 s of the measured window, in OMB's form, and one of the seconds that are left: each is an entry of OMB's
+//! result. Its publish latency is the service time here; in the place of its delay until the send, whose rows are not there yet
+//! while the load goes on, they have the response.
 
 use crate::failure::Failure;
 use crate::out;
 use kdyno_analysis::LatencyDistribution;
 use kdyno_analysis::live::RECENT_S;
-use kdyno_analysis::periods::Period;
+use kdyno_analysis::periods::{Period, periods};
 use kdyno_lab::{LiveTrial, RunProgress};
+use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{Plan, Role, ToolLines};
 use kdyno_model::sample::Phase;
 use kdyno_scenario::omb::OmbWorkload;
@@ -33,8 +35,9 @@ pub(super) struct OmbLines {
     quiet: bool,
     /// Whether the trial that runs is one that OMB would print.
     is_measured: bool,
-    /// The first second that no line has yet.
-    next: u32,
+    /// How many lines the trial has so far.
+    printed: u32,
+    /// The seconds after those of its last line.
     period: Period,
     /// What went wrong, reported when the run is over.
     failure: Option<Failure>,
@@ -49,7 +52,7 @@ impl OmbLines {
             key_bytes,
             quiet,
             is_measured: false,
-            next: 0,
+            printed: 0,
             period: Period::default(),
             failure: None,
         }
@@ -63,17 +66,26 @@ impl OmbLines {
         match progress {
             RunProgress::Step(step) => out::note(step),
             RunProgress::TrialStarted { trial, .. } => {
-                (self.next, self.period) = (0, Period::default());
+                (self.printed, self.period) = (0, Period::default());
                 self.is_measured = !trial.is_conditioning();
                 let label = if trial.label.is_empty() { String::new() } else { format!(": {}", trial.label) };
                 out::note(&format!("trial {}{label}", trial.id));
             }
             RunProgress::Live(live) if self.is_measured => {
-                if let Err(failure) = self.live(live) {
-                    self.failure.get_or_insert(failure);
-                }
+                let printed = self.live(live);
+                self.keep(printed);
+            }
+            RunProgress::TrialEnded(_, evidence) if self.is_measured => {
+                let printed = self.rest(evidence);
+                self.keep(printed);
             }
             _ => {}
+        }
+    }
+
+    fn keep(&mut self, printed: Result<(), Failure>) {
+        if let Err(failure) = printed {
+            self.failure.get_or_insert(failure);
         }
     }
 
@@ -84,22 +96,30 @@ impl OmbLines {
 
     fn live(&mut self, live: &LiveTrial) -> Result<(), Failure> {
         let Some(window) = live.recent.span(Phase::Measure) else { return Ok(()) };
-        let second = |ns: u64| u32::try_from(ns / NS_PER_S).unwrap_or(u32::MAX);
-        self.next = self.next.max(second(window.start_ns));
-        if live.complete_until > self.next.saturating_add(RECENT_S) {
-            // Rows between are not among the newest any more; the result has them.
-            (self.next, self.period) = (live.complete_until, Period::default());
+        let second = |seconds: u64| u32::try_from(seconds).unwrap_or(u32::MAX);
+        let first = second(window.start_ns.div_ceil(NS_PER_S));
+        let next = first.saturating_add(self.printed * PERIOD_S + self.period.seconds);
+        if live.complete_until > next.saturating_add(RECENT_S) {
+            // Rows between are not among the newest any more; the trial's end has them.
+            return Ok(());
         }
-        for next in self.next..live.complete_until.min(second(window.end_ns)) {
+        for next in next..live.complete_until.min(second(window.end_ns / NS_PER_S)) {
             self.period.add(&live.recent, next..next + 1).map_err(Failure::tool)?;
-            self.next = next + 1;
             if self.period.seconds == PERIOD_S {
                 let sent = live.counted.acknowledged.saturating_mul(self.groups.into());
                 self.period.backlog = sent.saturating_sub(live.counted.fetched);
+                self.printed += 1;
                 out::line(&line(&std::mem::take(&mut self.period), self.key_bytes))?;
             }
         }
         Ok(())
+    }
+
+    /// Lines of what is left: rows of the last seconds are there only when the trial is over.
+    fn rest(&self, evidence: &TrialEvidence) -> Result<(), Failure> {
+        let periods = periods(evidence, PERIOD_S, self.groups).map_err(Failure::tool)?;
+        let mut left = periods.iter().skip(self.printed as usize);
+        left.try_for_each(|period| out::line(&line(period, self.key_bytes)))
     }
 }
 

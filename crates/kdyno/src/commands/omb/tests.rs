@@ -125,6 +125,50 @@ fn several_results_need_a_folder() {
 }
 
 #[test]
+fn folders_that_are_not_there_are_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = |name: &str, runs: usize| {
+        let path = folder.path().join(name);
+        output(&typed(&["--output", path.to_str().expect("UTF-8")]), runs).map_err(|failure| failure.message)
+    };
+    assert_eq!(made("many/results", 2), Ok(Some(folder.path().join("many/results"))));
+    assert!(folder.path().join("many/results").is_dir());
+    assert_eq!(made("one/result.json", 1), Ok(None));
+    assert!(folder.path().join("one").is_dir() && !folder.path().join("one/result.json").exists());
+    assert_eq!(made("named/", 1), Ok(Some(folder.path().join("named/"))));
+    assert!(folder.path().join("named").is_dir());
+    std::fs::write(folder.path().join("file"), "").expect("written");
+    assert!(made("file/results", 2).is_err_and(|why| why.starts_with("could not make the folder ")));
+}
+
+#[test]
+fn drivers_of_one_name_are_called_by_their_files_too() {
+    let kept = |files: &[(&str, &str)]| -> Result<Vec<String>, String> {
+        let mut names: Vec<String> = files.iter().map(|(_, name)| (*name).to_owned()).collect();
+        let paths = files.iter().map(|(path, _)| Path::new(*path));
+        keep_apart(paths.zip(&mut names).collect()).map_err(|failure| failure.message)?;
+        Ok(names)
+    };
+    let distinct = kept(&[("a/low.yaml", "Kafka"), ("b/high.yaml", "Kafka"), ("c.yaml", "other")]);
+    assert_eq!(distinct.expect("distinct files"), ["Kafka low", "Kafka high", "other"]);
+    let twice = kept(&[("a.yaml", "Kafka"), ("a.yaml", "Kafka")]);
+    assert_eq!(twice.expect("one driver"), ["Kafka", "Kafka"]);
+    let alike =
+        kept(&[("a/k.yaml", "Kafka"), ("b/k.yaml", "Kafka")]).expect_err("nothing distinguishes them");
+    assert!(alike.starts_with("a/k.yaml and b/k.yaml have one `name`, `Kafka`, "), "{alike}");
+}
+
+/// A script that reads results sees that one is missing.
+#[test]
+fn a_run_without_a_result_never_ends_with_0() {
+    let search =
+        run(&fixtures().join("workloads/search.yaml"), &fixtures().join("kafka.yaml")).expect("a run");
+    let why = "no load of the search was sustained";
+    assert_eq!(unwritten(&search, why, Exit::Done), Exit::Inconclusive);
+    assert_eq!(unwritten(&search, why, Exit::NotMet), Exit::NotMet);
+}
+
+#[test]
 fn a_target_with_security_needs_a_file_of_its_own() {
     let text = std::fs::read_to_string(fixtures().join("kafka.yaml")).expect("a driver");
     let secret = "commonConfig: |\n  sasl.jaas.config=x required password=\"hunter2\";\n";

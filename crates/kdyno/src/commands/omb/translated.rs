@@ -34,7 +34,8 @@ pub(super) fn driver(path: &Path) -> Result<OmbDriver, Failure> {
     Ok(driver)
 }
 
-fn stem(path: &Path) -> String {
+/// A file's name without its ending.
+pub(super) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 

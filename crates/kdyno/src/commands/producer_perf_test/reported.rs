@@ -103,7 +103,7 @@ impl<'a> ProducerOutput<'a> {
                 }
             }
             RunProgress::ClientMetrics(text) => self.metrics = Some(text),
-            RunProgress::TrialEnded(outcome) => self.outcome = Some(outcome),
+            RunProgress::TrialEnded(outcome, _) => self.outcome = Some(outcome),
             RunProgress::TrialStarted { .. } | RunProgress::LiveOfPair(_) => {}
         }
     }
