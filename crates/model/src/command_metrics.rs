@@ -29,6 +29,19 @@ pub const UNPARSED_LINES: &str = "unparsed_lines";
 /// Share of the time in which all pods measured.
 pub const OVERLAP: &str = "overlap";
 
+/// Whether a command reports it by itself; the others are what kdyno measures of the command.
+#[must_use]
+pub fn is_reported(metric: &str) -> bool {
+    [REQUESTS, ERRORS, ERROR_SHARE, REQUESTS_PER_S, MIB_PER_S].contains(&metric)
+        || is_time_of_requests(metric)
+}
+
+/// Whether it is what requests took.
+#[must_use]
+pub fn is_time_of_requests(metric: &str) -> bool {
+    metric.starts_with("response.")
+}
+
 /// All of them but what requests took; what is parsed is reported where something was.
 pub const METRICS: &[Metric] = &[
     metric(

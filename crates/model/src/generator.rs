@@ -76,7 +76,7 @@ pub struct GeneratorHost {
 /// How an agent is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// An agent that ssh starts, and that ends with ssh.
+    /// An agent that ssh starts.
     Ssh {
         /// `host` or `user@host`, as ssh takes it.
         destination: String,

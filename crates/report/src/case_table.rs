@@ -10,7 +10,7 @@ use crate::input::{ReportInput, is_cut_short};
 use crate::units;
 use kdyno_model::finding::{Finding, Interval, Quantity, Scope};
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::{ParamValue, Plan, PublishedRow, Strategy};
+use kdyno_model::plan::{OutputFormat, ParamValue, Plan, PublishedRow, Strategy};
 use kdyno_model::table::TableRow;
 use std::collections::BTreeMap;
 
@@ -55,6 +55,8 @@ pub struct ShownMetric {
     pub ratios: bool,
     /// Whether an interval takes the place of the range over the repeats.
     pub intervals: bool,
+    /// The form in which a command reports it by itself; `None`: kdyno measures it.
+    pub reported: Option<OutputFormat>,
 }
 
 /// One case, or one published row that is not tested.
@@ -167,6 +169,7 @@ fn metrics(input: &ReportInput<'_>) -> Vec<ShownMetric> {
             published,
             ratios: ours().filter(is_ratio).any(|one| published || has_interval(one)),
             intervals: ours().filter(|one| one.quantity == Quantity::Value).any(has_interval),
+            reported: input.reported_in(&of),
             of,
         }
     };

@@ -2,11 +2,13 @@
 
 use crate::figures::{FindingIndex, covers};
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
+use kdyno_model::command_metrics;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::{Event, EventKind};
 use kdyno_model::evidence::TrialStacks;
 use kdyno_model::finding::Finding;
-use kdyno_model::plan::{CommandPlan, ComparePlan, Plan};
+use kdyno_model::metric::Address;
+use kdyno_model::plan::{CommandPlan, ComparePlan, OutputFormat, Plan};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
@@ -54,6 +56,13 @@ impl<'a> ReportInput<'a> {
         commands
             .filter(move |(item, command)| *item == subject || command.labels().any(|label| label == subject))
             .map(|(_, command)| command)
+    }
+
+    /// The form in which a command of somebody else's reports a figure by itself; `None`: kdyno measures it.
+    pub(crate) fn reported_in(&self, of: &Address) -> Option<OutputFormat> {
+        let mut foreign = self.commands_of(&of.subject).filter(|command| command.http.is_none());
+        let format = foreign.find_map(|command| command.parse.as_ref())?.format;
+        command_metrics::is_reported(&of.metric).then_some(format)
     }
 
     /// A trial that was started.

@@ -1,7 +1,7 @@
 //! The table *Result*, for every form: its columns, its cells, and what has to be said under it.
 
 use crate::answer::notes::{self, CaseNames};
-use crate::answer::steadiness;
+use crate::answer::{steadiness, words};
 use crate::case_table::{CaseRow, CaseTable, OurFigure, PublishedFigure, ShownMetric, TableEntry};
 use crate::digits;
 use crate::figures::FindingIndex;
@@ -12,10 +12,14 @@ use crate::table::{Cell, Column, Holds, Table};
 use crate::trials::{CUT_SHORT_NOTE, row_mark};
 use crate::units;
 use crate::without_generator;
+use kdyno_model::command_metrics::is_time_of_requests;
 use kdyno_model::finding::{Finding, Interval, Value};
 use kdyno_model::metric::{self, SubjectKind, Unit};
-use kdyno_model::plan::Published;
+use kdyno_model::plan::{OutputFormat, Published};
 use std::collections::BTreeSet;
+
+/// What is said of a figure that kdyno has not measured.
+const AS_REPORTED: &str = "as reported";
 
 /// Letters of a heading's line at most, where it can be broken at a space.
 const HEADING_LINE_MAX: usize = 16;
@@ -71,7 +75,11 @@ impl ColumnKind {
 
     fn head(self, shown: &ShownMetric, heads: Heads) -> String {
         let is_ratio = matches!(self, Self::Ratio | Self::PublishedRatio);
-        let whose = if matches!(self, Self::Ours | Self::Ratio) { "here" } else { "published" };
+        let whose = match self {
+            Self::Published | Self::PublishedRatio => "published",
+            Self::Ours | Self::Ratio if shown.reported.is_some() => AS_REPORTED,
+            Self::Ours | Self::Ratio => "here",
+        };
         match (heads, self) {
             (Heads::Terminal, _) => {
                 let name = format!(
@@ -80,11 +88,13 @@ impl ColumnKind {
                     wrap(&heading(&shown.of.metric), HEADING_LINE_MAX, 0)
                 );
                 let what = if is_ratio { "ratio to the\nfirst row" } else { name.as_str() };
-                if shown.published { format!("{what}\n{whose}") } else { what.to_owned() }
+                let is_said = shown.published || shown.reported.is_some();
+                if is_said { format!("{what}\n{whose}") } else { what.to_owned() }
             }
-            (Heads::Markdown, Self::Ours) => shown.of.to_string(),
+            (Heads::Markdown, Self::Ours) => with_origin(shown.of.to_string(), shown),
             (Heads::Markdown, Self::Ratio) => "ratio to the first row".to_owned(),
             (Heads::Markdown, Self::PublishedRatio) => "the same, published".to_owned(),
+            (Heads::Page, Self::Ours) if shown.reported.is_some() => AS_REPORTED.to_owned(),
             (Heads::Page, Self::Ours) => "measured here".to_owned(),
             (Heads::Page, Self::Ratio | Self::PublishedRatio) => format!("ratio to the first row, {whose}"),
             (Heads::Markdown | Heads::Page, Self::Published) => whose.to_owned(),
@@ -99,6 +109,11 @@ impl ColumnKind {
             Self::PublishedRatio => ratio(entry.ratio_published),
         }
     }
+}
+
+/// A name of a figure, and that somebody else has measured it.
+fn with_origin(name: String, shown: &ShownMetric) -> String {
+    if shown.reported.is_some() { format!("{name}, {AS_REPORTED}") } else { name }
 }
 
 /// The table with a row per case.
@@ -128,7 +143,8 @@ pub fn by_figure(table: &CaseTable<'_>) -> Table {
     // Where the first case has no figure it is to another one, which the column does not name.
     let is_to_first = |at: usize| first.is_some_and(|row| row.entries[at].ratio_ours.is_some());
     let mut columns = vec![Column::new(&[""], Holds::Names)];
-    let mut rows: Vec<Vec<Cell>> = table.metrics.iter().map(|shown| vec![named(&shown.of).into()]).collect();
+    let name = |shown: &ShownMetric| with_origin(named(&shown.of), shown);
+    let mut rows: Vec<Vec<Cell>> = table.metrics.iter().map(|shown| vec![name(shown).into()]).collect();
     for (index, row) in table.rows.iter().enumerate() {
         columns.push(Column { head: case_head(table, row), ..Column::new(&[], Holds::Numbers) });
         let with_ratio = index > 0 && with_ratios;
@@ -221,6 +237,7 @@ pub fn figure_notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<Strin
     let signs = by_case(table, Heads::Page).signs();
     let mut notes: Vec<String> =
         signs.legend_with(steadiness::needed(input).as_deref()).into_iter().collect();
+    notes.extend(reported_note(table));
     notes.extend(without_generator::of_cases(&FindingIndex::new(input.findings, input.caveats), table));
     notes.extend(repeats_note(table));
     let missing = |entry: &TableEntry<'_>| entry.ours.and_then(|ours| ours.missing());
@@ -235,6 +252,23 @@ pub fn figure_notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<Strin
         notes.push(CUT_SHORT_NOTE.to_owned());
     }
     notes
+}
+
+/// Whose the figures are that kdyno has not measured. Times of Kafka's own tools begin later than those of kdyno's clients.
+fn reported_note(table: &CaseTable<'_>) -> Option<String> {
+    let reported = || table.metrics.iter().filter(|shown| shown.reported.is_some());
+    let subjects: BTreeSet<String> = reported().map(|shown| shown.of.subject.clone()).collect();
+    let is_from_send = |shown: &ShownMetric| {
+        shown.reported == Some(OutputFormat::PerfTest) && is_time_of_requests(&shown.of.metric)
+    };
+    let times = if reported().any(is_from_send) {
+        "; latencies of Kafka's tools are from the send, those of kdyno's clients from the scheduled send time"
+    } else {
+        ""
+    };
+    let whose =
+        format!("{AS_REPORTED}: figures of the tool itself ({})", words::list(&Vec::from_iter(subjects)));
+    reported().next().map(|_| format!("{whose}{times}."))
 }
 
 /// What a figure over several repeats is, and how sure its interval.

@@ -4,6 +4,7 @@ use crate::error::TestbedError;
 use rustix::fs::{FileType, Mode, OFlags};
 use std::fs::DirBuilder;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
@@ -59,18 +60,38 @@ fn make_private(path: &Path) -> io::Result<()> {
         ),
         _ => error,
     })?;
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(path, flags, Mode::empty())?;
+    let opened = open(path)?;
     // Neither the umask nor a default ACL of the folder above has a say.
     rustix::fs::fchmod(&opened, PRIVATE)?;
-    let found = rustix::fs::fstat(&opened)?;
-    let is_ours = found.st_uid == rustix::process::geteuid().as_raw();
-    let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-    let others = Mode::from_raw_mode(found.st_mode) & (Mode::RWXG | Mode::RWXO);
-    if is_ours && is_folder && others.is_empty() {
+    if is_private(&opened)? {
         return Ok(());
     }
     Err(io::Error::other("this file system does not keep it for its owner alone"))
+}
+
+/// Opens a folder that only this user may enter, as [`create_private`] has made it.
+///
+/// # Errors
+/// It is not there, is a link, is another user's or open to others.
+pub fn open_private(path: &Path) -> io::Result<OwnedFd> {
+    let opened = open(path)?;
+    if is_private(&opened)? {
+        return Ok(opened);
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is not this user's alone"))
+}
+
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+fn is_private(folder: &OwnedFd) -> io::Result<bool> {
+    let found = rustix::fs::fstat(folder)?;
+    let is_ours = found.st_uid == rustix::process::geteuid().as_raw();
+    let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+    let others = Mode::from_raw_mode(found.st_mode) & (Mode::RWXG | Mode::RWXO);
+    Ok(is_ours && is_folder && others.is_empty())
 }
 
 /// Removes a folder with all that is in it; one that is not there is fine.
@@ -124,5 +145,24 @@ mod tests {
             );
         }
         assert!(path.join("theirs").exists() && !temp.path().join("nowhere").exists());
+    }
+
+    #[test]
+    fn a_folder_that_others_may_enter_or_have_made_is_not_opened() {
+        let temp = tempfile::tempdir().expect("temp");
+        let path = temp.path().join("ours");
+        create_private(&path).expect("made");
+        open_private(&path).expect("this user's alone");
+        let link = temp.path().join("link");
+        symlink(&path, &link).expect("a link");
+        assert!(open_private(&link).is_err(), "where a link leads is not known");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o710)).expect("opened");
+        let reported = open_private(&path).expect_err("open to a group").to_string();
+        assert_eq!(reported, "it is not this user's alone");
+        if rustix::process::geteuid().is_root() {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("closed");
+            std::os::unix::fs::chown(&path, Some(65534), Some(65534)).expect("given away");
+            assert!(open_private(&path).is_err(), "another user's");
+        }
     }
 }

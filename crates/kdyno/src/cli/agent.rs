@@ -13,7 +13,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AgentArgs {
     /// Serve the run at the other end of standard input and output, as ssh starts it
-    #[arg(long, required_unless_present = "listen", conflicts_with = "listen")]
+    #[arg(long, required_unless_present_any = ["listen", "held"], conflicts_with = "listen")]
     pub(crate) stdio: bool,
     /// Serve runs that connect to this address by TLS; port 0 takes a free one
     #[arg(long, value_name = "IP:PORT")]
@@ -29,4 +29,7 @@ pub(crate) struct AgentArgs {
     /// Run a whole lab on request instead of workers, with its run files in this folder, as in the pod of `--in kubernetes`
     #[arg(long, value_name = "DIR", requires = "listen", hide = true, value_hint = ValueHint::DirPath)]
     pub(crate) lab: Option<PathBuf>,
+    /// Be the agent that `--stdio` starts for a session; its first connection is the socket that is standard input
+    #[arg(long, conflicts_with_all = ["stdio", "listen"], hide = true)]
+    pub(crate) held: bool,
 }

@@ -216,7 +216,7 @@ fn two_agents_share_a_load_and_its_counts_add_up() {
 }
 
 /// How the only trial was cut short, if it was.
-fn cut_short(place: &TestFolder) -> Option<Severity> {
+pub fn cut_short(place: &TestFolder) -> Option<Severity> {
     let judgement = RunFile::open(&place.run_file()).and_then(|file| file.judgement()).expect("findings");
     let mut caveats = judgement.caveats.iter();
     caveats.find(|found| matches!(found.caveat, Caveat::CutShort { .. })).map(|found| found.severity)
@@ -395,7 +395,7 @@ fn a_lab_without_the_token_is_refused_before_any_start() {
 
 /// `ssh` on the path is a script that runs what it is given, and has not the token of the other host: the stream is the same.
 #[test]
-fn an_agent_is_started_by_ssh_and_ends_with_its_stream() {
+fn an_agent_that_ssh_starts_outlives_it() {
     const TOKEN: &str = "GEN_TOKEN";
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
@@ -405,7 +405,8 @@ fn an_agent_is_started_by_ssh_and_ends_with_its_stream() {
     let ssh = place.file(
         "ssh",
         &format!(
-            "#!/bin/sh\n[ \"$5\" = load@gen-1 ] || exit 9\n[ -z \"${TOKEN}\" ] || exit 8\nshift 6\nexec '{exe}' \"$@\"\n"
+            "#!/bin/sh\n[ -z \"${TOKEN}\" ] || exit 8\nwhile [ \"$1\" != -- ]; do shift; done\n\
+             [ \"$2\" = load@gen-1 ] || exit 9\nshift 3\nexec '{exe}' \"$@\"\n"
         ),
     );
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o700);
@@ -416,16 +417,23 @@ fn an_agent_is_started_by_ssh_and_ends_with_its_stream() {
     let generators = place
         .file("generators.yaml", &format!("hosts:\n- {{ssh: load@gen-1, program: kdyno}}\n{listening}\n"));
     let args: Vec<&str> = files.iter().map(String::as_str).collect();
-    let more = ["--share", "--generators", generators.to_str().expect("plain path")];
+    let generators = generators.to_str().expect("plain path");
+    let more = ["--share", "--generators", generators, "--set", "dur=6s"];
     let mut command = place.command(&[&["run"], &args[..], &more].concat());
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", place.path().display()));
     let token = std::fs::read_to_string(place.path().join("one/token")).expect("the token");
     command.env(TOKEN, token.trim());
-    ran(&place.start(command).wait(RUN_DEADLINE));
+    let mut running = place.start(command);
+    running.wait_for("· measure");
+    let ssh = running.processes("agent --stdio");
+    assert_eq!(ssh.len(), 1);
+    signal(ssh[0], Signal::KILL);
+    ran(&running.wait(RUN_DEADLINE));
     let totals = evidence(&place).totals;
     assert_eq!(totals.len(), 2);
     assert!(totals.iter().all(|totals| totals.counts.acknowledged == totals.counts.offered), "{totals:?}");
+    assert_eq!(cut_short(&place), None);
     agents.stop();
     broker.stop();
     place.expect_no_processes();

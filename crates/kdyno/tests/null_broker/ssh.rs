@@ -1,7 +1,7 @@
 //! The load of a run on hosts that ssh reaches: real sshd on this one, each with a port, keys and a home folder of its own.
 
-use crate::agents::evidence;
-use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran};
+use crate::agents::{cut_short, evidence};
+use crate::common::{ProgramOutput, RUN_DEADLINE, Running, TestFolder, one_line, ran, signal};
 use crate::{CLUSTER_ID, NullBroker, files, run};
 use rustix::process::Signal;
 use std::net::{Ipv4Addr, TcpListener};
@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
 
 /// Where sshd is, which no folder of a user's PATH has.
 const SSHD: [&str; 2] = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"];
@@ -158,10 +159,20 @@ fn text_of(path: &Path) -> String {
 
 /// Runs the small scenario on the hosts that `hosts` lists.
 fn run_on(place: &TestFolder, broker: &NullBroker<'_>, hosts: &str) -> ProgramOutput {
+    start_on(place, broker, hosts, "2s").wait(RUN_DEADLINE)
+}
+
+/// Starts it, to be measured for so long.
+fn start_on<'a>(place: &'a TestFolder, broker: &NullBroker<'_>, hosts: &str, measure: &str) -> Running<'a> {
     let files = files(place, &broker.address, CLUSTER_ID);
     let generators = place.file("generators.yaml", &format!("hosts:\n{hosts}"));
     let generators = generators.to_str().expect("plain path");
-    run(place, &files, &["--generators", generators]).wait(RUN_DEADLINE)
+    run(place, &files, &["--generators", generators, "--set", &format!("dur={measure}")])
+}
+
+/// What of agents is left in the temporary folder of a host.
+fn left_on(place: &TestFolder, host: &str) -> usize {
+    std::fs::read_dir(place.path().join(host).join("tmp")).expect("a folder").count()
 }
 
 /// One that has no kdyno gets a copy of this one, once; one with a `program` of its own gets none.
@@ -247,5 +258,67 @@ fn a_host_that_takes_no_copy_says_why_and_nothing_is_started() {
     assert!(!place.path().join("kdyno-runs").exists(), "no run began");
     hosts.stop();
     assert!(broker.stop().stderr.contains(" 0 records in "));
+    place.expect_no_processes();
+}
+
+/// The ssh of this host ends, and with it the relay on the other one; the agent and its worker go on.
+#[test]
+fn a_session_goes_on_when_its_ssh_is_killed() {
+    let place = TestFolder::new();
+    let Some(mut hosts) = SshHosts::new(&place) else { return };
+    hosts.start("gen-1", &Oddity::None);
+    let broker = NullBroker::start(&place);
+    let mut running = start_on(&place, &broker, "- {ssh: gen-1, ssh_config: ssh_config}\n", "8s");
+    running.wait_for("· measure");
+    for _ in 0..2 {
+        let ssh = running.processes("BatchMode=yes");
+        assert_eq!(ssh.len(), 1);
+        signal(ssh[0], Signal::KILL);
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    assert_eq!(place.processes(0).iter().filter(|(_, line)| line.ends_with("agent --stdio")).count(), 1);
+    ran(&running.wait(RUN_DEADLINE));
+    let evidence = evidence(&place);
+    assert_eq!(evidence.totals.len(), 1);
+    let (id, counts) = (evidence.totals[0].id, &evidence.totals[0].counts);
+    assert!(counts.offered > 1600 && counts.acknowledged == counts.offered, "{counts:?}");
+    let rows = evidence.samples.iter().filter(|sample| sample.id == id);
+    let of_rows: u64 = rows.map(|sample| sample.counts.acknowledged).sum();
+    assert_eq!(of_rows, counts.acknowledged, "each second's row came once");
+    assert_eq!(cut_short(&place), None);
+    hosts.stop();
+    let seen = broker.stop();
+    assert!(seen.stderr.contains(&format!(" {} records in ", counts.acknowledged)), "{counts:?}: {seen:?}");
+    place.expect_no_processes();
+    assert_eq!(left_on(&place, "gen-1"), 0);
+}
+
+/// Neither the lab nor its ssh says a word: the agent learns by silence that nobody goes on with its session.
+#[test]
+fn a_lab_that_is_killed_leaves_no_agent_behind_ssh() {
+    let place = TestFolder::new();
+    let Some(mut hosts) = SshHosts::new(&place) else { return };
+    hosts.start("gen-1", &Oddity::None);
+    let broker = NullBroker::start(&place);
+    let mut running = start_on(&place, &broker, "- {ssh: gen-1, ssh_config: ssh_config}\n", "120s");
+    running.wait_for("· measure");
+    let there = || {
+        let processes = place.processes(0).into_iter().filter(|(_, line)| line.contains("/.cache/kdyno/"));
+        processes.map(|(_, line)| line).collect::<Vec<_>>()
+    };
+    let has = |what: &str| there().iter().any(|line| line.ends_with(what));
+    assert!(has(" agent --held") && has(" worker"), "{:?}", there());
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait(RUN_DEADLINE).code, None);
+    let begin = Instant::now();
+    std::thread::sleep(Duration::from_secs(5));
+    assert!(has(" agent --held") && has(" worker"), "it may be resumed: {:?}", there());
+    while !there().is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(45), "still there: {:?}", there());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(left_on(&place, "gen-1"), 0);
+    hosts.stop();
+    broker.stop();
     place.expect_no_processes();
 }

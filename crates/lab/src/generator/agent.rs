@@ -8,10 +8,9 @@ use super::child::{ChildPlace, ChildProcess};
 use super::delivery::Taken;
 use super::outgoing::Outgoing;
 use super::session::{
-    self, AgentHost, Arrived, EndedThere, Frame, FromAgent, PIECE_BYTES, ToAgent, Watched, Wish,
+    self, AgentHost, Arrived, EndedThere, Frame, FromAgent, Greeting, PIECE_BYTES, ToAgent, Watched,
 };
 use crate::clock::monotonic_ns;
-use crate::error::LabError;
 use crate::inbox::{self, Inbox};
 use crate::logs;
 use crate::observer::{MayGoOn, Observer};
@@ -64,29 +63,6 @@ pub struct AgentOptions {
     pub waits_for_first: Option<Duration>,
 }
 
-/// Serves the lab at the other end of a stream whose ends know each other, as those of ssh do, until it ends.
-///
-/// # Errors
-/// The stream breaks, or is not spoken to as a lab does.
-pub fn serve_stdio(
-    input: impl Read + AsFd,
-    mut output: impl Write + Send + 'static,
-    options: &AgentOptions,
-) -> Result<(), LabError> {
-    let mut reader = Watched::new(input, Some(Instant::now() + GREETING_DEADLINE));
-    let served = greet(&mut reader, &mut output, None).and_then(|wish| match wish {
-        Wish::Resume(..) => refuse(&mut output, NO_SESSION),
-        Wish::Begin(_) => {
-            let outgoing = Outgoing::start()?;
-            let served =
-                welcome(&outgoing, output, None).and_then(|()| serve(reader, &outgoing, None, options));
-            outgoing.end("it has ended");
-            served
-        }
-    });
-    served.map_err(|error| LabError::Agent { why: error.to_string() })
-}
-
 /// Why a lab cannot go on with a session.
 pub(super) const NO_SESSION: &str = "has no such session: it has ended, or the agent was started again";
 
@@ -95,7 +71,7 @@ pub(super) fn greet<R: Read + AsFd>(
     reader: &mut Watched<R>,
     writer: &mut impl Write,
     token: Option<&Secret>,
-) -> io::Result<Wish> {
+) -> io::Result<Greeting> {
     let greeting = session::read_greeting(reader)?;
     if let Some(token) = token {
         aws_lc_rs::constant_time::verify_slices_are_equal(greeting.token.expose(), token.expose())
@@ -107,7 +83,7 @@ pub(super) fn greet<R: Read + AsFd>(
         return refuse(writer, &why);
     }
     reader.is_known();
-    Ok(greeting.wish)
+    Ok(greeting)
 }
 
 /// Answers a lab that has the token why it is not served.
@@ -121,14 +97,10 @@ fn denied(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, why)
 }
 
-/// The first connection of a session; `socket` is closed to end it.
-pub(super) fn welcome(
-    outgoing: &Outgoing,
-    writer: impl Write + Send + 'static,
-    socket: Option<UnixStream>,
-) -> io::Result<()> {
+/// The first connection of a session.
+pub(super) fn welcome(outgoing: &Outgoing, stream: UnixStream) -> io::Result<()> {
     let welcome = session::note(&FromAgent::Welcome(AgentHost::here()))?;
-    outgoing.connect(writer, socket, 0, welcome.expose()).map(drop)
+    outgoing.connect(stream, 0, welcome.expose()).map(drop)
 }
 
 /// Another connection of a session, from a lab that has greeted.
@@ -140,10 +112,10 @@ pub(super) struct Resumption {
 
 /// Serves a lab that was welcomed until it ends the session, is gone for too long, or this program is to end. Where the
 /// connection breaks the lab may make others, which come from `again`.
-pub(super) fn serve<R: Read + AsFd>(
-    reader: Watched<R>,
+pub(super) fn serve(
+    reader: Watched<UnixStream>,
     outgoing: &Arc<Outgoing>,
-    again: Option<&Receiver<Resumption>>,
+    again: &Receiver<Resumption>,
     options: &AgentOptions,
 ) -> io::Result<()> {
     let served = serve_connections(reader, outgoing, again, options);
@@ -157,10 +129,10 @@ pub(super) fn serve<R: Read + AsFd>(
     served
 }
 
-fn serve_connections<R: Read + AsFd>(
-    mut reader: Watched<R>,
+fn serve_connections(
+    mut reader: Watched<UnixStream>,
     outgoing: &Arc<Outgoing>,
-    again: Option<&Receiver<Resumption>>,
+    again: &Receiver<Resumption>,
     options: &AgentOptions,
 ) -> io::Result<()> {
     // What it carries holds the secrets of runs.
@@ -170,13 +142,12 @@ fn serve_connections<R: Read + AsFd>(
     let mut ended = session.hear_all(&mut reader);
     drop(reader);
     loop {
-        let (why, last) = match (ended?, again) {
-            (ConnectionEnd::Over, _) | (ConnectionEnd::Broke(None, _), None) => return Ok(()),
-            (ConnectionEnd::Broke(Some(why), _), None) => return Err(why),
-            (ConnectionEnd::Broke(why, last), Some(_)) => (why, last),
+        let (why, last) = match ended? {
+            ConnectionEnd::Over => return Ok(()),
+            ConnectionEnd::Broke(why, last) => (why, last),
         };
         outgoing.break_any();
-        let next = again.and_then(|again| session.wait_for(again, last + silence));
+        let next = session.wait_for(again, last + silence);
         let Some(Resumption { stream, received }) = next else {
             if options.stop.load(Ordering::Relaxed) {
                 return Ok(());
@@ -241,7 +212,7 @@ impl<'o> AgentSession<'o> {
     ///
     /// # Errors
     /// What came is not what a lab says, or the session is over.
-    fn hear_all<R: Read + AsFd>(&mut self, reader: &mut Watched<R>) -> io::Result<ConnectionEnd> {
+    fn hear_all(&mut self, reader: &mut Watched<UnixStream>) -> io::Result<ConnectionEnd> {
         let mut last = Instant::now();
         loop {
             let arrived = match session::read::<ToAgent>(reader) {
@@ -288,8 +259,7 @@ impl<'o> AgentSession<'o> {
     /// Goes on over another connection.
     fn resume(&self, stream: &UnixStream, received: u64) -> io::Result<()> {
         let resumed = session::note(&FromAgent::Resumed { received: self.outgoing.received() })?;
-        let (writer, socket) = (stream.try_clone()?, stream.try_clone()?);
-        self.outgoing.connect(writer, Some(socket), received, resumed.expose()).map(drop)
+        self.outgoing.connect(stream.try_clone()?, received, resumed.expose()).map(drop)
     }
 
     fn obey(&mut self, message: ToAgent, read_ns: u64) -> io::Result<()> {

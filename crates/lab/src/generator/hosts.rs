@@ -8,7 +8,7 @@ use super::credentials::read_certificate;
 use super::lab_session::LabSession;
 use super::pods::PodHosts;
 use super::session::{AgentHost, SILENCE};
-use super::ssh::{Opening, ProgramThere, Ssh, SshHost, Unreached};
+use super::ssh::{Opening, ProgramThere, SshHost, SshOfSession, Unreached};
 use super::tls;
 use crate::error::LabError;
 use crate::options::{RunOptions, RunProgress};
@@ -266,7 +266,7 @@ impl ReachedHost {
             let tcp = TcpStream::connect_timeout(&peer, REDIAL_DEADLINE).map_err(not_reached)?;
             tls::connect(&config, tcp).map(|(stream, _)| stream).map_err(|error| error.to_string())
         };
-        match LabSession::open(&self.name, stream, token.expose(), own, Some(Box::new(again))) {
+        match LabSession::open(&self.name, stream, token.expose(), own, Box::new(again)) {
             Ok(session) => Ok(session),
             // What ended the stream says more than that it ended.
             Err(why) => Err(match carrier.join() {
@@ -300,7 +300,7 @@ struct HostSession {
     name: String,
     session: LabSession,
     /// Ends after the session.
-    _ssh: Option<Ssh>,
+    _ssh: Option<SshOfSession>,
 }
 
 impl HostSession {

@@ -136,7 +136,7 @@ impl Shared {
     }
 
     /// Passes on what comes, over one connection after the other, until the session ends.
-    fn serve(&self, mut reader: Watched<UnixStream>, mut connection: u64, again: Option<&Resuming>) {
+    fn serve(&self, mut reader: Watched<UnixStream>, mut connection: u64, again: &Resuming) {
         let mut heard = Instant::now();
         let why = loop {
             let broke = match self.read_all(&mut reader, &mut heard) {
@@ -145,7 +145,6 @@ impl Shared {
             };
             self.outgoing.break_off(connection);
             self.changed.notify_all();
-            let Some(again) = again else { break broke };
             let over = || self.state().lost.clone();
             let suspect = || self.suspect(&broke);
             match again.resume(&self.outgoing, heard, &broke, over, suspect) {
@@ -168,9 +167,9 @@ impl Shared {
     }
 
     /// Why the session is over, where what is known of the host says more than its agent did.
-    fn cause(&self, why: String, again: Option<&Resuming>) -> String {
+    fn cause(&self, why: String, again: &Resuming) -> String {
         let is_closed = self.state().lost.is_some();
-        let gone = again.filter(|_| !is_closed).and_then(|again| again.by.gone());
+        let gone = if is_closed { None } else { again.by.gone() };
         gone.unwrap_or(why)
     }
 
@@ -298,7 +297,7 @@ impl Shared {
 
 impl LabSession {
     /// Greets an agent by a stream and finds how far its clock is from ours; `own` is what an agent of this host would
-    /// say of it. Where the stream breaks `again` makes another one; without it the session ends then.
+    /// say of it. Where the stream breaks `again` makes another one.
     ///
     /// # Errors
     /// One lowercase clause.
@@ -307,7 +306,7 @@ impl LabSession {
         stream: UnixStream,
         token: &[u8],
         own: &AgentHost,
-        again: Option<Box<dyn Redial>>,
+        again: Box<dyn Redial>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("its session could not be opened: {error}");
         let mut id = SessionId::default();
@@ -327,16 +326,14 @@ impl LabSession {
         };
         reader.is_known();
         let outgoing = Outgoing::start().map_err(failed)?;
-        let writer = stream.try_clone().map_err(failed)?;
-        let connection = outgoing.connect(writer, Some(stream), 0, &[]).map_err(failed)?;
+        let connection = outgoing.connect(stream, 0, &[]).map_err(failed)?;
         let (state, changed) = (Mutex::default(), Condvar::new());
         let shared = Arc::new(Shared { name: name.to_owned(), outgoing, state, changed });
         let mut opened =
             Self { shared: Arc::clone(&shared), host, clock: ClockOffset::default(), round_trip_ns: 0 };
-        let again = again.map(|by| Resuming { id, token: Secret::new(token.to_vec()), by });
-        // Without another connection there is nothing to be won by suspicion.
-        let reader = if again.is_some() { reader.with_silence(SUSPICION) } else { reader };
-        spawn("session", move || shared.serve(reader, connection, again.as_ref())).map_err(failed)?;
+        let again = Resuming { id, token: Secret::new(token.to_vec()), by: again };
+        let reader = reader.with_silence(SUSPICION);
+        spawn("session", move || shared.serve(reader, connection, &again)).map_err(failed)?;
         opened.find_clock(own)?;
         Ok(opened)
     }

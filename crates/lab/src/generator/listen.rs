@@ -1,24 +1,20 @@
 //! An agent that listens: TLS with its own certificate, a token from each lab, and bounds on those that have shown none.
 
-use super::agent::{AgentOptions, GREETING_DEADLINE, NO_SESSION, Resumption, greet, refuse, serve, welcome};
+use super::agent::{AgentOptions, GREETING_DEADLINE, greet};
 use super::credentials::{CERTIFICATE, Identity, TOKEN};
 use super::lab_host::{self, LabHost};
-use super::outgoing::{Outgoing, locked};
-use super::session::{SILENCE, SessionId, Watched, Wish};
+use super::session::{SILENCE, Watched};
+use super::sessions::{Sessions, Slot, Slots};
 use super::tls::{self, HANDSHAKE_DEADLINE};
 use crate::error::LabError;
 use kdyno_model::secret::Secret;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::ServerConfig;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Most connections that have not shown a token yet.
@@ -95,11 +91,9 @@ fn serve_as(
     let agent = ListeningAgent {
         config,
         token: known_by.token,
-        options,
         lab,
         unknown: Slots::new(UNKNOWN_MAX),
-        sessions: Slots::new(SESSIONS_MAX),
-        running: Mutex::default(),
+        sessions: Sessions::new(options, SESSIONS_MAX),
         say,
     };
     let mut last_session = LastSession::of(options);
@@ -128,19 +122,11 @@ fn serve_as(
 struct ListeningAgent<'a> {
     config: Arc<ServerConfig>,
     token: Secret,
-    options: &'a AgentOptions,
     /// The lab that it runs instead of workers.
     lab: Option<LabHost<'a>>,
     unknown: Slots,
-    sessions: Slots,
-    /// By which connections find the session that they go on with.
-    running: Mutex<BTreeMap<SessionId, RunningSession>>,
+    sessions: Sessions<'a>,
     say: &'a (dyn Fn(&str) + Sync),
-}
-
-struct RunningSession {
-    outgoing: Arc<Outgoing>,
-    again: Sender<Resumption>,
 }
 
 impl ListeningAgent<'_> {
@@ -148,14 +134,14 @@ impl ListeningAgent<'_> {
         self.sessions.is_any_taken() || self.lab.as_ref().is_some_and(LabHost::is_running)
     }
 
-    fn serve(&self, tcp: TcpStream, unknown: SessionSlot<'_>) -> io::Result<()> {
+    fn serve(&self, tcp: TcpStream, unknown: Slot<'_>) -> io::Result<()> {
         tcp.set_nonblocking(false)?;
         let (stream, _) = tls::accept(&self.config, tcp)?;
         // A lab that no longer reads would hold the session's threads, and so its end.
         stream.set_write_timeout(Some(SILENCE))?;
         let until = Instant::now() + HANDSHAKE_DEADLINE.max(GREETING_DEADLINE);
         let mut reader = Watched::new(stream.try_clone()?, Some(until));
-        let wish = greet(&mut reader, &mut &stream, Some(&self.token))?;
+        let wish = greet(&mut reader, &mut &stream, Some(&self.token))?.wish;
         drop(unknown);
         if let Some(lab) = &self.lab {
             let Some(_session) = self.sessions.take() else {
@@ -164,53 +150,7 @@ impl ListeningAgent<'_> {
             };
             return lab.answer(&mut reader, &stream);
         }
-        match wish {
-            Wish::Begin(id) => self.begin(id, reader, stream),
-            Wish::Resume(id, received) => self.resume(id, Resumption { stream, received }),
-        }
-    }
-
-    /// A session from its first connection to its end.
-    fn begin(&self, id: SessionId, reader: Watched<UnixStream>, stream: UnixStream) -> io::Result<()> {
-        // Before anything is made known that an error would leave behind.
-        let writer = stream.try_clone()?;
-        let Some(_session) = self.sessions.take() else {
-            return refuse(&mut &stream, &format!("serves {SESSIONS_MAX} sessions already"));
-        };
-        let outgoing = Outgoing::start()?;
-        let Some(again) = self.named(id, &outgoing) else {
-            outgoing.end("it has not begun");
-            return refuse(&mut &stream, "has a session of this id");
-        };
-        let served = welcome(&outgoing, writer, Some(stream))
-            .and_then(|()| serve(reader, &outgoing, Some(&again), self.options));
-        self.running().remove(&id);
-        outgoing.end("it has ended");
-        // Threads of the session may still hold it for a moment.
-        outgoing.break_any();
-        served
-    }
-
-    /// Makes a session known to connections that go on with it, which it gets; `None`: there is one of that id.
-    fn named(&self, id: SessionId, outgoing: &Arc<Outgoing>) -> Option<Receiver<Resumption>> {
-        let mut running = self.running();
-        let Entry::Vacant(entry) = running.entry(id) else { return None };
-        let (again, resumptions) = channel();
-        entry.insert(RunningSession { outgoing: Arc::clone(outgoing), again });
-        Some(resumptions)
-    }
-
-    /// Hands a connection to the session that it goes on with, whose last one is of no use to the lab any more.
-    fn resume(&self, id: SessionId, resumption: Resumption) -> io::Result<()> {
-        let found = self.running().get(&id).map(|one| (Arc::clone(&one.outgoing), one.again.clone()));
-        let Some((outgoing, again)) = found else { return refuse(&mut &resumption.stream, NO_SESSION) };
-        // First of all, for the session may have the new one a moment later.
-        outgoing.break_any();
-        again.send(resumption).or_else(|unsent| refuse(&mut &unsent.0.stream, NO_SESSION))
-    }
-
-    fn running(&self) -> MutexGuard<'_, BTreeMap<SessionId, RunningSession>> {
-        locked(&self.running)
+        self.sessions.serve(wish, reader, stream)
     }
 }
 
@@ -233,36 +173,6 @@ impl LastSession {
             (self.at, self.waits) = (Instant::now(), self.waits.map(|_| self.alone));
         }
         self.waits.is_some_and(|waits| self.at.elapsed() > waits)
-    }
-}
-
-/// So many at once.
-struct Slots {
-    count: usize,
-    free: AtomicUsize,
-}
-
-/// One of them, while it is there.
-struct SessionSlot<'s>(&'s Slots);
-
-impl Slots {
-    fn new(count: usize) -> Self {
-        Self { count, free: AtomicUsize::new(count) }
-    }
-
-    fn is_any_taken(&self) -> bool {
-        self.free.load(Ordering::Acquire) < self.count
-    }
-
-    fn take(&self) -> Option<SessionSlot<'_>> {
-        let less = |free: usize| free.checked_sub(1);
-        self.free.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok().map(|_| SessionSlot(self))
-    }
-}
-
-impl Drop for SessionSlot<'_> {
-    fn drop(&mut self) {
-        self.0.free.fetch_add(1, Ordering::AcqRel);
     }
 }
 

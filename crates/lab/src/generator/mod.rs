@@ -9,6 +9,7 @@ mod copied;
 mod courses;
 mod credentials;
 mod delivery;
+mod held;
 mod hosts;
 mod lab_host;
 mod lab_pod;
@@ -19,15 +20,17 @@ mod outgoing;
 mod pods;
 mod resuming;
 mod session;
+mod sessions;
 mod ssh;
 #[cfg(test)]
 mod tests;
 mod tls;
 
-pub use agent::{AgentOptions, serve_stdio};
+pub use agent::AgentOptions;
 pub use child::ChildPlace;
 pub(crate) use child::exited_within;
 pub use clock::ClockOffset;
+pub use held::{serve_held, serve_stdio};
 pub(crate) use hosts::{Generators, TrialPlaces};
 pub use lab_pod::LabPod;
 pub use lab_task::{LabFailure, LabRequest, LabTask};

@@ -29,7 +29,7 @@ pub(super) struct Outgoing {
     changed: Condvar,
     /// The connection that is written to. Locked before `state`, if both are.
     stream: Mutex<Option<Connection>>,
-    /// Its socket, closed to end it while somebody waits for it; not for those of ssh.
+    /// Its socket, closed to end it while somebody waits for it.
     socket: Mutex<Option<(u64, UnixStream)>>,
 }
 
@@ -45,7 +45,7 @@ struct State {
 
 struct Connection {
     number: u64,
-    writer: Box<dyn Write + Send>,
+    writer: UnixStream,
 }
 
 /// Locks what a thread that failed has left whole: nothing that can fail happens while it is locked.
@@ -67,17 +67,10 @@ impl Outgoing {
     ///
     /// # Errors
     /// It cannot be written to, or the peer goes on somewhere else: [`io::ErrorKind::InvalidData`].
-    pub(super) fn connect(
-        &self,
-        writer: impl Write + Send + 'static,
-        socket: Option<UnixStream>,
-        received: u64,
-        first: &[u8],
-    ) -> io::Result<u64> {
+    pub(super) fn connect(&self, socket: UnixStream, received: u64, first: &[u8]) -> io::Result<u64> {
         let mut stream = locked(&self.stream);
-        let mut writer: Box<dyn Write + Send> = Box::new(writer);
+        let mut writer = socket.try_clone()?;
         writer.write_all(first)?;
-        writer.flush()?;
         let mut state = self.state();
         let resumed = state.delivery.resume(received);
         resumed.map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
@@ -85,7 +78,7 @@ impl Outgoing {
         state.is_connected = true;
         let number = state.connection;
         *stream = Some(Connection { number, writer });
-        *locked(&self.socket) = socket.map(|socket| (number, socket));
+        *locked(&self.socket) = Some((number, socket));
         self.changed.notify_all();
         Ok(number)
     }
@@ -250,7 +243,7 @@ impl Outgoing {
         let current = current.filter(|current| connection.is_none_or(|number| number == current.number));
         let Some(current) = current else { return };
         let (number, writer) = (current.number, &mut current.writer);
-        if writer.write_all(bytes).and_then(|()| writer.flush()).is_err() {
+        if writer.write_all(bytes).is_err() {
             drop(stream);
             self.break_off(number);
         }
@@ -264,8 +257,7 @@ mod tests {
 
     fn connected(outgoing: &Outgoing, received: u64) -> (UnixStream, u64) {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
-        let writer = ours.try_clone().expect("shared");
-        let number = outgoing.connect(writer, Some(ours), received, &[]).expect("a connection");
+        let number = outgoing.connect(ours, received, &[]).expect("a connection");
         theirs.set_read_timeout(Some(Duration::from_secs(20))).expect("a deadline");
         (theirs, number)
     }
@@ -300,7 +292,8 @@ mod tests {
         // The end of a connection that is gone is not that of the one that there is.
         outgoing.break_off(first);
         assert!(outgoing.is_connected() && second != first);
-        assert!(outgoing.connect(io::sink(), None, 9, &[]).is_err(), "never made");
+        let (other, _theirs) = UnixStream::pair().expect("a pair");
+        assert!(outgoing.connect(other, 9, &[]).is_err(), "never made");
         outgoing.end("enough");
         assert_eq!(outgoing.message(&ToAgent::End).expect_err("over").to_string(), "enough");
     }

@@ -84,7 +84,7 @@ impl PodHosts {
         let stream = dial.connect().map_err(|error| error.to_string())?;
         let (stream, carrier) = tls::connect(&self.config, stream).map_err(|error| error.to_string())?;
         let again = PodAgain { dial, config: Arc::clone(&self.config) };
-        let opened = LabSession::open(name, stream, self.token.expose(), own, Some(Box::new(again)));
+        let opened = LabSession::open(name, stream, self.token.expose(), own, Box::new(again));
         opened.map_err(|why| match carrier.join() {
             Ok(Err(error)) => format!("its agent is not spoken to by TLS: {error}"),
             _ => why,

@@ -43,6 +43,16 @@ pub(super) trait Redial: Send {
     /// Another connection; why there is none, one lowercase clause.
     fn dial(&self) -> Result<UnixStream, String>;
 
+    /// How long it may take to go on with a session, once there is a connection.
+    fn answer_deadline(&self) -> Duration {
+        RESUMED_DEADLINE
+    }
+
+    /// What carried the last connection said as it ended, to follow a clause; empty: nothing.
+    fn last_words(&self) -> String {
+        String::new()
+    }
+
     /// Why its host is gone for good, one lowercase clause; `None`: it may be there, as far as is known.
     fn gone(&self) -> Option<String> {
         None
@@ -103,9 +113,9 @@ impl Resuming {
                 Ok(resumed) => return Ok(resumed),
                 Err(NotResumed::Refused(why)) => return Err(format!("its agent {}", shown(&why))),
                 Err(NotResumed::Failed(why)) if Instant::now() + RESUME_PAUSE >= until => {
-                    let seconds = SILENCE.as_secs();
+                    let (seconds, words) = (SILENCE.as_secs(), self.by.last_words());
                     return Err(format!(
-                        "{broke}, and it could not be reached again within {seconds} s: {why}"
+                        "{broke}, and it could not be reached again within {seconds} s: {why}{words}"
                     ));
                 }
                 Err(NotResumed::Failed(_)) => {}
@@ -118,7 +128,7 @@ impl Resuming {
         let failed = |error: io::Error| NotResumed::Failed(error.to_string());
         let stream = self.by.dial().map_err(NotResumed::Failed)?;
         let reader = stream.try_clone().map_err(failed)?;
-        let until = until.min(Instant::now() + RESUMED_DEADLINE);
+        let until = until.min(Instant::now() + self.by.answer_deadline());
         let mut reader = Watched::new(reader, Some(until)).with_silence(SUSPICION);
         let greeting = session::greeting(Wish::Resume(self.id, outgoing.received()), self.token.expose());
         (&stream).write_all(greeting.expose()).map_err(failed)?;
@@ -129,8 +139,7 @@ impl Resuming {
             None => return Err(NotResumed::Failed("it ended the connection without an answer".to_owned())),
         };
         reader.is_known();
-        let writer = stream.try_clone().map_err(failed)?;
-        let connected = outgoing.connect(writer, Some(stream), received, &[]);
+        let connected = outgoing.connect(stream, received, &[]);
         connected.map(|number| (reader, number)).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => NotResumed::Refused(format!("is not the same: {error}")),
             _ => failed(error),

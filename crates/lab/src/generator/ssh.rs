@@ -3,17 +3,21 @@
 use super::copied::{MISSING, OwnProgram};
 use super::exited_within;
 use super::lab_session::LabSession;
+use super::outgoing::locked;
+use super::resuming::Redial;
 use super::session::AgentHost;
 use crate::output::{OutputTail, last_lines, read_lines};
+use crate::secrets::resolve_again;
+use kdyno_model::secret::SecretRef;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -26,10 +30,18 @@ const COPY_DEADLINE: Duration = Duration::from_secs(600);
 /// How soon a wish to stop is seen meanwhile.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How long the agent may take to go on with a session: ssh has to log in once more. Within the time in which a session may be
+/// resumed there is room for another attempt.
+const LOGIN_DEADLINE: Duration = Duration::from_secs(12);
+
+/// A host that does not answer is given up before that, with ssh's own words.
+const LOGIN_OPTIONS: [&str; 2] = ["-o", "ConnectTimeout=10"];
+
 /// Where ssh itself is what failed.
 const HINT: &str = "does `ssh HOST true` work without a question?";
 
 /// A host, and which program is its agent.
+#[derive(Clone)]
 pub(super) struct SshHost {
     pub(super) destination: String,
     /// File by which ssh is configured instead of the user's own.
@@ -38,6 +50,7 @@ pub(super) struct SshHost {
 }
 
 /// The program of an agent that ssh starts.
+#[derive(Clone)]
 pub(super) enum ProgramThere {
     /// A path on the host.
     Named(String),
@@ -65,7 +78,11 @@ pub(super) struct Unreached {
 
 impl SshHost {
     /// A session with its agent, and the ssh that carries it.
-    pub(super) fn open(&self, name: &str, opening: &Opening<'_>) -> Result<(LabSession, Ssh), Unreached> {
+    pub(super) fn open(
+        &self,
+        name: &str,
+        opening: &Opening<'_>,
+    ) -> Result<(LabSession, SshOfSession), Unreached> {
         if let Some(opened) = self.try_open(name, opening)? {
             return Ok(opened);
         }
@@ -77,30 +94,32 @@ impl SshHost {
     }
 
     /// `None`: the host has no copy of this program.
-    fn try_open(&self, name: &str, opening: &Opening<'_>) -> Result<Option<(LabSession, Ssh)>, Unreached> {
-        let (ours, theirs) = UnixStream::pair().map_err(not_started)?;
-        let output = theirs.try_clone().map_err(not_started)?;
-        let mut command = self.command(&[], opening.hidden);
-        match &self.program {
-            ProgramThere::Named(program) => command.args([program.as_str(), "agent", "--stdio"]),
-            ProgramThere::Copied(program) => command.arg(program.start_script()),
+    fn try_open(
+        &self,
+        name: &str,
+        opening: &Opening<'_>,
+    ) -> Result<Option<(LabSession, SshOfSession)>, Unreached> {
+        // Of this session alone: who logs in as the same user later has not got it.
+        let token = resolve_again(&SecretRef::Made)
+            .map_err(|why| Unreached { why: format!("its session got no token: {why}"), hint: "" })?;
+        let carrier = Arc::<Carrier>::default();
+        let (host, hidden) = (self.clone(), opening.hidden.to_vec());
+        let again = SshAgain { host, hidden, carrier: Arc::clone(&carrier) };
+        let stream = again.connect(&[])?;
+        let opened = LabSession::open(name, stream, token.expose(), opening.own, Box::new(again));
+        let why = match opened {
+            Ok(session) => return Ok(Some((session, SshOfSession(carrier)))),
+            Err(why) => why,
         };
-        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::from(OwnedFd::from(output)));
-        // With the command go its ends of the socket, which must close when ssh ends.
-        let mut ssh = Ssh::start(command)?;
-        match LabSession::open(name, ours, &[], opening.own, None) {
-            Ok(session) => Ok(Some((session, ssh))),
-            Err(why) => match (ssh.end(), &self.program) {
-                (Some(MISSING), ProgramThere::Copied(_)) => Ok(None),
-                (_, program) => Err(Unreached {
-                    why: format!("{why}{}", ssh.last_words()),
-                    hint: match program {
-                        ProgramThere::Named(_) => "does `ssh HOST PROGRAM version` work without a question?",
-                        ProgramThere::Copied(_) => HINT,
-                    },
-                }),
-            },
-        }
+        let mut ssh = carrier.take();
+        let status = ssh.as_mut().and_then(Ssh::end);
+        let hint = match &self.program {
+            ProgramThere::Copied(_) if status == Some(MISSING) => return Ok(None),
+            ProgramThere::Copied(_) => HINT,
+            ProgramThere::Named(_) => "does `ssh HOST PROGRAM version` work without a question?",
+        };
+        let words = ssh.as_mut().map(Ssh::last_words).unwrap_or_default();
+        Err(Unreached { why: format!("{why}{words}"), hint })
     }
 
     fn copy(&self, program: &OwnProgram, name: &str, opening: &Opening<'_>) -> Result<(), Unreached> {
@@ -146,12 +165,84 @@ impl SshHost {
     }
 }
 
+/// How the agent of a session is reached, once more where its connection broke.
+struct SshAgain {
+    host: SshHost,
+    /// Environment variables that ssh does not inherit.
+    hidden: Vec<String>,
+    carrier: Arc<Carrier>,
+}
+
+impl SshAgain {
+    /// The end of a stream that another ssh carries; the one before is ended.
+    fn connect(&self, options: &[&str]) -> Result<UnixStream, Unreached> {
+        let (ours, theirs) = UnixStream::pair().map_err(not_started)?;
+        let output = theirs.try_clone().map_err(not_started)?;
+        let mut command = self.host.command(options, &self.hidden);
+        match &self.host.program {
+            ProgramThere::Named(program) => command.args([program.as_str(), "agent", "--stdio"]),
+            ProgramThere::Copied(program) => command.arg(program.start_script()),
+        };
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::from(OwnedFd::from(output)));
+        // With the command go its ends of the socket, which must close when ssh ends.
+        self.carrier.exchange(|| Ssh::start(command))?;
+        Ok(ours)
+    }
+}
+
+impl Redial for SshAgain {
+    fn dial(&self) -> Result<UnixStream, String> {
+        self.connect(&LOGIN_OPTIONS).map_err(|unreached| unreached.why)
+    }
+
+    fn answer_deadline(&self) -> Duration {
+        LOGIN_DEADLINE
+    }
+
+    fn last_words(&self) -> String {
+        let Some(mut ssh) = self.carrier.take() else { return String::new() };
+        // It is not waited for: what it did not say in time is not said.
+        ssh.kill();
+        ssh.end();
+        ssh.last_words()
+    }
+}
+
+/// The ssh that carries a session: after a break another one.
+#[derive(Default)]
+struct Carrier(Mutex<Option<Ssh>>);
+
+impl Carrier {
+    /// Puts another one in the place of the one that there is, whose connection is of no use.
+    fn exchange(&self, start: impl FnOnce() -> Result<Ssh, Unreached>) -> Result<(), Unreached> {
+        let mut held = locked(&self.0);
+        if let Some(mut before) = held.take() {
+            before.kill();
+        }
+        *held = Some(start()?);
+        Ok(())
+    }
+
+    fn take(&self) -> Option<Ssh> {
+        locked(&self.0).take()
+    }
+}
+
+/// Ends the ssh that carries a session.
+pub(super) struct SshOfSession(Arc<Carrier>);
+
+impl Drop for SshOfSession {
+    fn drop(&mut self) {
+        drop(self.0.take());
+    }
+}
+
 fn not_started(error: std::io::Error) -> Unreached {
     Unreached { why: format!("ssh could not be started: {error}"), hint: "" }
 }
 
-/// A running ssh, and the end of what it and the agent wrote.
-pub(super) struct Ssh {
+/// A running ssh, and the end of what it wrote, and who it started there.
+struct Ssh {
     child: Child,
     tail: Option<JoinHandle<String>>,
 }

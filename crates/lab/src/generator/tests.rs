@@ -42,19 +42,26 @@ fn agent_until(
 ) -> (UnixStream, JoinHandle<io::Result<()>>) {
     let (ours, theirs) = UnixStream::pair().expect("a pair");
     let token = token.map(|text| Secret::new(text.as_bytes().to_vec()));
+    let (never, again) = channel();
     let options =
         AgentOptions { self_exe: exe.into(), temp_dir: folder.to_owned(), stop, waits_for_first: None };
     let thread = std::thread::spawn(move || {
         let mut reader = Watched::new(theirs.try_clone()?, None).with_silence(silence);
         let served = greet(&mut reader, &mut &theirs, token.as_ref()).and_then(|_| {
             let outgoing = Outgoing::start()?;
-            welcome(&outgoing, theirs.try_clone()?, None)?;
-            serve(reader, &outgoing, None, &options)
+            welcome(&outgoing, theirs.try_clone()?)?;
+            serve(reader, &outgoing, &again, &options)
         });
         let _ = theirs.shutdown(Shutdown::Both);
+        drop(never);
         served
     });
     (ours, thread)
+}
+
+/// How an agent is reached again that is not.
+fn never() -> Box<dyn Redial> {
+    Box::new(|| -> Result<UnixStream, String> { Err("it is gone".to_owned()) })
 }
 
 const GENEROUS: Duration = Duration::from_secs(60);
@@ -72,7 +79,8 @@ fn the_end_of_a_worker_there_is_reported_as_that_of_one_here() {
         std::fs::create_dir(folder).expect("a folder");
     }
     let (stream, thread) = agent("/bin/false", &sessions, Some("token"), GENEROUS);
-    let session = LabSession::open("there", stream, b"token", &AgentHost::here(), None).expect("a session");
+    let session =
+        LabSession::open("there", stream, b"token", &AgentHost::here(), never()).expect("a session");
     assert_eq!((session.clock.offset_ns, session.clock.bound_ns), (0, 0), "the same clock");
     assert!(session.host.is_host_of(&AgentHost::here()) && session.host.processors > 0);
     let inbox = Inbox::default();
@@ -92,7 +100,7 @@ fn an_agent_of_another_clock_is_bound_by_what_was_exchanged() {
     let dir = tempfile::tempdir().expect("temp dir");
     let (stream, _) = agent("/bin/false", dir.path(), None, GENEROUS);
     let other = AgentHost { boot_id: "another boot".to_owned(), ..AgentHost::here() };
-    let session = LabSession::open("there", stream, &[], &other, None).expect("a session");
+    let session = LabSession::open("there", stream, &[], &other, never()).expect("a session");
     // It is this clock, which the session does not know: the truth is 0.
     let clock = session.clock;
     assert!(clock.bound_ns > 0 && clock.offset_ns.unsigned_abs() <= clock.bound_ns, "{clock:?}");
@@ -132,8 +140,9 @@ fn slow_agent(delay: Duration) -> UnixStream {
 fn t0_is_as_far_ahead_as_the_slowest_of_many_hosts_needs() {
     const DELAY: Duration = Duration::from_millis(300);
     const HOSTS: u32 = 12;
-    let open =
-        |_| LabSession::open("there", slow_agent(DELAY), &[], &AgentHost::here(), None).expect("a session");
+    let open = |_| {
+        LabSession::open("there", slow_agent(DELAY), &[], &AgentHost::here(), never()).expect("a session")
+    };
     let places = TrialPlaces::carried_by((0..HOSTS).map(open));
     let begin = Instant::now();
     let ahead_ns = places.t0_ahead_ns().expect("answers");
@@ -147,7 +156,7 @@ fn a_wrong_token_is_not_answered_and_a_wrong_version_is_named() {
     let dir = tempfile::tempdir().expect("temp dir");
     let (stream, thread) = agent("/bin/false", dir.path(), Some("token"), GENEROUS);
     let error =
-        LabSession::open("there", stream, b"hunter2", &AgentHost::here(), None).err().expect("refused");
+        LabSession::open("there", stream, b"hunter2", &AgentHost::here(), never()).err().expect("refused");
     assert_eq!(error, "it ended the connection without an answer");
     let error = thread.join().expect("no panic").expect_err("refused").to_string();
     assert!(error.contains("token is not that of this agent") && !error.contains("hunter2"), "{error}");
@@ -168,7 +177,7 @@ fn an_agent_that_is_stopped_says_so() {
     let dir = tempfile::tempdir().expect("temp dir");
     let stop = Arc::new(AtomicBool::new(false));
     let (stream, thread) = agent_until(Arc::clone(&stop), "/bin/false", dir.path(), None, GENEROUS);
-    let session = LabSession::open("there", stream, &[], &AgentHost::here(), None).expect("a session");
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), never()).expect("a session");
     stop.store(true, Ordering::Relaxed);
     thread.join().expect("no panic").expect("an orderly end");
     let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
@@ -203,8 +212,8 @@ fn resumable_agent(
     let thread = std::thread::spawn(move || {
         let mut reader = Watched::new(theirs.try_clone()?, None).with_silence(GENEROUS);
         greet(&mut reader, &mut &theirs, None)?;
-        welcome(&serving, theirs.try_clone()?, Some(theirs))?;
-        let served = serve(reader, &serving, Some(&resumptions), &options);
+        welcome(&serving, theirs)?;
+        let served = serve(reader, &serving, &resumptions, &options);
         serving.break_any();
         served
     });
@@ -212,7 +221,7 @@ fn resumable_agent(
         let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (outgoing, again): (_, Sender<Resumption>) = (Arc::clone(&outgoing), again.clone());
         std::thread::spawn(move || -> io::Result<()> {
-            let wish = greet(&mut Watched::new(theirs.try_clone()?, None), &mut &theirs, None)?;
+            let wish = greet(&mut Watched::new(theirs.try_clone()?, None), &mut &theirs, None)?.wish;
             let Wish::Resume(_, received) = wish else { panic!("a session has begun") };
             if !knows_it {
                 return refuse(&mut &theirs, NO_SESSION);
@@ -236,7 +245,7 @@ fn a_session_goes_on_over_another_connection() {
     }
     let (stream, again, thread) = resumable_agent(&sessions, true);
     let cut = stream.try_clone().expect("shared");
-    let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(again)).expect("a session");
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), again).expect("a session");
     let inbox = Inbox::default();
     cut.shutdown(Shutdown::Both).expect("cut");
     // It is started over the next connection, which also brings its end.
@@ -262,7 +271,7 @@ fn a_session_that_is_closed_while_it_is_resumed_ends_there_too() {
         again.dial()
     });
     let cut = stream.try_clone().expect("shared");
-    let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(held)).expect("a session");
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), held).expect("a session");
     cut.shutdown(Shutdown::Both).expect("cut");
     dialled.recv_timeout(GENEROUS).expect("it makes another connection");
     drop(session);
@@ -276,7 +285,7 @@ fn an_agent_that_has_no_such_session_ends_that_of_the_lab() {
     let dir = tempfile::tempdir().expect("temp dir");
     let (stream, again, _) = resumable_agent(dir.path(), false);
     let cut = stream.try_clone().expect("shared");
-    let session = LabSession::open("there", stream, &[], &AgentHost::here(), Some(again)).expect("a session");
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), again).expect("a session");
     let inbox = Inbox::default();
     let mut started = AgentPlace::of(&session, dir.path()).start(3, &inbox.sender()).expect("started");
     cut.shutdown(Shutdown::Both).expect("cut");
@@ -305,8 +314,8 @@ fn a_host_that_is_gone_for_good_is_tried_once_and_says_why() {
     // The agent waits for another connection as long as one can be made.
     let (stream, _kept, _) = resumable_agent(dir.path(), true);
     let cut = stream.try_clone().expect("shared");
-    let again = Some(Box::new(Gone) as Box<dyn Redial>);
-    let session = LabSession::open("there", stream, &[], &AgentHost::here(), again).expect("a session");
+    let session =
+        LabSession::open("there", stream, &[], &AgentHost::here(), Box::new(Gone)).expect("a session");
     cut.shutdown(Shutdown::Both).expect("cut");
     let error = session.ask_clock().and_then(|asked_ns| session.clock_read(asked_ns)).expect_err("over");
     assert_eq!(error, "on node n2 it was deleted");

@@ -26,6 +26,7 @@ mod open_metrics;
 mod page;
 mod processes;
 mod quotas;
+mod reported;
 mod sides;
 mod summary;
 mod terminal;
