@@ -113,7 +113,7 @@ fn idle_level(values: &ParamValues, name: &str, load: &LoadFile) -> Result<Optio
     let is_its = |codec: &Compression| codec.levels().is_some_and(|levels| levels.setting == name);
     let Some(codec) = CODECS.into_iter().find(is_its) else { return Ok(None) };
     let in_force = match typed(load, COMPRESSION) {
-        Some(value) => compression(&values.text(value)?),
+        Some(value) => values.text(value)?.parse().unwrap_or(Compression::None),
         None => Compression::None,
     };
     Ok((in_force != codec).then(|| format!("its `{COMPRESSION}` is not `{}`", codec.name())))
@@ -144,7 +144,7 @@ pub(crate) fn producer(
             "buffer.memory" => settings.buffer_bytes = given.number,
             "max.request.size" => settings.request_bytes_max = given.number as u32,
             "max.in.flight.requests.per.connection" => settings.in_flight_max = given.number as u32,
-            COMPRESSION => settings.compression = compression(&given.word),
+            COMPRESSION => settings.compression = given.word.parse().unwrap_or(Compression::None),
             "max.block.ms" => settings.max_block_ns = ns,
             "request.timeout.ms" => settings.request_timeout_ns = ns,
             "delivery.timeout.ms" => delivery = Some((ns, given.typed)),
@@ -281,16 +281,6 @@ fn backoff(settings: &mut ProducerSettings, typed_max_ns: Option<u64>, version: 
         None => settings.retry_backoff_ns,
     };
     settings.retry_backoff_ns = settings.retry_backoff_ns.min(settings.retry_backoff_max_ns);
-}
-
-fn compression(word: &str) -> Compression {
-    match word {
-        "gzip" => Compression::Gzip,
-        "snappy" => Compression::Snappy,
-        "lz4" => Compression::Lz4,
-        "zstd" => Compression::Zstd,
-        _ => Compression::None,
-    }
 }
 
 /// The level that is typed for a codec, or its default.

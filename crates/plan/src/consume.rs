@@ -23,15 +23,10 @@ pub(crate) fn consume_plan(
     item: &LoadFile,
     typed: &ConsumeFile,
 ) -> Result<ConsumePlan, PlanError> {
-    let from = match reader.word(&typed.from, "from", &["latest", "earliest"])?.as_str() {
-        "earliest" => StartOffset::Earliest,
-        _ => StartOffset::Latest,
-    };
-    let read = match reader.word(&typed.read, "read", &["decode", "crc", "header"])?.as_str() {
-        "header" => ReadDepth::Header,
-        "crc" => ReadDepth::Crc,
-        _ => ReadDepth::Decode,
-    };
+    let from = reader.word(&typed.from, "from", &["latest", "earliest"])?;
+    let from = from.parse().unwrap_or(StartOffset::Latest);
+    let read = reader.word(&typed.read, "read", &["decode", "crc", "header"])?;
+    let read = read.parse().unwrap_or(ReadDepth::Decode);
     let work = work(reader, &typed.work)?;
     if work.is_some() && read != ReadDepth::Decode {
         let message = "an application that works on records reads them: `work` takes `read: decode`";

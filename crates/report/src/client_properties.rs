@@ -6,7 +6,7 @@ use crate::input::ReportInput;
 use crate::units::milliseconds;
 use kdyno_model::plan::{
     CasePlan, ClientListener, ConsumePlan, GroupProtocol, LoadPlan, Mechanism, Partitioner, ProducePlan,
-    Role, Sasl, Security, StartOffset, Store, StoreContent, SystemPlan, Tls, TlsVersion,
+    Role, Sasl, Security, Store, StoreContent, SystemPlan, Tls, TlsVersion,
 };
 use kdyno_model::version::Version;
 
@@ -88,45 +88,19 @@ fn files(name: &str, case: &CasePlan, load: &LoadPlan) -> Vec<(String, String)> 
 
 fn producer(plan: &ProducePlan) -> Vec<ClientProperty> {
     let client = &plan.client;
-    let mut found = vec![
-        ("acks", if client.acks == -1 { "all".to_owned() } else { client.acks.to_string() }),
-        ("batch.size", client.batch_bytes.to_string()),
-        ("linger.ms", milliseconds(client.linger_ns)),
-        ("buffer.memory", client.buffer_bytes.to_string()),
-        ("max.request.size", client.request_bytes_max.to_string()),
-        ("max.in.flight.requests.per.connection", client.in_flight_max.to_string()),
-        ("compression.type", client.compression.name().to_owned()),
-    ];
-    found.extend(client.level().map(|(setting, level)| (setting, level.to_string())));
-    found.extend([
-        ("max.block.ms", milliseconds(client.max_block_ns)),
-        ("request.timeout.ms", milliseconds(client.request_timeout_ns)),
-        ("delivery.timeout.ms", milliseconds(client.delivery_timeout_ns)),
-        ("retry.backoff.ms", milliseconds(client.retry_backoff_ns)),
-    ]);
     // Settings that the release has not yet are left out where they ask for what it does.
     let knows = |major, minor| knows(&client.defaults, (major, minor));
-    if knows(3, 7) || client.retry_backoff_max_ns != client.retry_backoff_ns {
-        found.push(("retry.backoff.max.ms", milliseconds(client.retry_backoff_max_ns)));
-    }
-    found.extend([
-        ("metadata.max.age.ms", milliseconds(client.metadata_max_age_ns)),
-        ("enable.idempotence", client.enable_idempotence.to_string()),
-    ]);
-    match client.partitioner {
-        Partitioner::RoundRobin => {
-            found.push(("partitioner.class", Partitioner::ROUND_ROBIN_CLASS.to_owned()))
+    let mut found = client.named();
+    found.retain(|(setting, _)| match *setting {
+        "retry.backoff.max.ms" => knows(3, 7) || client.retry_backoff_max_ns != client.retry_backoff_ns,
+        "partitioner.adaptive.partitioning.enable" | "partitioner.availability.timeout.ms" => {
+            client.partitioner == Partitioner::Sticky && (knows(3, 3) || client.adaptive_partitioning)
         }
-        Partitioner::Sticky if knows(3, 3) || client.adaptive_partitioning => found.extend([
-            ("partitioner.adaptive.partitioning.enable", client.adaptive_partitioning.to_string()),
-            ("partitioner.availability.timeout.ms", milliseconds(client.availability_timeout_ns)),
-        ]),
-        Partitioner::Sticky => {}
-    }
-    match client.ignore_keys {
-        true if knows(3, 3) => found.push(("partitioner.ignore.keys", "true".to_owned())),
-        true => found.push(("partitioner.class", Partitioner::UNIFORM_STICKY_CLASS.to_owned())),
-        false => {}
+        "partitioner.ignore.keys" => client.ignore_keys && knows(3, 3),
+        _ => true,
+    });
+    if client.ignore_keys && !knows(3, 3) {
+        found.push(("partitioner.class", Partitioner::UNIFORM_STICKY_CLASS.to_owned()));
     }
     if plan.transactions.is_some() {
         found.push(("transactional.id", "<each client its own>".to_owned()));
@@ -141,24 +115,8 @@ fn knows(defaults: &str, since: (u32, u32)) -> bool {
 }
 
 fn consumer(plan: &ConsumePlan) -> Vec<ClientProperty> {
-    let from = match plan.from {
-        StartOffset::Earliest => "earliest",
-        StartOffset::Latest => "latest",
-    };
-    let mut found = vec![
-        ("auto.offset.reset", from.to_owned()),
-        ("fetch.max.bytes", plan.fetch_bytes_max.to_string()),
-        ("max.partition.fetch.bytes", plan.partition_bytes_max.to_string()),
-        ("fetch.min.bytes", plan.fetch_bytes_min.to_string()),
-        ("fetch.max.wait.ms", milliseconds(plan.fetch_wait_ns)),
-        ("request.timeout.ms", milliseconds(plan.request_timeout_ns)),
-        ("retry.backoff.ms", milliseconds(plan.retry_backoff_ns)),
-        ("isolation.level", plan.isolation_level.name().to_owned()),
-    ];
-    if !plan.rack.is_empty() {
-        found.push(("client.rack", plan.rack.clone()));
-    }
-    found.extend(plan.work.map(|_| ("max.poll.records", plan.poll_records_max.to_string())));
+    let mut found = vec![("auto.offset.reset", plan.from.to_string())];
+    found.extend(plan.written());
     let Some(group) = &plan.group else { return found };
     found.push(("group.id", group.id.clone().unwrap_or_else(|| format!("<group {}>", group.name))));
     found.extend(group.settings().into_iter().map(|(setting, value)| match &group.protocol {

@@ -98,20 +98,26 @@ pub fn folders(
 /// # Errors
 /// They do not; the message has the figures.
 pub fn check_room(folders: &[PathBuf], write_bytes: u64) -> Result<(), TestbedError> {
-    let each = write_bytes / folders.len().max(1) as u64;
+    let would = |each: &str| format!("the run would write {each} to");
+    let hint = "shorten the run, lower the rate or the replicas, or let the logs lie elsewhere (storage)";
+    check_free(folders, write_bytes, would, hint)
+}
+
+/// Checks that bytes which are evenly spread over the folders fit, and leave some free; `would` says what comes of those of one.
+fn check_free(
+    folders: &[PathBuf],
+    bytes: u64,
+    would: impl Fn(&str) -> String,
+    hint: &str,
+) -> Result<(), TestbedError> {
+    let each = bytes / folders.len().max(1) as u64;
     for folder in folders {
         let free = free_bytes(folder)?;
         if each.saturating_add(RESERVE_BYTES) > free {
-            return Err(TestbedError::hinted(
-                format!(
-                    "the run would write {} to {}, which has {} free ({} stay reserved)",
-                    shown(each),
-                    folder.display(),
-                    shown(free),
-                    shown(RESERVE_BYTES)
-                ),
-                "shorten the run, lower the rate or the replicas, or let the logs lie elsewhere (storage)",
-            ));
+            let (would, folder) = (would(&shown(each)), folder.display());
+            let (free, reserve) = (shown(free), shown(RESERVE_BYTES));
+            let message = format!("{would} {folder}, which has {free} free ({reserve} stay reserved)");
+            return Err(TestbedError::hinted(message, hint));
         }
     }
     Ok(())
@@ -137,25 +143,16 @@ pub fn least_replica_bytes(cluster: &ClusterPlan, topic_config: &BTreeMap<String
 /// # Errors
 /// They do not; the message has the figures.
 pub fn check_retained(folders: &[PathBuf], partition_replicas: u64, bytes: u64) -> Result<(), TestbedError> {
-    let each = bytes / folders.len().max(1) as u64;
-    for folder in folders {
-        let free = free_bytes(folder)?;
-        if each.saturating_add(RESERVE_BYTES) > free {
-            return Err(TestbedError::hinted(
-                format!(
-                    "with the least retention {partition_replicas} replicas of partitions take up to {} each, so \
-                     {} may be stored in {}, which has {} free ({} stay reserved)",
-                    shown(bytes / partition_replicas.max(1)),
-                    shown(each),
-                    folder.display(),
-                    shown(free),
-                    shown(RESERVE_BYTES),
-                ),
-                "use fewer partitions or replicas, set `log.retention.bytes` lower, or let the logs lie elsewhere",
-            ));
-        }
-    }
-    Ok(())
+    let of_one = shown(bytes / partition_replicas.max(1));
+    let would = |each: &str| {
+        format!(
+            "with the least retention {partition_replicas} replicas of partitions take up to {of_one} each, so {each} may \
+             be stored in"
+        )
+    };
+    let hint =
+        "use fewer partitions or replicas, set `log.retention.bytes` lower, or let the logs lie elsewhere";
+    check_free(folders, bytes, would, hint)
 }
 
 #[cfg(test)]

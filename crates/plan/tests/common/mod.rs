@@ -5,6 +5,7 @@
 use kdyno_model::plan::{ComparePlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_plan::{Choices, CompareChoices, PlanQuestion, Remark, SideChange, SideChoices, plan, remarks};
 use kdyno_scenario::Scenario;
+use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::{Target, TargetFile};
 
 pub const BASE: &str = "\
@@ -38,9 +39,16 @@ pub fn asking(ask: CompareChoices) -> Choices {
     Choices { ask: PlanQuestion::Compare(ask), ..Choices::default() }
 }
 
+/// The plan of a scenario; otherwise what is wrong, and the hint.
 pub fn planned(text: &str, choices: &Choices) -> Result<Plan, String> {
-    let scenario = Scenario::parse(text, "s.yaml").map_err(|error| error.to_string())?;
-    plan(&scenario, choices).map_err(|error| format!("{error} | {}", error.hint.clone().unwrap_or_default()))
+    let reported = |error: InputError| format!("{error} | {}", error.hint.as_deref().unwrap_or_default());
+    let scenario = Scenario::parse(text, "s.yaml").map_err(reported)?;
+    plan(&scenario, choices).map_err(reported)
+}
+
+/// The same with nothing chosen.
+pub fn as_written(text: &str) -> Result<Plan, String> {
+    planned(text, &Choices::default())
 }
 
 pub fn compared(text: &str, choices: &Choices) -> (Plan, ComparePlan) {

@@ -1,9 +1,7 @@
 //! Items that come or go with a backlog of so many bytes.
 
+use crate::common::as_written;
 use kdyno_model::plan::LoadSpan;
-use kdyno_plan::{Choices, plan};
-use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
 
 const S: u64 = 1_000_000_000;
 
@@ -13,10 +11,7 @@ fn spans(load: &str, phases: &str) -> Result<[LoadSpan; 2], String> {
         "kdyno: 1\nid: late\nquestion: How fast?\nparams: {{backlog: 10MB}}\ntopics: {{t: {{partitions: 3}}, other: {{partitions: 1}}}}\n\
          load:\n{load}phases: {{{phases}}}\n"
     );
-    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
-    let plan = plan(&scenario, &Choices::default()).map_err(reported)?;
-    let load = &plan.cases[0].load;
+    let load = &as_written(&text)?.cases[0].load;
     Ok(["writers", "readers"].map(|name| load[name].span))
 }
 

@@ -1,18 +1,15 @@
 //! Load items that are commands, from a scenario's text to the plan.
 
+use crate::common::as_written;
 use kdyno_model::plan::{CommandBegins, OutputFormat, Plan, Strategy};
-use kdyno_plan::{Choices, check_commands_in_pods, check_stored, plan};
-use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
+use kdyno_plan::{check_commands_in_pods, check_stored};
 
 fn planned(load: &str, phases: &str, more: &str) -> Result<Plan, String> {
     let text = format!(
         "kdyno: 1\nid: others\nquestion: What does it take?\nparams: {{n: 3}}\nsystem: {{kafka: 4.1.1}}\n\
          topics: {{t: {{partitions: 3}}}}\nload:\n{load}\nphases: {{{phases}}}\n{more}"
     );
-    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
-    plan(&scenario, &Choices::default()).map_err(reported)
+    as_written(&text)
 }
 
 #[test]
@@ -116,7 +113,7 @@ fn impossible_settings_are_refused_in_place_with_a_hint() {
         error
     };
     for (load, phases, words) in [
-        ("  c: {command: []}", "measure: 1m", "`command` is empty; name a program"),
+        ("  c: {command: []}", "measure: 1m", "`command` is empty | name a program"),
         ("  c: {command: [x], rate: 5/s}", "measure: 1m", "hand it over as an argument"),
         ("  c: {command: [x], produce: t}", "measure: 1m", "one role, not both `produce` and `command`"),
         ("  c: {command: [x], after: c}", "measure: 1m", "`after`: `c` is no other command"),

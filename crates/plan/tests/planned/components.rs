@@ -1,10 +1,10 @@
 //! What runs next to the cluster, from a scenario's text to the plan.
 
+use crate::common::as_written;
 use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{ComponentKind, Plan, ReadyWhen, StopSignal, Strategy};
 use kdyno_plan::{Choices, check_stored, plan};
 use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::TargetFile;
 
 const LOAD: &str = "load: {w: {produce: t, rate: 10/s, value: 10B}}\nphases: {measure: 1m}\n";
@@ -14,9 +14,7 @@ fn planned(components: &str, more: &str) -> Result<Plan, String> {
         "kdyno: 1\nid: beside\nquestion: What stands beside it?\nparams: {{n: 3}}\nsystem: {{kafka: 4.1.1}}\n\
          topics: {{t: {{partitions: 3}}}}\ncomponents:\n{components}\n{LOAD}{more}"
     );
-    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
-    plan(&scenario, &Choices::default()).map_err(reported)
+    as_written(&text)
 }
 
 #[test]
@@ -89,9 +87,9 @@ fn one_that_runs_already_is_addressed_and_not_started() {
 #[test]
 fn impossible_settings_are_refused_in_place_with_a_hint() {
     for (component, words) in [
-        ("c: {}", "the component is nothing; add `command` or `postgres`"),
+        ("c: {}", "the component is nothing | add `command` or `postgres`"),
         ("c: {command: [x], postgres: {}}", "one thing, not both `command` and `postgres`"),
-        ("c: {command: []}", "`command` is empty; name a program"),
+        ("c: {command: []}", "`command` is empty | name a program"),
         ("c: {comand: [x]}", "did you mean `command`"),
         ("c: {command: [x], ready: soon}", "`ready`"),
         ("c: {command: [x], ready: {http: health}}", "`http`: `health` is not the path of a URL"),

@@ -1,10 +1,9 @@
 //! Load items over HTTP, from a scenario's text to the plan.
 
+use crate::common::as_written;
 use kdyno_model::plan::http_load::HttpLoad;
 use kdyno_model::plan::{Plan, Strategy};
-use kdyno_plan::{Choices, check_stored, plan};
-use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
+use kdyno_plan::check_stored;
 
 fn planned(load: &str, more: &str) -> Result<Plan, String> {
     planned_until("1m", load, more)
@@ -15,9 +14,7 @@ fn planned_until(measure: &str, load: &str, more: &str) -> Result<Plan, String> 
         "kdyno: 1\nid: others\nquestion: What does it take?\nparams: {{n: 3, port: 80}}\nsystem: {{kafka: 4.1.1}}\n\
          topics: {{t: {{partitions: 3}}}}\nload:\n{load}\nphases: {{measure: {measure}}}\n{more}"
     );
-    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
-    plan(&scenario, &Choices::default()).map_err(reported)
+    as_written(&text)
 }
 
 const STEPS: &str = "{name: find, get: '/users/{{user}}', keep: {id: /id}}, {name: pay, post: /pay, json: '{\"id\": \"{{id}}\"}'}";

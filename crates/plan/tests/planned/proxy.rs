@@ -1,27 +1,21 @@
 //! The proxy between clients and brokers, from a scenario's text to the plan.
 
+use crate::common;
 use kdyno_model::plan::{ComponentKind, KROXYLICIOUS, Plan, ProxyPlan, ReadyWhen, StopSignal, Strategy};
-use kdyno_plan::{Choices, bytes_to_write_of_trial, check_stored, plan};
-use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
+use kdyno_plan::{Choices, bytes_to_write_of_trial, check_stored};
 use kdyno_scenario::target::TargetFile;
 
 const LOAD: &str = "load: {w: {produce: t, rate: 10/s, value: 10B}}\nphases: {measure: 1m}\n";
 
-fn reported(error: InputError) -> String {
-    format!("{error}; {}", error.hint.as_deref().unwrap_or_default())
-}
-
-fn scenario(system: &str, more: &str) -> Result<Scenario, String> {
-    let text = format!(
+fn text(system: &str, more: &str) -> String {
+    format!(
         "kdyno: 1\nid: through\nquestion: What does it cost?\nparams: {{p: none}}\n\
          system: {{kafka: 4.1.1, {system}}}\ntopics: {{t: {{partitions: 3}}}}\n{LOAD}{more}"
-    );
-    Scenario::parse(&text, "s.yaml").map_err(reported)
+    )
 }
 
 fn planned(system: &str, more: &str) -> Result<Plan, String> {
-    plan(&scenario(system, more)?, &Choices::default()).map_err(reported)
+    common::as_written(&text(system, more))
 }
 
 #[test]
@@ -114,8 +108,7 @@ fn impossible_settings_are_refused_in_place_with_a_hint() {
     );
     let null = "kdyno: 1\nid: n\nquestion: q?\nsystem: {kafka: null-broker, proxy: kroxylicious}\n\
                 topics: {t: {partitions: 1}}\n";
-    let null = Scenario::parse(&format!("{null}{LOAD}"), "s.yaml").expect("a scenario");
-    let error = plan(&null, &Choices::default()).map_err(reported).expect_err("a null broker");
+    let error = common::as_written(&format!("{null}{LOAD}")).expect_err("a null broker");
     assert!(error.contains("a null broker cannot be behind a proxy"), "{error}");
 }
 
@@ -125,7 +118,7 @@ fn none_is_started_before_a_target() {
     let target = TargetFile::parse(target, "t.yaml").expect("read").resolve(None).expect("a target");
     let planned = |system: &str| {
         let choices = Choices { target: Some(target.clone()), ..Choices::default() };
-        plan(&scenario(system, "").expect("a scenario"), &choices).map_err(reported)
+        common::planned(&text(system, ""), &choices)
     };
     let refused = planned("proxy: kroxylicious").expect_err("it is somebody else's");
     assert!(refused.contains("no proxy is started before a target"), "{refused}");

@@ -1,18 +1,14 @@
 //! Quotas of clients, from a scenario's text to the plan.
 
+use crate::common::as_written;
 use kdyno_model::plan::{Plan, QuotaEach, QuotasPlan, SystemPlan};
-use kdyno_plan::{Choices, plan};
-use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
 
 fn planned(params: &str, system: &str) -> Result<Plan, String> {
     let text = format!(
         "kdyno: 1\nid: capped\nquestion: How much?\n{params}system: {{{system}}}\ntopics: {{t: {{partitions: 3}}}}\n\
          load: {{writers: {{produce: t, rate: 10/s, value: 100B}}}}\nphases: {{warmup: 5s, measure: 10s}}\n"
     );
-    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
-    plan(&scenario, &Choices::default()).map_err(reported)
+    as_written(&text)
 }
 
 fn quotas(plan: &Plan, case: usize) -> Option<QuotasPlan> {
@@ -48,7 +44,7 @@ fn what_no_quota_can_be_is_refused_in_place() {
     for (system, words) in [
         ("quotas: {}", "`quotas` limits nothing"),
         ("quotas: {each: user}", "`quotas` limits nothing"),
-        ("quotas: {producer_byte_rate: 10MiB}", "not a size per second; e.g. `10MiB/s`"),
+        ("quotas: {producer_byte_rate: 10MiB}", "not a size per second | e.g. `10MiB/s`"),
         ("quotas: {consumer_byte_rate: 1B/s}", "`consumer_byte_rate`: `1B/s` is outside 1000B/s to 1TiB/s"),
         ("quotas: {request_percentage: 0}", "`request_percentage`: `0` is outside"),
         ("quotas: {request_percentage: 5%}", "`request_percentage`"),

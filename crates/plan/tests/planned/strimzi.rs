@@ -4,9 +4,7 @@ use crate::common::{asking, compared, comparing};
 use kdyno_model::plan::{
     KafkaSource, PairDesign, Plan, StrimziListener, StrimziPlan, StrimziVolume, SystemPlan,
 };
-use kdyno_plan::{Choices, FileReader, FoundFile, Next, check_stored, plan};
-use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
+use kdyno_plan::{Choices, FileReader, FoundFile, Next, check_stored};
 
 const HEAD: &str = "kdyno: 1\nid: pods\nquestion: How much?\nparams: {memory: 4GiB}\n";
 const LOAD: &str = "topics: {t: {partitions: 3}}\nload: {writers: {produce: t, rate: 10/s, value: 100B}}\n\
@@ -25,10 +23,7 @@ fn files(_: &str, name: &str) -> Result<FoundFile, String> {
 
 fn planned(system: &str) -> Result<Plan, String> {
     let text = format!("{HEAD}system: {{{system}}}\n{LOAD}");
-    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
-    let choices = Choices { files: FileReader(files), ..Choices::default() };
-    plan(&scenario, &choices).map_err(reported)
+    crate::common::planned(&text, &Choices { files: FileReader(files), ..Choices::default() })
 }
 
 fn made(system: &str) -> StrimziPlan {

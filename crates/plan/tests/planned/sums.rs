@@ -1,7 +1,6 @@
 //! Figures of the load items together: `sum.acked_per_s`.
 
-use kdyno_plan::{Choices, plan};
-use kdyno_scenario::Scenario;
+use crate::common::as_written;
 
 fn columns(items: usize, more: &str) -> Result<Vec<String>, String> {
     let load: String =
@@ -10,12 +9,7 @@ fn columns(items: usize, more: &str) -> Result<Vec<String>, String> {
         "kdyno: 1\nid: summed\nquestion: How much is it together?\nsystem: {{kafka: 4.1.1}}\ntopics: {{t: {{partitions: 3}}}}\n\
          load:\n{load}phases: {{measure: 1m}}\n{more}"
     );
-    let reported = |error: kdyno_scenario::input::InputError| {
-        format!("{error}; {}", error.hint.as_deref().unwrap_or_default())
-    };
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
-    let plan = plan(&scenario, &Choices::default()).map_err(reported)?;
-    Ok(plan.show.columns.iter().map(ToString::to_string).collect())
+    Ok(as_written(&text)?.show.columns.iter().map(ToString::to_string).collect())
 }
 
 #[test]

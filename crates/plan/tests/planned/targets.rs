@@ -1,5 +1,6 @@
 //! What targets bring into a plan: prices, windows that are long enough, several of them for one side.
 
+use crate::common::{MINUTE_NS, planned, target};
 use kdyno_model::plan::{ComparePlan, Depth, EvidenceUnit, Plan, Strategy, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_plan::{
@@ -7,7 +8,7 @@ use kdyno_plan::{
     remarks, retarget, upcoming,
 };
 use kdyno_scenario::Scenario;
-use kdyno_scenario::target::{Target, TargetFile};
+use kdyno_scenario::target::Target;
 
 const BASE: &str = "\
 kdyno: 1
@@ -21,22 +22,9 @@ load:
 phases: {warmup: 5s, measure: 10s}
 ";
 const COST: &str = "brokers.cost_per_gb";
-const MINUTE_NS: u64 = 60_000_000_000;
-
-fn target(name: &str, keys: &str) -> Target {
-    let text = format!(
-        "kdyno: 1\ntarget: {name}\ncluster_id: id-of-{name}\nclient: {{bootstrap: [127.0.0.1:9092]}}\n{keys}"
-    );
-    TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap()
-}
 
 fn priced(name: &str, price: &str, currency: &str) -> Target {
     target(name, &format!("price: {{per_hour: {price}, currency: {currency}}}\n"))
-}
-
-fn planned(text: &str, choices: &Choices) -> Result<Plan, String> {
-    let scenario = Scenario::parse(text, "s.yaml").map_err(|error| error.to_string())?;
-    plan(&scenario, choices).map_err(|error| format!("{error} | {}", error.hint.clone().unwrap_or_default()))
 }
 
 fn on(target: Target) -> Choices {
@@ -269,9 +257,7 @@ fn on_several(count: [usize; 2], keys: [&str; 2]) -> Choices {
 }
 
 fn compared(choices: &Choices) -> (Plan, ComparePlan) {
-    let plan = planned(BASE, choices).unwrap();
-    let Strategy::Compare(compare) = plan.strategy.clone() else { panic!("a comparison") };
-    (plan, compare)
+    crate::common::compared(BASE, choices)
 }
 
 /// The clusters of a pair of trials, side A first.

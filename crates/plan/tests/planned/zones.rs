@@ -1,9 +1,7 @@
 //! Zones of a system and of load items, from a scenario's text to the plan.
 
+use crate::common::as_written;
 use kdyno_model::plan::{JitterLaw, LinkPlan, Plan, SystemPlan, ZonesPlan};
-use kdyno_plan::{Choices, plan};
-use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
 
 fn planned(params: &str, system: &str, zone: &str) -> Result<Plan, String> {
     let text = format!(
@@ -11,9 +9,7 @@ fn planned(params: &str, system: &str, zone: &str) -> Result<Plan, String> {
          topics: {{t: {{partitions: 3}}}}\nload: {{writers: {{produce: t, rate: 10/s, value: 100B{zone}}}}}\n\
          phases: {{warmup: 5s, measure: 10s}}\n"
     );
-    let reported = |error: InputError| format!("{error}; {}", error.hint.as_deref().unwrap_or_default());
-    let scenario = Scenario::parse(&text, "s.yaml").map_err(reported)?;
-    plan(&scenario, &Choices::default()).map_err(reported)
+    as_written(&text)
 }
 
 fn zones(plan: &Plan, case: usize) -> &ZonesPlan {
@@ -90,6 +86,6 @@ fn impossible_settings_are_refused_in_place_with_a_hint() {
     let null = "kdyno: 1\nid: n\nquestion: Which?\nsystem: {kafka: null-broker, zones: {brokers: [a], clients: [b]}}\n\
                 topics: {t: {partitions: 1}}\nload: {w: {produce: t, rate: 1/s, value: 100B}}\n\
                 phases: {warmup: 5s, measure: 10s}\n";
-    let error = plan(&Scenario::parse(null, "s.yaml").expect("read"), &Choices::default()).unwrap_err();
-    assert!(error.to_string().contains("a null broker has no zones"), "{error}");
+    let error = as_written(null).unwrap_err();
+    assert!(error.contains("a null broker has no zones"), "{error}");
 }

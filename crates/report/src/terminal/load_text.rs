@@ -204,8 +204,6 @@ fn sending_text(produce: &ProducePlan) -> String {
 }
 
 fn producer_text(client: &ProducerSettings) -> String {
-    let level = client.level().map_or_else(String::new, |(setting, level)| format!(" {setting}={level}"));
-    let compression = format!("{}{level}", client.compression.name());
     let partitioner = match (client.partitioner, client.adaptive_partitioning) {
         (Partitioner::RoundRobin, _) => "round robin".to_owned(),
         (Partitioner::Sticky, false) => "sticky, not adaptive".to_owned(),
@@ -215,26 +213,9 @@ fn producer_text(client: &ProducerSettings) -> String {
         ),
     };
     let keys = if client.ignore_keys { ", partitioner.ignore.keys=true" } else { "" };
-    let acks = if client.acks == -1 { "all".to_owned() } else { client.acks.to_string() };
-    format!(
-        "defaults of Kafka {}; acks={acks} batch.size={} linger.ms={} buffer.memory={} \
-         max.request.size={} max.in.flight.requests.per.connection={} compression.type={compression} \
-         max.block.ms={} request.timeout.ms={} delivery.timeout.ms={} retry.backoff.ms={} \
-         retry.backoff.max.ms={} metadata.max.age.ms={} enable.idempotence={}; partitioner {partitioner}{keys}",
-        client.defaults,
-        size(client.batch_bytes),
-        milliseconds(client.linger_ns),
-        units::exact_bytes(client.buffer_bytes as f64),
-        size(client.request_bytes_max),
-        client.in_flight_max,
-        milliseconds(client.max_block_ns),
-        milliseconds(client.request_timeout_ns),
-        milliseconds(client.delivery_timeout_ns),
-        milliseconds(client.retry_backoff_ns),
-        milliseconds(client.retry_backoff_max_ns),
-        milliseconds(client.metadata_max_age_ns),
-        client.enable_idempotence,
-    )
+    let settings = client.named().into_iter().filter(|(name, _)| !name.starts_with("partitioner."));
+    let settings = settings_text(settings);
+    format!("defaults of Kafka {};{settings}; partitioner {partitioner}{keys}", client.defaults)
 }
 
 fn from_text(from: StartOffset) -> &'static str {
@@ -251,26 +232,17 @@ fn consumer_text(consume: &ConsumePlan) -> String {
         ReadDepth::Crc => "headers and checksums of batches",
         ReadDepth::Decode => "every record",
     };
-    let rack = if consume.rack.is_empty() { "" } else { " client.rack=" };
     let group = consume.group.iter().flat_map(GroupPlan::settings);
-    let group: String = group.map(|(name, value)| format!(" {name}={value}")).collect();
-    let polls = consume.work.map(|_| format!(" max.poll.records={}", consume.poll_records_max));
-    let polls = polls.unwrap_or_default();
-    format!(
-        "begins {from}, reads {read}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
-         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={} isolation.level={}{rack}{}{polls}{group}",
-        size(consume.fetch_bytes_max),
-        size(consume.partition_bytes_max),
-        size(consume.fetch_bytes_min),
-        milliseconds(consume.fetch_wait_ns),
-        milliseconds(consume.request_timeout_ns),
-        milliseconds(consume.retry_backoff_ns),
-        consume.isolation_level.name(),
-        consume.rack,
-    )
+    format!("begins {from}, reads {read};{}", settings_text(consume.written().into_iter().chain(group)))
 }
 
-/// A size as a scenario writes it.
-fn size(bytes: u32) -> String {
-    units::exact_bytes(f64::from(bytes))
+/// Settings as a scenario writes them: sizes have their unit.
+fn settings_text(named: impl Iterator<Item = (&'static str, String)>) -> String {
+    let is_size = |name: &str| [".bytes", ".memory", ".size"].iter().any(|end| name.ends_with(end));
+    named
+        .map(|(name, value)| match value.parse() {
+            Ok(bytes) if is_size(name) => format!(" {name}={}", units::exact_bytes(bytes)),
+            _ => format!(" {name}={value}"),
+        })
+        .collect()
 }
