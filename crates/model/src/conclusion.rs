@@ -6,7 +6,9 @@
 
 use crate::finding::{Interval, Mark, NotResolvable, Scope, Value};
 use crate::health::Health;
-pub use crate::limit::{AtLimit, Demand, Limit, LimitEvidence, LimitKind, LimitingDelay, ResourceDemand, ShareOf};
+pub use crate::limit::{
+    AtLimit, Demand, Limit, LimitEvidence, LimitKind, LimitingDelay, ResourceDemand, ShareOf,
+};
 use crate::members::Members;
 use crate::metric::{Address, Unit};
 use crate::plan::{Better, Depth, EvidenceUnit};

@@ -226,10 +226,17 @@ fn rank(one: &&Worded) -> (bool, Reverse<Severity>, bool, CaveatGroup) {
     (!heads(one), Reverse(one.severity), one.kind != CaveatKind::NullBroker, one.kind.row().group)
 }
 
-/// What to do where a comparison has no answer, and why it has none: too few starts, a window that was not steady, or a host
-/// that others used. Nothing while it goes on, or where it ended before its plan did: the end of such a run says how to resume it.
+/// What to do where there is no answer. Nothing while a run goes on, or where it ended before its plan did: the end of such a
+/// run says how to resume it.
 fn next(input: &ReportInput<'_>) -> Option<String> {
     input.end().filter(|end| end.status == RunStatus::Completed)?;
+    let mut searches = of_kind::<SearchResult>(input.conclusions);
+    let of_search = searches.find_map(|one| search::next(one, is_disturbed(input)));
+    of_search.map(str::to_owned).or_else(|| next_of_comparison(input))
+}
+
+/// What a comparison without an answer lacks: starts, windows in a steady state, or a host of its own.
+fn next_of_comparison(input: &ReportInput<'_>) -> Option<String> {
     let scopes = verdict::compared_scopes(input.conclusions);
     let open: Vec<&Verdict> =
         scopes.into_iter().flat_map(|scope| judged(input, scope)).filter(|one| one.says.is_open()).collect();

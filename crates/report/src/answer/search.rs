@@ -109,6 +109,26 @@ pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
     Sentence::new(tone, text)
 }
 
+/// What to do where a search that ended by itself has no confirmed answer.
+pub fn next(result: &SearchResult, is_disturbed: bool) -> Option<&'static str> {
+    let is_quick = result.depth == Depth::Quick;
+    Some(match result.outcome {
+        SearchOutcome::Confirmed { .. } if !is_quick => return None,
+        SearchOutcome::Unfinished => return None,
+        SearchOutcome::EveryLoadPasses { .. } => "search above it: `--to RATE`",
+        _ if is_disturbed => "other programs used the CPUs, so repeat on a quiet host",
+        SearchOutcome::GeneratorLimit { .. } => "put the load generator on other hosts: `--generators FILE`",
+        SearchOutcome::EveryLoadFails { .. } => "search below it: `--from RATE`",
+        SearchOutcome::NoFigures { .. } => "lengthen `phases.measure`, so that each window has figures",
+        SearchOutcome::Confirmed { .. } | SearchOutcome::NotConfirmed { .. } if is_quick => {
+            "a confirmed answer needs a search without `--quick`"
+        }
+        SearchOutcome::Confirmed { .. } | SearchOutcome::NotConfirmed { .. } => {
+            "lengthen `phases.measure`, so that trials at one load agree"
+        }
+    })
+}
+
 /// The marks of the load that is the answer.
 fn answer_marks(result: &SearchResult) -> BTreeSet<Mark> {
     match result.outcome {

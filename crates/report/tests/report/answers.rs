@@ -9,7 +9,7 @@ use kdyno_model::plan::{Contrast, Depth, Estimate, EvidenceUnit, Strategy, Vary}
 use kdyno_model::run::RunStatus;
 use kdyno_model::trial::{SearchStage, TrialReason};
 use kdyno_report::judged::{Gate, RunAnswer, judged, of_stored_runs};
-use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table};
+use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_summary, run_table};
 use kdyno_report::{html, json, junit, markdown};
 
 const WIDE: TextOptions = TextOptions { width: 140, colour: false };
@@ -85,7 +85,10 @@ fn every_end_of_a_search_is_a_sentence() {
     let said = all.map(|outcome| {
         let text = text(&search(outcome)).replace("\n  ", " ");
         let mut lines = text.lines().skip_while(|line| *line != "Throughput at an SLA");
-        lines.nth(1).expect("a sentence").to_owned()
+        let sentence = lines.nth(1).expect("a sentence").to_owned();
+        let first_screen = run_summary(&search(outcome).input(), &WIDE);
+        let next = first_screen.lines().find(|line| line.starts_with("Next: ")).unwrap_or("(nothing next)");
+        format!("{sentence}\n{next}")
     });
     insta::assert_snapshot!(said.join("\n"));
 }

@@ -20,25 +20,7 @@ pub fn conclusions() -> Vec<Conclusion> {
             smallest_step: Some(0.07),
             short_term: vec![ShortTerm::SegmentRolls { seen: 0.5, needed: 2 }],
         }),
-        Conclusion::Limit(Limit {
-            scope: Scope::Trial(TRIAL),
-            item: "writers".into(),
-            named: LimitKind::BrokerProcessors,
-            runner_up: Some(LimitKind::Generator),
-            delay: Some(LimitingDelay {
-                round_trip_ns: 40_000_000,
-                request_ns: 42e6,
-                times: Some(4.5),
-                then: Some(LimitKind::Generator),
-            }),
-            evidence: vec![LimitEvidence {
-                kind: LimitKind::Disk,
-                used: None,
-                shares: Default::default(),
-                others: None,
-                detail: "no limit is declared".into(),
-            }],
-        }),
+        Conclusion::Limit(limit()),
         Conclusion::Verdict(Verdict {
             scope: Scope::Comparison { case: 0 },
             of: of.clone(),
@@ -81,6 +63,28 @@ pub fn conclusions() -> Vec<Conclusion> {
             why: Some(WhyDiffers::NotAsked),
         }),
     ]
+}
+
+fn limit() -> Limit {
+    Limit {
+        scope: Scope::Trial(TRIAL),
+        item: "writers".into(),
+        named: LimitKind::BrokerProcessors,
+        runner_up: Some(LimitKind::Generator),
+        delay: Some(LimitingDelay {
+            round_trip_ns: 40_000_000,
+            request_ns: 42e6,
+            times: Some(4.5),
+            then: Some(LimitKind::Generator),
+        }),
+        evidence: vec![LimitEvidence {
+            kind: LimitKind::Disk,
+            used: None,
+            shares: Default::default(),
+            others: None,
+            detail: "no limit is declared".into(),
+        }],
+    }
 }
 
 fn search(estimate: Option<Ratio>) -> SearchResult {
