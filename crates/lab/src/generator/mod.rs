@@ -10,6 +10,7 @@ mod courses;
 mod credentials;
 mod delivery;
 mod hosts;
+mod lab_copy;
 mod lab_host;
 mod lab_pod;
 mod lab_session;
