@@ -30,6 +30,16 @@ pub(crate) struct ItemTally {
     pub(crate) partitions: Vec<PartitionTotals>,
 }
 
+/// Records of an item that a worker had acknowledged in the window.
+pub(crate) fn acknowledged_by(evidence: &TrialEvidence, item: &str, worker: u16, window: Window) -> u64 {
+    let streams = streams_of(evidence, item);
+    let is_its = |row: &&Sample| {
+        row.grain == Grain::Second && row.id.worker == worker && window.holds(row.written_second)
+    };
+    let rows = evidence.samples.iter().filter(is_its).filter(|row| streams.contains(&row.id));
+    rows.fold(0, |sum, row| sum.saturating_add(row.counts.acknowledged))
+}
+
 impl ItemTally {
     /// Adds up an item. `window` as of [`window`](crate::evidence::window).
     pub(crate) fn of(evidence: &TrialEvidence, item: &str, window: Option<Window>) -> Self {

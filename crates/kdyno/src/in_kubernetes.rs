@@ -49,7 +49,8 @@ pub(crate) fn measure(run: RunInPod<'_>) -> Result<RunOutcome, Failure> {
     };
     let mut lab = LabPod::start(&pods, id, &stop, &mut say)?;
     say(format!("the lab runs in the pod of job {}", objects::name(id)));
-    let ended = run_there(&lab, &request, &stop, &run_file).map_err(|failure| match &pods.claim {
+    let is_kept = pods.claim.is_some();
+    let ended = run_there(&lab, &request, &stop, (&run_file, is_kept)).map_err(|failure| match &pods.claim {
         Some(claim) => {
             let name = &request.task.run_file;
             failure.hint(format!("claim {claim} has its file: `kdyno kubernetes fetch FILE {name}`"))
@@ -79,12 +80,12 @@ fn request(
     Ok(LabRequest { task, variables, files })
 }
 
-/// What stopped the run, if something did, and whether its file is here.
+/// What stopped the run, if something did, and whether its file is here. Where that is not kept there, it is the only one.
 fn run_there(
     lab: &LabPod,
     request: &LabRequest,
     stop: &AtomicBool,
-    run_file: &Path,
+    (run_file, is_kept): (&Path, bool),
 ) -> Result<(Option<LabFailure>, bool), Failure> {
     let mut lines = OutputLines::default();
     let failure = lab.run(request, stop, &mut |piece| lines.take(piece).for_each(|line| out::note(&line)));
@@ -92,7 +93,11 @@ fn run_there(
         out::note(&line);
     }
     let failure = failure?;
-    let is_there = lab.fetch(&request.task.run_file, run_file, &mut Vec::new(), None)?;
+    let name = &request.task.run_file;
+    let is_there = match is_kept {
+        true => lab.fetch(name, run_file, &mut Vec::new(), None)?,
+        false => lab.fetch_only(name, run_file, &mut |what| out::note(&what))?,
+    };
     Ok((failure, is_there))
 }
 

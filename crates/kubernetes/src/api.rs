@@ -11,7 +11,7 @@ use crate::objects::{self, AGENT_PORT};
 use crate::place::{self, PodPlace};
 use crate::state::{self, EventWords, PodState};
 use crate::{AgentIdentity, PodsError, fit};
-use client::{AWAY_MAX, Connection, MANAGER, Refused, gone, insist, of_uid};
+use client::{AWAY_MAX, BLIP_MAX, Connection, MANAGER, Patience, Refused, gone, insist, of_uid};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -26,6 +26,9 @@ pub use strimzi::{StrimziCluster, existing};
 
 /// How often it is looked how far the pods are.
 const LOOK: Duration = Duration::from_millis(300);
+
+/// How long one look may take: an API server that hangs is to be reported before it is given up.
+const LOOK_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long it is waited for the end of pods that were deleted.
 const REMOVED_DEADLINE: Duration = Duration::from_secs(20);
@@ -47,6 +50,15 @@ pub struct RunningPods {
     /// Running pods, by their place.
     running: BTreeMap<u16, RunningPod>,
     is_removed: bool,
+}
+
+/// How far the pods are.
+enum Looked {
+    AllRun,
+    /// What they are waited for.
+    Waiting(String),
+    /// One will not run: why.
+    Over(String),
 }
 
 struct RunningPod {
@@ -108,14 +120,16 @@ impl RunningPods {
         say: &mut dyn FnMut(String),
     ) -> Result<(), PodsError> {
         let end = Instant::now() + Duration::from_secs(pods.wait_s);
-        let mut said = String::new();
+        let (mut said, mut patience) = (String::new(), Patience::default());
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Err(PodsError::new("the run was interrupted while pods were waited for"));
             }
-            let waits_for = match self.look()? {
-                None => return Ok(()),
-                Some(words) => words,
+            let looked = self.look();
+            let waits_for = match patience.bear(looked, Instant::now())? {
+                Ok(Looked::AllRun) => return Ok(()),
+                Ok(Looked::Over(why)) => return Err(PodsError::new(why)),
+                Ok(Looked::Waiting(words)) | Err(words) => words,
             };
             if Instant::now() >= end {
                 return Err(PodsError::new(format!(
@@ -132,8 +146,7 @@ impl RunningPods {
         }
     }
 
-    /// What pods are waited for; `None`: all run.
-    fn look(&mut self) -> Result<Option<String>, PodsError> {
+    fn look(&mut self) -> Result<Looked, Refused> {
         let found = self.pods()?;
         let mut waiting = Vec::new();
         self.running.clear();
@@ -145,11 +158,11 @@ impl RunningPods {
                     self.running.insert(*index, RunningPod { name, node, place: PodPlace::default() });
                 }
                 PodState::Waiting(why) => waiting.push((*index, pod, why)),
-                PodState::Over(why) => return Err(PodsError::new(format!("pod {index}: {why}"))),
+                PodState::Over(why) => return Ok(Looked::Over(format!("pod {index}: {why}"))),
             }
         }
         if self.running.len() == usize::from(self.count) {
-            return Ok(None);
+            return Ok(Looked::AllRun);
         }
         let is_unknown =
             found.len() < usize::from(self.count) || waiting.iter().any(|(.., why)| why.is_none());
@@ -168,15 +181,17 @@ impl RunningPods {
             .into_iter()
             .find_map(|(index, pod, why)| Some(format!(", pod {index}: {}", why.or_else(|| of_event(pod))?)));
         let why = of_pod.or_else(no_pod).unwrap_or_default();
-        Ok(Some(format!("{} of {} run{why}", self.running.len(), self.count)))
+        Ok(Looked::Waiting(format!("{} of {} run{why}", self.running.len(), self.count)))
     }
 
     /// Finds out where the pods are, and which others are there.
     fn find_places(&mut self, zones: &BTreeMap<String, String>) -> Result<(), PodsError> {
         let some = ListParams::default().limit(NEIGHBOURS_MAX);
-        let others = self.connection.call(self.connection.api::<Pod>().list(&some))?.items;
+        let (connection, until) = (&self.connection, Instant::now() + BLIP_MAX);
+        let others = insist(until, || connection.ask(connection.api::<Pod>().list(&some)))?.items;
+        let found = insist(until, || self.pods())?;
         let others: Vec<Value> = others.iter().filter_map(|pod| serde_json::to_value(pod).ok()).collect();
-        for (index, pod) in self.pods()? {
+        for (index, pod) in found {
             if let Some(running) = self.running.get_mut(&index) {
                 running.place = PodPlace::of(&pod, zones, &others);
             }
@@ -185,9 +200,9 @@ impl RunningPods {
     }
 
     /// The newest pod of each place.
-    fn pods(&self) -> Result<BTreeMap<u16, Value>, PodsError> {
+    fn pods(&self) -> Result<BTreeMap<u16, Value>, Refused> {
         let all = ListParams::default().labels(&objects::selector(self.run_id));
-        let found = self.connection.call(self.connection.api::<Pod>().list(&all))?;
+        let found = self.connection.ask_within(LOOK_DEADLINE, self.connection.api::<Pod>().list(&all))?;
         let read = found.items.iter().filter_map(|pod| serde_json::to_value(pod).ok());
         Ok(read.filter_map(|pod| Some((state::index(&pod)?, pod))).collect())
     }
@@ -304,7 +319,7 @@ fn nodes(connection: &Connection) -> Result<Vec<Value>, PodsError> {
 /// What keeps pods of a job waiting, as events say it; those of other pods of the namespace are among them.
 fn event_words(connection: &Connection, job: &str) -> Result<Vec<EventWords>, Refused> {
     let warnings = ListParams::default().fields("type=Warning");
-    let found = match connection.ask(connection.api::<Event>().list(&warnings)) {
+    let found = match connection.ask_within(LOOK_DEADLINE, connection.api::<Event>().list(&warnings)) {
         Ok(found) => found.items,
         // Without the right to read events there are none.
         Err(Refused::Forbidden(_)) => return Ok(Vec::new()),
@@ -346,4 +361,92 @@ pub fn clean(context: Option<&str>, namespace: Option<&str>, delete: bool) -> Re
     }
     all.extend(strimzi::clean(&connection, delete)?);
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::Config;
+    use serde_json::json;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+    /// One pod is waited for, of an API server that gives these answers, one per connection: a status and a body, or none. What came
+    /// of it, and what was said meanwhile.
+    fn waited(answers: Vec<Option<(u16, Value)>>) -> (Result<(), PodsError>, Vec<String>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("bound"));
+        let served = std::thread::spawn(move || {
+            for answer in answers {
+                let (stream, _) = listener.accept().expect("a connection");
+                serve(&stream, answer);
+            }
+        });
+        let config = async { Ok(Config::new(url.parse().expect("an address"))) };
+        let connection = Connection::by(config, Some("load")).expect("a connection");
+        // Nothing was made.
+        let mut pods =
+            RunningPods { connection, run_id: 1, count: 1, running: BTreeMap::new(), is_removed: true };
+        let planned = GeneratorPods { count: 1, ..objects::tests::pods() };
+        let mut said = Vec::new();
+        let waited = pods.wait(&planned, &AtomicBool::new(false), &mut |words| said.push(words));
+        served.join().expect("all were asked for");
+        (waited, said)
+    }
+
+    /// Reads a question and answers it.
+    fn serve(mut stream: &TcpStream, answer: Option<(u16, Value)>) {
+        let lines = BufReader::new(stream).lines().map_while(Result::ok);
+        lines.take_while(|line| !line.is_empty()).for_each(drop);
+        let Some((status, body)) = answer else { return };
+        let body = body.to_string();
+        let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nConnection: close\r\n");
+        let length = body.len();
+        let written = write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}");
+        written.expect("it reads");
+    }
+
+    fn failure(code: u16, message: &str) -> Option<(u16, Value)> {
+        let status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": message, "reason": "", "code": code,
+        });
+        Some((code, status))
+    }
+
+    fn one_that_runs() -> Option<(u16, Value)> {
+        let pod = json!({
+            "metadata": {"name": "kdyno-1-0-x", "labels": {objects::INDEX: "0"}},
+            "spec": {"nodeName": "n1", "containers": []},
+            "status": {"phase": "Running", "containerStatuses": [{
+                "name": "agent", "image": "", "imageID": "", "ready": true, "restartCount": 0,
+                "state": {"running": {"startedAt": "2026-12-01T10:00:00Z"}},
+            }]},
+        });
+        Some((200, json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [pod]})))
+    }
+
+    #[test]
+    fn an_api_server_that_is_away_for_a_moment_is_asked_again_and_that_is_said() {
+        // Of a 503 the client asks again by itself.
+        let busy = || failure(500, "etcdserver: leader changed");
+        let (waited, said) = waited(vec![busy(), None, busy(), one_that_runs()]);
+        assert_eq!(waited, Ok(()));
+        let words =
+            "waiting for pods: the API server refuses it: etcdserver: leader changed; it is asked again";
+        assert_eq!((said.len(), said[0].as_str(), said[2].as_str()), (3, words, words), "{said:?}");
+        assert!(said[1].starts_with("waiting for pods: the API server is not reached: "), "{said:?}");
+    }
+
+    #[test]
+    fn a_right_that_lacks_is_not_waited_for() {
+        let words = "pods is forbidden: User \"ada\" cannot list resource \"pods\"";
+        let mut forbidden = failure(403, words);
+        if let Some((_, status)) = &mut forbidden {
+            status["reason"] = json!("Forbidden");
+        }
+        let (waited, said) = waited(vec![forbidden]);
+        let error = waited.expect_err("a plain answer");
+        assert_eq!((error.why, said), (format!("the API server refuses it: {words}"), Vec::new()));
+    }
 }

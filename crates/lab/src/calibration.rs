@@ -1,11 +1,14 @@
 //! How much the load generator itself can do: the same load against a broker that does nothing.
 //!
 //! A figure that comes near what the generator can do on this host says little about the cluster, so runs that look for
-//! a maximum know that limit: of each shape of load, once per host, kept in the user's cache.
+//! a maximum know that limit: of each shape of load, once per host, kept in the user's cache. Where other hosts carry the
+//! load each of them is measured ([`elsewhere`]).
+
+pub(crate) mod elsewhere;
 
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
-use crate::generator::ChildPlace;
+use crate::generator::{ChildPlace, Place};
 use crate::given::GivenContents;
 use crate::inbox::{Heard, Inbox, WorkerNews};
 use crate::null_broker::NullBroker;
@@ -15,7 +18,7 @@ use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
 use kdyno_model::plan::{
     CasePlan, Fill, LoadPlan, LoadSpan, NullBrokerPlan, PhasesPlan, Plan, ProducePlan, Rate, Role, RoleKind,
-    Strategy, TlsVersion, Vary,
+    Security, Strategy, TlsVersion, Vary,
 };
 use kdyno_model::run::{Session, cluster_fact};
 use kdyno_model::sample::{Grain, Phase};
@@ -43,7 +46,16 @@ const CLIENTS_FACTOR: u32 = 8;
 
 /// Records/s that the generator can do, by what a load item looks like but for its clients, and by their number. A number
 /// of clients that was not measured can do what the next larger one can, or more: more clients cost more.
-pub(crate) type Limits = BTreeMap<String, BTreeMap<u32, f64>>;
+type OfHost = BTreeMap<String, BTreeMap<u32, f64>>;
+
+/// What the hosts that carry the load can do.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Limits {
+    /// The lab's own.
+    here: OfHost,
+    /// Others, by name.
+    elsewhere: BTreeMap<String, OfHost>,
+}
 
 /// What a limit depends on, apart from the host and the number of clients: a load item but for its rate, and the
 /// partitions it goes to.
@@ -87,8 +99,8 @@ pub(crate) fn measure(
     options: &mut RunOptions<'_>,
 ) -> Result<Limits, LabError> {
     let folder = options.environment.cache_dir.join("calibration");
-    let mut limits = Limits::new();
-    for (case, item, key) in shapes(&request.plan) {
+    let mut here = OfHost::new();
+    for Shape { case, item, key, .. } in shapes(&request.plan) {
         if let Some(stop) = may_go_on.must_end() {
             return Err(stop.into());
         }
@@ -107,7 +119,7 @@ pub(crate) fn measure(
         );
         match measured {
             Ok(max_per_s) => {
-                limits.entry(key).or_default().insert(item.clients, max_per_s);
+                here.entry(key).or_default().insert(item.clients, max_per_s);
                 if known.is_none() {
                     keep(&folder, &path, &Kept { key: of_host, max_per_s });
                 }
@@ -120,20 +132,36 @@ pub(crate) fn measure(
             }
         }
     }
-    Ok(limits)
+    Ok(Limits { here, ..Limits::default() })
 }
 
-/// What is measured for a plan: each load item with its case and what it is known by, no two that are alike.
-fn shapes(plan: &Plan) -> Vec<(&CasePlan, LoadPlan, String)> {
-    let mut found: Vec<(&CasePlan, LoadPlan, String)> = Vec::new();
+/// What is measured.
+struct Shape<'a> {
+    case: &'a CasePlan,
+    /// With the clients that one host has.
+    item: LoadPlan,
+    /// What its limit is known by.
+    key: String,
+    /// The hosts that have such clients; none: the lab's has.
+    hosts: Vec<&'a str>,
+}
+
+/// What is measured for a plan: each load item, no two that are alike.
+fn shapes(plan: &Plan) -> Vec<Shape<'_>> {
+    let mut found: Vec<Shape<'_>> = Vec::new();
     for (case, name, item) in
         plan.every_case().flat_map(|case| case.load.iter().map(move |(name, item)| (case, name, item)))
     {
         let Some(key) = key(case, item).filter(|_| is_wanted(plan, item)) else { continue };
-        for clients in client_counts(plan, name, item) {
-            let is_known = found.iter().any(|(_, item, known)| (item.clients, known) == (clients, &key));
-            if !is_known && found.len() < SHAPES_MAX {
-                found.push((case, LoadPlan { clients, ..item.clone() }, key.clone()));
+        let places = case.generators.places_of(name);
+        let hosts: Vec<&str> = places.iter().map(|place| case.generators.hosts[*place].as_str()).collect();
+        // Some may have one less.
+        let each = |clients: u32| clients.div_ceil(u32::try_from(hosts.len()).unwrap_or(u32::MAX).max(1));
+        for clients in client_counts(plan, name, item).into_iter().map(each) {
+            let is_it = |one: &Shape<'_>| (one.item.clients, &one.key, &one.hosts) == (clients, &key, &hosts);
+            if !found.iter().any(is_it) && found.len() < SHAPES_MAX {
+                let item = LoadPlan { clients, ..item.clone() };
+                found.push(Shape { case, item, key: key.clone(), hosts: hosts.clone() });
             }
         }
     }
@@ -157,12 +185,25 @@ fn client_counts(plan: &Plan, name: &str, item: &LoadPlan) -> Vec<u32> {
 
 /// The limits of a case's load items, as facts of a trial.
 pub(crate) fn facts(limits: &Limits, case: &CasePlan) -> BTreeMap<String, String> {
-    let fact = |(name, item): (&String, &LoadPlan)| {
-        let (_, limit) = limits.get(&key(case, item)?)?.range(item.clients..).next()?;
-        Some((cluster_fact::generator_max_per_s(name), format!("{limit:.0}")))
-    };
     // What kdyno's own client can do says nothing of a Java client.
-    case.load.iter().filter(|(_, item)| item.driver.is_native()).filter_map(fact).collect()
+    let native = || case.load.iter().filter(|(_, item)| item.driver.is_native());
+    let of = |limits: &OfHost, item: &LoadPlan, clients: u32| {
+        let (_, limit) = limits.get(&key(case, item)?)?.range(clients..).next()?;
+        Some(format!("{limit:.0}"))
+    };
+    let here = native().filter_map(|(name, item)| {
+        Some((cluster_fact::generator_max_per_s(name), of(&limits.here, item, item.clients)?))
+    });
+    let elsewhere = case.workers.iter().flat_map(|worker| {
+        let host = case.generators.host_of(worker.worker);
+        let known = host.and_then(|host| limits.elsewhere.get_key_value(host));
+        known.into_iter().flat_map(move |known| worker.shares.iter().map(move |share| (known, share)))
+    });
+    let elsewhere = elsewhere.filter_map(|((host, limits), share)| {
+        let limit = of(limits, case.load.get(&share.item)?, share.client_count)?;
+        Some((cluster_fact::generator(host, &cluster_fact::max_per_s(&share.item)), limit))
+    });
+    here.chain(elsewhere).collect()
 }
 
 /// What a limit is known by; `None` for an item that produces nothing, for one whose trial measures just that limit, and for
@@ -178,7 +219,7 @@ fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
         tool_lines: None,
         ..produce.clone()
     };
-    let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
+    let partitions = partitions(case, item);
     serde_json::to_string(&LoadShape { produce: &produce, partitions, tls: tls_of(case) }).ok()
 }
 
@@ -221,17 +262,41 @@ fn of_item(
     (hidden, given): WorkerInputs<'_>,
     options: &RunOptions<'_>,
 ) -> Result<f64, String> {
-    let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
     let plan = NullBrokerPlan { tls: tls_of(case).unwrap_or_default(), ..NullBrokerPlan::default() };
-    let broker = NullBroker::start(&options.self_exe, partitions, &plan, hidden)?;
-    let inbox = Inbox::default();
+    let broker = NullBroker::start(&options.self_exe, partitions(case, item), &plan, hidden)?;
     let here = ChildPlace { self_exe: &options.self_exe, work_dir: &options.work_dir, hidden };
-    let worker = Worker::spawn(&here, 0, inbox.sender());
+    let bench = Bench { place: &here, number: 0, t0_ahead_ns: T0_AHEAD_NS };
+    against((broker.address(), broker.security()), &bench, (case, item), given)
+}
+
+/// Partitions that an item's records go to.
+fn partitions(case: &CasePlan, item: &LoadPlan) -> u32 {
+    case.topics.get(&item.topic).map_or(1, |topic| topic.partitions)
+}
+
+/// Where a worker is measured.
+struct Bench<'a> {
+    place: &'a dyn Place,
+    /// The worker's number.
+    number: u16,
+    /// From the announcement to T0.
+    t0_ahead_ns: u64,
+}
+
+/// One measurement against a null broker that runs where the worker does.
+fn against(
+    broker: (&str, &Security),
+    bench: &Bench<'_>,
+    (case, item): (&CasePlan, &LoadPlan),
+    given: &GivenContents,
+) -> Result<f64, String> {
+    let inbox = Inbox::default();
+    let worker = Worker::spawn(bench.place, bench.number, inbox.sender());
     let mut worker = worker.map_err(|error| error.to_string())?;
     for given in given.of(case, std::iter::once(item)) {
         worker.send_given(given).map_err(|error| error.to_string())?;
     }
-    let acknowledged = drive(&mut worker, &inbox, task(item, &broker)?);
+    let acknowledged = drive(&mut worker, &inbox, task(item, broker)?, bench.t0_ahead_ns);
     // Its last word has been said, or does not matter.
     worker.finish(acknowledged.is_err());
     let per_s = acknowledged? as f64;
@@ -239,7 +304,7 @@ fn of_item(
 }
 
 /// Talks to the worker from its task to its last word; records acknowledged in the best second of the window.
-fn drive(worker: &mut Worker, inbox: &Inbox, task: WorkerTask) -> Result<u64, String> {
+fn drive(worker: &mut Worker, inbox: &Inbox, task: WorkerTask, t0_ahead_ns: u64) -> Result<u64, String> {
     let said = |error: LabError| error.to_string();
     worker.send(&ToWorker::Prepare(Box::new(task))).map_err(said)?;
     let end = Instant::now() + TIME_MAX;
@@ -253,7 +318,7 @@ fn drive(worker: &mut Worker, inbox: &Inbox, task: WorkerTask) -> Result<u64, St
         match news {
             WorkerNews::Message(FromWorker::Prepared) => {
                 worker.send(&ToWorker::Measure { start_ns: WARMUP_NS }).map_err(said)?;
-                let t0_monotonic_ns = monotonic_ns() + T0_AHEAD_NS;
+                let t0_monotonic_ns = monotonic_ns() + t0_ahead_ns;
                 worker.send(&ToWorker::Start { t0_monotonic_ns }).map_err(said)?;
             }
             WorkerNews::Message(FromWorker::Sample(sample)) => {
@@ -273,7 +338,7 @@ fn drive(worker: &mut Worker, inbox: &Inbox, task: WorkerTask) -> Result<u64, St
     }
 }
 
-fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
+fn task(item: &LoadPlan, (address, security): (&str, &Security)) -> Result<WorkerTask, String> {
     let Role::Produce(produce) = &item.role else { return Err("it produces nothing".to_owned()) };
     let produce =
         ProducePlan { rate: Rate::Max { fill: Fill::InFlight }, records_max: None, ..produce.clone() };
@@ -281,8 +346,8 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
         worker: 0,
         run_id: 0,
         wall_offset_ns: crate::clock::wall_offset_ns(),
-        bootstrap: vec![broker.address().to_owned()],
-        security: broker.security().clone(),
+        bootstrap: vec![address.to_owned()],
+        security: security.clone(),
         client_id_prefix: crate::topics::PREFIX.to_owned(),
         phases: PhasesPlan {
             warmup_ns: WARMUP_NS,
@@ -314,6 +379,7 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::generator::GeneratorsPlan;
     use kdyno_plan::Choices;
     use kdyno_scenario::Scenario;
 
@@ -330,6 +396,29 @@ mod tests {
 
     fn key_of(plan: &Plan) -> String {
         key(&plan.cases[0], &plan.cases[0].load["writers"]).expect("it produces")
+    }
+
+    fn here(here: OfHost) -> Limits {
+        Limits { here, ..Limits::default() }
+    }
+
+    #[test]
+    fn each_host_is_measured_with_its_own_part_of_the_clients() {
+        let mut plan = plan("max", 5, "100B");
+        plan.cases[0].load.get_mut("readers").expect("it consumes").clients = 3;
+        let hosts = ["one", "two", "three"].map(str::to_owned);
+        let shares = BTreeMap::from([("writers".to_owned(), vec!["one".to_owned(), "three".to_owned()])]);
+        let generators = GeneratorsPlan { hosts: hosts.into(), shares, ..GeneratorsPlan::default() };
+        kdyno_plan::on_generators(&mut plan, &generators).expect("each has something to do");
+        let found: Vec<_> = shapes(&plan).into_iter().map(|one| (one.item.clients, one.hosts)).collect();
+        assert_eq!(found, [(3, vec!["one", "three"])]);
+        let limit = |per_s| OfHost::from([(key_of(&plan), BTreeMap::from([(3, per_s)]))]);
+        let elsewhere =
+            [("one", 900.0), ("three", 70.0)].map(|(host, per_s)| (host.to_owned(), limit(per_s)));
+        let limits = Limits { here: limit(1.0), elsewhere: elsewhere.into() };
+        let facts: Vec<_> = facts(&limits, &plan.cases[0]).into_iter().collect();
+        let of = |name: &str, per_s: &str| (format!("generator.{name}.max_per_s.writers"), per_s.to_owned());
+        assert_eq!(facts, [of("one", "900"), of("three", "70")], "one of them has two clients");
     }
 
     #[test]
@@ -351,7 +440,7 @@ mod tests {
         let several =
             LoadPlan { more_topics: vec!["more".to_owned()], clients: 2, ..case.load["writers"].clone() };
         assert_eq!(key(case, &several), None, "each topic has a thread");
-        let facts = facts(&Limits::from([(max, BTreeMap::from([(1, 1_234_567.8)]))]), case);
+        let facts = facts(&here(OfHost::from([(max, BTreeMap::from([(1, 1_234_567.8)]))])), case);
         assert_eq!(facts, BTreeMap::from([("generator_max_per_s.writers".to_owned(), "1234568".to_owned())]));
     }
 
@@ -363,10 +452,10 @@ mod tests {
              find: {highest: writers.clients, each: 1k/s, to: 100k/s, while: [writers.response.p99 <= 20ms]}\n";
         let scenario = Scenario::parse(text, "test").expect("a scenario");
         let plan = kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan");
-        let counts: Vec<u32> = shapes(&plan).into_iter().map(|(_, item, _)| item.clients).collect();
+        let counts: Vec<u32> = shapes(&plan).into_iter().map(|shape| shape.item.clients).collect();
         assert_eq!(counts, [1, 8, 64, 100]);
         let measured = BTreeMap::from([(1, 900.0), (8, 800.0), (64, 640.0), (100, 100.0)]);
-        let limits = Limits::from([(key_of(&plan), measured)]);
+        let limits = here(OfHost::from([(key_of(&plan), measured)]));
         let with = |clients| {
             let mut case = plan.cases[0].clone();
             case.load.get_mut("writers").expect("it produces").clients = clients;

@@ -77,7 +77,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         done: before.stay,
         last_trial: before.last_trial,
         unsettled: None,
-        limits: Limits::new(),
+        limits: Limits::default(),
     };
     let taken_up = run.take_up(before, &session).and_then(|()| run.calibrate(&session));
     let ended = taken_up.and_then(|()| run.trials()).map_err(|error| unless_stopped(error, &run.options));
@@ -190,8 +190,12 @@ impl RunInProgress<'_> {
 
     /// Measures what the load generator can do, where that matters to the plan's answer.
     fn calibrate(&mut self, session: &Session) -> Result<(), LabError> {
-        // What this host can do says nothing of others.
         if !self.generators.is_empty() {
+            // What this host can do says nothing of others.
+            let (plan, given) = (&self.request.plan, &self.given);
+            let (generators, may_go_on) = (&self.generators, &self.may_go_on);
+            self.limits =
+                calibration::elsewhere::measure(plan, generators, may_go_on, given, &mut self.options)?;
             return Ok(());
         }
         let hidden = self.secrets.variables();

@@ -193,6 +193,11 @@ pub mod cluster_fact {
     pub fn generator_max_per_s(item: &str) -> String {
         format!("generator_max_per_s.{item}")
     }
+
+    /// The same of a host that carries load, for its own part of the clients: what [`generator`] is given.
+    pub fn max_per_s(item: &str) -> String {
+        format!("max_per_s.{item}")
+    }
 }
 
 /// How a session ended.

@@ -36,9 +36,21 @@ pub(crate) fn of_run(input: &ReportInput<'_>) -> Option<Table> {
 fn of(hosts: &[String], cluster: &BTreeMap<String, String>) -> (BTreeMap<String, String>, Table) {
     let fact = |host: &String, what: &str| cluster.get(&cluster_fact::generator(host, what));
     let is_known = |what: &str| hosts.iter().any(|host| fact(host, what).is_some());
-    let known: Vec<_> = COLUMNS.into_iter().filter(|(what, _)| is_known(what)).collect();
+    let measured = hosts.iter().flat_map(|host| {
+        let of_item = cluster_fact::generator(host, &cluster_fact::max_per_s(""));
+        cluster.keys().filter_map(move |name| name.strip_prefix(of_item.as_str()))
+    });
+    let measured: BTreeSet<&str> = measured.collect();
+    let fixed = COLUMNS.into_iter().filter(|(what, _)| is_known(what));
+    let fixed = fixed.map(|(what, head)| (what.to_owned(), head.to_owned()));
+    let of_items = measured.into_iter();
+    let of_items = of_items.map(|item| (cluster_fact::max_per_s(item), format!("{item}: most records/s")));
+    let known: Vec<(String, String)> = fixed.chain(of_items).collect();
     let cell = |host: &String, what: &str| match fact(host, what) {
         None => units::NOTHING.to_owned(),
+        Some(value) if what.starts_with(&cluster_fact::max_per_s("")) => {
+            value.parse().map_or_else(|_| value.clone(), units::count)
+        }
         Some(value) if what.ends_with("_bytes") => {
             value.parse::<u64>().map_or_else(|_| value.clone(), |bytes| units::bytes(bytes as f64))
         }
@@ -75,15 +87,19 @@ mod tests {
             fact("gen-1.example", "memory_bytes", "2147483648"),
             fact("gen-1.example", "os", "Debian"),
             fact("b", "memory_bytes", "much"),
+            fact("b", &cluster_fact::max_per_s("writers"), "70"),
         ]);
         let (others, table) = of(&["gen-1.example".to_owned(), "b".to_owned()], &cluster);
         let left: Vec<_> = others.into_keys().collect();
         assert_eq!(left, ["generator.gen-1.example.os", "kafka"]);
         let heads: Vec<_> = table.columns.iter().map(Column::title).collect();
-        assert_eq!(heads, ["generator", "node", "memory"]);
-        let row = |cells: [&str; 3]| cells.map(Cell::from).to_vec();
+        assert_eq!(heads, ["generator", "node", "memory", "writers: most records/s"]);
+        let row = |cells: [&str; 4]| cells.map(Cell::from).to_vec();
         let size = units::bytes(2_147_483_648.0);
-        assert_eq!(table.rows, [row(["gen-1.example", "n1", &size]), row(["b", units::NOTHING, "much"])]);
+        assert_eq!(
+            table.rows,
+            [row(["gen-1.example", "n1", &size, units::NOTHING]), row(["b", units::NOTHING, "much", "70"])]
+        );
         let (others, table) = of(&[], &cluster);
         assert!(others == cluster && table.rows.is_empty());
     }

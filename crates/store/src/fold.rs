@@ -31,7 +31,12 @@ pub(crate) enum Folded {
 
 /// Folds what a killed writer left behind and removes its reserve. Does nothing to a file in use.
 pub(crate) fn fold_left_over(connection: &Connection, path: &Path) -> Folded {
-    match connection.busy_timeout(Duration::ZERO).and_then(|()| fold(connection)) {
+    let mut folded = connection.busy_timeout(Duration::ZERO).and_then(|()| fold(connection));
+    // Only who has the file alone gets so far: the reserve is nobody else's, and is there for this.
+    if folded.as_ref().is_err_and(is_full) && reserve::give_back(path).is_ok() {
+        folded = fold(connection);
+    }
+    match folded {
         Ok(()) => {
             // A reserve that stays is only wasted space.
             let _ = reserve::give_back(path);
@@ -49,6 +54,10 @@ fn fold(connection: &Connection) -> rusqlite::Result<()> {
         let mode: String = row.get(0)?;
         if mode == "delete" { Ok(()) } else { Err(rusqlite::Error::InvalidQuery) }
     })
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {

@@ -90,7 +90,7 @@ fn connect_wal(path: &Path) -> Result<(Connection, bool), StoreError> {
         Err(other) => return Err(other),
     }
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    if can_read(&connection) || file_bytes(&reserve::sibling(path, "-wal")) > 0 {
+    if can_read(&connection) || has_wal(path) {
         return Ok((connection, false));
     }
     // `immutable` ignores a WAL, so it is only right where there is none.
@@ -133,6 +133,11 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
 /// Bytes that rows can lie in: of the file and of its WAL.
 pub(crate) fn bytes_of(path: &Path) -> u64 {
     file_bytes(path).saturating_add(file_bytes(&reserve::sibling(path, "-wal")))
+}
+
+/// Whether there are rows next to the file.
+pub(crate) fn has_wal(path: &Path) -> bool {
+    file_bytes(&reserve::sibling(path, "-wal")) > 0
 }
 
 /// Size of a file; 0 when there is none.

@@ -106,6 +106,20 @@ impl RunFile {
         &self.connection
     }
 
+    /// Makes sure that the file by itself has all rows, so that it may be copied.
+    ///
+    /// # Errors
+    /// It is in use, so that some are in its WAL, or what a killed writer left there could not be folded; and those of
+    /// [`Self::open`].
+    pub fn make_whole(path: &Path) -> Result<(), StoreError> {
+        drop(Self::open_unused(path)?);
+        if opening::has_wal(path) {
+            let reason = "rows in its WAL could not be folded into it".to_owned();
+            return Err(StoreError::Write { path: path.to_path_buf(), reason });
+        }
+        Ok(())
+    }
+
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path

@@ -109,6 +109,23 @@ fn a_failed_write_is_returned_by_later_calls_and_the_end_kept() {
     assert_eq!(file.sessions().unwrap(), [(session(1), Some(common::end()))]);
 }
 
+/// A row with bytes that do not deflate.
+fn noisy(sequence: u64, random: &mut u64) -> kdyno_model::sample::Sample {
+    let mut row = sample(sequence);
+    let noise = (0..2000).map(|_| {
+        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*random >> 56) as u8
+    });
+    row.histograms.insert(kdyno_model::sample::Timing::Response, noise.collect());
+    row
+}
+
+/// Somebody takes what is left of a disk, so that only the reserve remains.
+fn take_the_rest(folder: &Path) {
+    let mut rest = std::fs::File::create(folder.join("rest")).unwrap();
+    while std::io::Write::write_all(&mut rest, &[1; 4096]).is_ok() {}
+}
+
 /// The part of a child, on a disk of its own of 20 MiB: writes until it is full, then ends.
 #[test]
 fn child_fills_the_disk() {
@@ -117,23 +134,9 @@ fn child_fills_the_disk() {
     let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
     writer.trial_started(&common::trial_start()).unwrap();
     let mut random = 1u64;
-    let error = (0..)
-        .find_map(|sequence| {
-            let mut row = sample(sequence);
-            // Bytes that do not deflate.
-            let noise = (0..2000).map(|_| {
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (random >> 56) as u8
-            });
-            row.histograms.insert(kdyno_model::sample::Timing::Response, noise.collect());
-            writer.sample(TRIAL, row).err()
-        })
-        .unwrap();
+    let error = (0..).find_map(|sequence| writer.sample(TRIAL, noisy(sequence, &mut random)).err()).unwrap();
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
-    // Somebody takes what is left, so that only the reserve remains.
-    let mut rest = std::fs::File::create(folder.join("rest")).unwrap();
-    while std::io::Write::write_all(&mut rest, &[1; 4096]).is_ok() {}
+    take_the_rest(&folder);
     // Another run has nowhere to begin, and nothing that could be kept.
     let other = folder.join("other.kdyno");
     let refused = RunWriter::create(&other, &header(), &session(1)).unwrap_err();
@@ -190,6 +193,40 @@ fn on_a_small_disk(part: &str, disk: &Path, then: &str) {
 fn on_a_full_disk_the_rows_and_the_end_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     on_a_small_disk("child_fills_the_disk", &folder.path().join("disk"), "");
+}
+
+/// The part of a child, on a disk of its own of 20 MiB: makes one file of what a writer left that was killed when the disk was full.
+#[test]
+fn child_makes_a_file_whole_on_a_full_disk() {
+    let Some(folder) = folder_of_child() else { return };
+    let at = |name: &str, suffix: &str| folder.join(format!("{name}.kdyno{suffix}"));
+    let writer = RunWriter::create(&at("run", ""), &header(), &session(1)).unwrap();
+    writer.trial_started(&common::trial_start()).unwrap();
+    let mut random = 1u64;
+    for sequence in 0..200 {
+        writer.sample(TRIAL, noisy(sequence, &mut random)).unwrap();
+    }
+    let rows = writer.evidence(TRIAL).unwrap().samples;
+    let refused = RunFile::make_whole(&at("run", "")).unwrap_err();
+    assert!(matches!(refused, StoreError::InUse { .. }), "{refused}");
+    // A copy of the files of a living run is what a kill leaves behind.
+    for suffix in ["", "-wal", "-shm", "-reserve"] {
+        std::fs::copy(at("run", suffix), at("killed", suffix)).unwrap();
+    }
+    writer.finish(common::end()).unwrap();
+    take_the_rest(&folder);
+    RunFile::make_whole(&at("killed", "")).unwrap();
+    let mut left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["killed.kdyno", "rest", "run.kdyno"]);
+    assert_eq!(RunFile::open(&at("killed", "")).unwrap().evidence(TRIAL).unwrap().samples, rows);
+    std::fs::write(folder.join("../passed"), "").unwrap();
+}
+
+#[test]
+fn what_a_writer_left_that_was_killed_on_a_full_disk_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    on_a_small_disk("child_makes_a_file_whole_on_a_full_disk", &folder.path().join("disk"), "");
 }
 
 /// The part of a child, on a disk that cannot be written: reads what a killed writer left.

@@ -7,6 +7,7 @@ use crate::end_to_end::clock_error_ns;
 use crate::evidence::{Window, is_open_loop};
 use crate::histogram::LatencyDistribution;
 use crate::rows::{ItemRows, TrialRows};
+use crate::tally::acknowledged_by;
 use kdyno_model::caveat::{Caveat, ClocksDiffer, Concern};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Value;
@@ -278,19 +279,60 @@ pub(super) fn clocks_differ(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     found.collect()
 }
 
-/// The highest rate of an item against a broker that does nothing, records/s, where it was measured.
-pub(crate) fn calibrated_per_s(trial: &TrialRows<'_>, item: &ItemRows<'_>) -> Option<f64> {
-    let fact = trial.evidence.start.cluster.get(&cluster_fact::generator_max_per_s(item.name))?;
-    fact.parse().ok().filter(|per_s: &f64| per_s.is_finite() && *per_s > 0.0)
+/// How near an item came to what the load generator can do at all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Headroom<'a> {
+    /// The host on which it came nearest, where others than the lab's carry load.
+    pub(crate) generator: Option<&'a str>,
+    /// Records/s that were acknowledged there.
+    pub(crate) per_s: f64,
+    /// And against a broker that does nothing.
+    pub(crate) max_per_s: f64,
+}
+
+impl Headroom<'_> {
+    /// Share of what it can do.
+    pub(crate) fn used(&self) -> f64 {
+        self.per_s / self.max_per_s
+    }
+}
+
+/// That of an item that produces; of several hosts that of the worst, for the others cannot do its part. `None`: what it can do
+/// was not measured.
+pub(crate) fn headroom<'a>(
+    trial: &TrialRows<'a>,
+    item: &ItemRows<'_>,
+    window: Window,
+) -> Option<Headroom<'a>> {
+    let acked_per_s = acked_per_s(item, window)?;
+    let evidence = trial.evidence;
+    let max_per_s = |fact: String| {
+        let per_s: f64 = evidence.start.cluster.get(&fact)?.parse().ok()?;
+        (per_s.is_finite() && per_s > 0.0).then_some(per_s)
+    };
+    let hosts = &evidence.start.trial.effective.generators.hosts;
+    if hosts.is_empty() {
+        let max_per_s = max_per_s(cluster_fact::generator_max_per_s(item.name))?;
+        return Some(Headroom { generator: None, per_s: acked_per_s, max_per_s });
+    }
+    let of_host = |(worker, host): (u16, &'a String)| {
+        let max_per_s = max_per_s(cluster_fact::generator(host, &cluster_fact::max_per_s(item.name)))?;
+        let acknowledged = acknowledged_by(evidence, item.name, worker, window);
+        let per_s = acknowledged as f64 / window.seconds();
+        Some(Headroom { generator: Some(host), per_s, max_per_s })
+    };
+    let all = (0..).zip(hosts).filter_map(of_host);
+    all.max_by(|a, b| a.used().total_cmp(&b.used()))
 }
 
 /// Whether the rate lies so near to what the generator can do that it may be its own.
 pub(super) fn calibration_short(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
     let found = trial.items.iter().filter_map(|item| {
-        let rate = acked_per_s(item, item.window?).filter(|rate| *rate > 0.0)?;
-        let ratio = calibrated_per_s(trial, item)? / rate;
+        let headroom = headroom(trial, item, item.window?).filter(|headroom| headroom.per_s > 0.0)?;
+        let ratio = headroom.max_per_s / headroom.per_s;
         let name = || item.name.to_owned();
-        let caveat = Caveat::CalibrationShort { item: name(), ratio };
+        let generator = headroom.generator.map(str::to_owned);
+        let caveat = Caveat::CalibrationShort { item: name(), ratio, generator };
         let found = || FoundCaveat::of(item, caveat).concerning(Concern::Rates { item: name() });
         (ratio < CALIBRATION_MIN).then(found)
     });
@@ -298,7 +340,7 @@ pub(super) fn calibration_short(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
 }
 
 /// Acknowledged records per second of an item that produces.
-pub(crate) fn acked_per_s(item: &ItemRows<'_>, window: Window) -> Option<f64> {
+fn acked_per_s(item: &ItemRows<'_>, window: Window) -> Option<f64> {
     item.plan.role.as_produce()?;
     Some(item.tally.windowed.acknowledged as f64 / window.seconds())
 }

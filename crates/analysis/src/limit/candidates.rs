@@ -1,7 +1,7 @@
 //! How much of each limit was used.
 
 use super::pinned;
-use crate::caveats::generator::{acked_per_s, calibrated_per_s, is_thread_of};
+use crate::caveats::generator::{headroom, is_thread_of};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
 use crate::evidence::Window;
@@ -104,10 +104,11 @@ impl ProducingItem<'_> {
             shares.insert(ShareOf::Thread, share);
             parts.push(format!("its busiest thread ran or was ready for {} of the window", percent(share)));
         }
-        if let Some((share, max_per_s)) = self.calibrated_share() {
-            let max = units::count(max_per_s);
-            parts.push(format!("it reaches {max}/s against a broker that does nothing"));
-            shares.insert(ShareOf::Calibration, share);
+        if let Some(headroom) = headroom(self.trial, self.item, self.window) {
+            let max = units::count(headroom.max_per_s);
+            let who = headroom.generator.map_or("it".to_owned(), |host| format!("generator {host}"));
+            parts.push(format!("{who} reaches {max}/s against a broker that does nothing"));
+            shares.insert(ShareOf::Calibration, headroom.used());
         }
         if let Some(share) = self.host_share_of_generator() {
             parts.push(format!(
@@ -147,12 +148,6 @@ impl ProducingItem<'_> {
             own.map(move |(thread, used_s)| used_s + waited.get(thread).copied().unwrap_or(0.0))
         });
         shares.map(|busy_s| busy_s / self.window.seconds()).reduce(f64::max)
-    }
-
-    /// The item's rate ÷ its highest rate against a broker that does nothing, and that rate.
-    fn calibrated_share(&self) -> Option<(f64, f64)> {
-        let max_per_s = calibrated_per_s(self.trial, self.item)?;
-        Some((acked_per_s(self.item, self.window)? / max_per_s, max_per_s))
     }
 
     /// How busy the shared host is, where the generator has more of its processors than brokers, and than all other

@@ -7,6 +7,7 @@ use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value;
 use kdyno_model::generator::LostWorkers;
 use kdyno_model::plan::{WorkerPlan, WorkerShare};
+use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{Grain, Phase, StreamId, Timing, series};
 
 /// The other worker's writers, under the number that the readers have on worker 0.
@@ -284,4 +285,34 @@ fn the_order_in_which_evidence_is_stored_changes_no_finding() {
     trial.totals.reverse();
     trial.probes.reverse();
     assert_eq!(kdyno_analysis::trial::judge(&trial).unwrap(), before);
+}
+
+/// Each of two hosts has 1000 records per second.
+#[test]
+fn what_generators_can_do_is_judged_by_the_worst_one_by_name() {
+    let short = |of_hosts: [&str; 2]| {
+        let mut trial = two_workers();
+        let hosts = ["one", "two"];
+        trial.start.trial.effective.generators.hosts = hosts.map(str::to_owned).into();
+        // What the lab's host can do says nothing of them.
+        trial.start.cluster.insert(cluster_fact::generator_max_per_s("writers"), "1".to_owned());
+        let fact = |(host, per_s): (&str, &str)| {
+            (cluster_fact::generator(host, &cluster_fact::max_per_s("writers")), per_s.to_owned())
+        };
+        trial
+            .start
+            .cluster
+            .extend(hosts.into_iter().zip(of_hosts).filter(|(_, fact)| !fact.is_empty()).map(fact));
+        let found = trial.reported(|caveat| matches!(caveat, Caveat::CalibrationShort { .. }));
+        found.into_iter().map(|found| found.caveat).collect::<Vec<_>>()
+    };
+    let of = |ratio: f64, name: &str| {
+        vec![Caveat::CalibrationShort { item: "writers".to_owned(), ratio, generator: Some(name.to_owned()) }]
+    };
+    assert_eq!(short(["9000", "1500"]), of(1.5, "two"));
+    assert_eq!(short(["1250", "1500"]), of(1.25, "one"));
+    assert_eq!(short(["", "1500"]), of(1.5, "two"), "the other one was not measured");
+    // Together they did 2000 records per second, and none of them more than half of what it can.
+    assert_eq!(short(["2000", "2000"]), []);
+    assert_eq!(short(["", "fast"]), []);
 }

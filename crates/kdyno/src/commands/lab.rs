@@ -7,10 +7,11 @@ use crate::failure::{CommandResult, Exit, Failure};
 use crate::looks::ComparisonLooks;
 use crate::out;
 use crate::progress::Printer;
-use kdyno_lab::RunOutcome;
 use kdyno_lab::generator::{LabFailure, LabRequest};
+use kdyno_lab::{LabError, RunOutcome};
 use kdyno_model::generator::{GeneratorHost, GeneratorPods};
 use kdyno_scenario::generators::Generators;
+use kdyno_store::StoreError;
 use kdyno_testbed::probe::named::NamedProcesses;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -23,13 +24,24 @@ pub(crate) fn lab(args: &LabArgs) -> CommandResult {
     kdyno_credentials::close_memory();
     descriptors::allow_all();
     let failure = match run(&args.runs) {
-        Ok(outcome) => outcome.failure.map(Failure::from),
+        Ok(outcome) => outcome.failure.map(in_pod),
         Err(failure) => Some(failure),
     };
     let failure =
         failure.map(|Failure { exit, message, hint, .. }| LabFailure { exit: exit as u8, message, hint });
     out::data(serde_json::to_vec(&failure).map_err(Failure::tool)?)?;
     Ok(Exit::Done)
+}
+
+/// What stopped it, with what can be done about a pod.
+fn in_pod(error: LabError) -> Failure {
+    let is_full = matches!(error, LabError::Store(StoreError::DiskFull { .. }));
+    let failure = Failure::from(error);
+    match is_full {
+        true => failure
+            .hint("that is the disk of its pod: `claim` in the generators names a volume with more room"),
+        false => failure,
+    }
 }
 
 fn run(runs: &Path) -> Result<RunOutcome, Failure> {
@@ -69,4 +81,17 @@ fn pods_of(text: &str) -> Result<Vec<GeneratorHost>, Failure> {
     let hosts = Generators::parse(text, "the generators")?.hosts;
     let pods = GeneratorPods::among(&hosts).map(|pods| GeneratorPods { context: None, ..(*pods).clone() });
     Ok(pods.map(GeneratorPods::hosts).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_of_the_pod_is_named_as_that() {
+        let hint = |error: StoreError| in_pod(error.into()).hint.unwrap_or_default();
+        let path = || Path::new("/runs/small.kdyno").to_path_buf();
+        assert!(hint(StoreError::DiskFull { path: path() }).contains("`claim` in the generators"));
+        assert_eq!(hint(StoreError::InUse { path: path() }), "wait until the run ends");
+    }
 }

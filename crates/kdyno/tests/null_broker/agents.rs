@@ -215,6 +215,30 @@ fn two_agents_share_a_load_and_its_counts_add_up() {
     place.expect_no_processes();
 }
 
+#[test]
+fn what_each_generator_can_do_is_measured_where_the_rate_is_max() {
+    let place = TestFolder::new();
+    let broker = NullBroker::start(&place);
+    let agents = Agents::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let target = std::fs::read_to_string(&files[2]).expect("the target");
+    place.file("target.yaml", &target.replace("caps: {produce: 1MiB/s}", "allow: [rate-max]"));
+    let more = ["--generators", &agents.file, "--yes", "--set", "rate=max", "--set", "dur=1s"];
+    let said = run(&place, &files, &more).wait(RUN_DEADLINE);
+    ran(&said);
+    assert!(said.stderr.contains("measuring what the load generators can do"), "{said:?}");
+    let facts = evidence(&place).start.cluster;
+    let most = |fact: &str| facts.get(fact).and_then(|fact| fact.parse::<f64>().ok());
+    for name in NAMES {
+        let per_s = most(&format!("generator.{name}.max_per_s.writers"));
+        assert!(per_s.is_some_and(|per_s| per_s > 1.0), "{name}: {facts:?}");
+    }
+    assert_eq!(most("generator_max_per_s.writers"), None, "this host carries nothing");
+    broker.stop();
+    agents.stop();
+    place.expect_no_processes();
+}
+
 /// How the only trial was cut short, if it was.
 pub fn cut_short(place: &TestFolder) -> Option<Severity> {
     let judgement = RunFile::open(&place.run_file()).and_then(|file| file.judgement()).expect("findings");

@@ -18,6 +18,9 @@ const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 /// How long the API server may be away while something is removed.
 pub(super) const AWAY_MAX: Duration = Duration::from_secs(60);
 
+/// And while pods are waited for.
+pub(super) const BLIP_MAX: Duration = Duration::from_secs(30);
+
 /// Between asking and asking again.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -62,6 +65,37 @@ pub(super) fn insist<T>(until: Instant, mut ask: impl FnMut() -> Result<T, Refus
     }
 }
 
+/// An API server that is asked again and again until something is there: it may be away for [`BLIP_MAX`] each time.
+#[derive(Default)]
+pub(super) struct Patience {
+    away_since: Option<Instant>,
+}
+
+impl Patience {
+    /// What came of asking by `now`; the inner error is why there is no answer for the moment.
+    pub(super) fn bear<T>(
+        &mut self,
+        asked: Result<T, Refused>,
+        now: Instant,
+    ) -> Result<Result<T, String>, PodsError> {
+        match asked {
+            Ok(answer) => {
+                self.away_since = None;
+                Ok(Ok(answer))
+            }
+            Err(Refused::Other(why)) => {
+                let away = now.saturating_duration_since(*self.away_since.get_or_insert(now));
+                if away < BLIP_MAX {
+                    return Ok(Err(format!("{why}; it is asked again")));
+                }
+                let seconds = away.as_secs();
+                Err(PodsError::new(format!("{why}; it was asked again for {seconds} s")))
+            }
+            Err(refused) => Err(refused.into()),
+        }
+    }
+}
+
 impl From<Refused> for PodsError {
     fn from(refused: Refused) -> Self {
         match refused {
@@ -102,6 +136,14 @@ impl Connection {
 
     /// Opens a client for a namespace, by default that of the context.
     pub(super) fn open_in(context: Option<&str>, namespace: Option<&str>) -> Result<Self, PodsError> {
+        Self::by(config(context.map(str::to_owned)), namespace)
+    }
+
+    /// By what says how the API server is reached.
+    pub(super) fn by(
+        config: impl Future<Output = Result<Config, PodsError>>,
+        namespace: Option<&str>,
+    ) -> Result<Self, PodsError> {
         let failed = |error: std::io::Error| PodsError::new(format!("no connection could be made: {error}"));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let handle = runtime.handle().clone();
@@ -109,7 +151,7 @@ impl Connection {
         // Its end is the end of its sender.
         let carry = move || drop(runtime.block_on(ended));
         std::thread::Builder::new().name("kubernetes".to_owned()).spawn(carry).map_err(failed)?;
-        let config = handle.block_on(config(context.map(str::to_owned)))?;
+        let config = handle.block_on(config)?;
         let namespace = namespace.unwrap_or(&config.default_namespace).to_owned();
         let client = handle.block_on(async { Client::try_from(config) });
         let client = client
@@ -216,5 +258,22 @@ mod tests {
         assert!(matches!(insisted(2, now, || Ok(7)), (Err(Refused::Other(_)), 1)), "its time is over");
         let forbidden = insisted(0, later, || Err(Refused::Forbidden("no".to_owned())));
         assert!(matches!(forbidden, (Err(Refused::Forbidden(_)), 1)), "that is an answer");
+    }
+
+    #[test]
+    fn an_api_server_may_be_away_for_a_while_again_and_again() {
+        let away = || Err::<u8, _>(Refused::Other("the API server is not reached: reset".to_owned()));
+        let (mut patience, begin) = (Patience::default(), Instant::now());
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        for seconds in [0, 29] {
+            let words = patience.bear(away(), at(seconds)).expect("it may come back");
+            assert_eq!(words, Err("the API server is not reached: reset; it is asked again".to_owned()));
+        }
+        assert_eq!(patience.bear(Ok(7), at(29)), Ok(Ok(7)));
+        assert!(patience.bear(away(), at(40)).is_ok(), "another time, which begins afresh");
+        let error = patience.bear(away(), at(71)).expect_err("it lasts");
+        assert_eq!(error.why, "the API server is not reached: reset; it was asked again for 31 s");
+        let forbidden = patience.bear(Err::<u8, _>(Refused::Forbidden("no".to_owned())), at(41));
+        assert!(forbidden.is_err(), "that is an answer");
     }
 }

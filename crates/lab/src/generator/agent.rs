@@ -1,6 +1,6 @@
 //! The agent's side of a session: workers as children of this process, their bytes, their ends, and what is read of them.
 //!
-//! It starts nothing but `worker` of its own program. A lab that ends the session, or is gone for too long, takes all of
+//! It starts nothing but `worker` and `null-broker` of its own program. A lab that ends the session, or is gone for too long, takes all of
 //! its workers with it. A connection that breaks does not: the lab may make another one ([`Resumption`]).
 
 use super::WorkerProcess;
@@ -8,13 +8,16 @@ use super::child::{ChildPlace, ChildProcess};
 use super::delivery::Taken;
 use super::outgoing::Outgoing;
 use super::session::{
-    self, AgentHost, Arrived, EndedThere, Frame, FromAgent, Greeting, PIECE_BYTES, ToAgent, Watched,
+    self, AgentHost, Arrived, BrokerThere, EndedThere, Frame, FromAgent, Greeting, PIECE_BYTES, ToAgent,
+    Watched, Wish,
 };
 use crate::clock::monotonic_ns;
 use crate::inbox::{self, Inbox};
 use crate::logs;
+use crate::null_broker::NullBroker;
 use crate::observer::{MayGoOn, Observer};
 use kdyno_model::event::Subject;
+use kdyno_model::plan::{NullBrokerPlan, TlsVersion};
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use kdyno_testbed::probe::cgroup;
@@ -178,6 +181,7 @@ struct AgentSession<'o> {
     outgoing: Arc<Outgoing>,
     folder: PathBuf,
     workers: BTreeMap<u16, ServedWorker>,
+    null_broker: Option<NullBroker>,
     readings: Option<Readings>,
     is_over: Arc<AtomicBool>,
 }
@@ -205,7 +209,8 @@ impl<'o> AgentSession<'o> {
         folder::create_private(&folder).map_err(io::Error::other)?;
         leftovers::claim(&folder);
         let is_over = Arc::new(AtomicBool::new(false));
-        Ok(Self { options, outgoing, folder, workers: BTreeMap::new(), readings: None, is_over })
+        let workers = BTreeMap::new();
+        Ok(Self { options, outgoing, folder, workers, null_broker: None, readings: None, is_over })
     }
 
     /// Does what comes over a connection.
@@ -287,6 +292,12 @@ impl<'o> AgentSession<'o> {
                 }
             }
             ToAgent::Kill { worker } => self.workers.get(&worker).into_iter().for_each(ServedWorker::kill),
+            ToAgent::StartNullBroker { partitions, tls } => {
+                // It would take CPU time of the next one.
+                self.null_broker = None;
+                let started = self.start_null_broker(partitions, tls);
+                self.outgoing.message(&FromAgent::NullBroker(Box::new(started)))?;
+            }
             ToAgent::LoadStarts { t0_ns } => self.read_from(t0_ns)?,
             ToAgent::PhasesEnd { ends_ns } => {
                 if let Some(readings) = &self.readings {
@@ -315,6 +326,13 @@ impl<'o> AgentSession<'o> {
             .map_err(said)?;
         self.workers.insert(number, ServedWorker { socket, pid, process, thread });
         Ok(())
+    }
+
+    fn start_null_broker(&mut self, partitions: u32, tls: Vec<TlsVersion>) -> Result<BrokerThere, String> {
+        let plan = NullBrokerPlan { tls, ..NullBrokerPlan::default() };
+        let broker = NullBroker::start(&self.options.self_exe, partitions, &plan, &[])?;
+        let broker = self.null_broker.insert(broker);
+        Ok(BrokerThere { address: broker.address().to_owned(), security: broker.security().clone() })
     }
 
     fn pass_on(&mut self, worker: u16, bytes: &Secret) {

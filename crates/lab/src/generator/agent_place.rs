@@ -1,10 +1,11 @@
 //! The host of an agent as a place of workers.
 
 use super::lab_session::{ANSWER_DEADLINE, LabSession, SessionState, Shared, WorkerThere, spawn};
-use super::session::{EndedThere, PIECE_BYTES, ToAgent, shown};
+use super::session::{BrokerThere, EndedThere, PIECE_BYTES, ToAgent, shown};
 use super::{Place, StartedWorker, WorkerEnd, WorkerProcess};
 use crate::error::LabError;
 use crate::inbox::Heard;
+use kdyno_model::plan::TlsVersion;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,14 @@ impl<'s> AgentPlace<'s> {
     /// The ends of the logs of its workers go to `work_dir`.
     pub(super) fn of(session: &'s LabSession, work_dir: &'s Path) -> Self {
         Self { session, work_dir }
+    }
+
+    /// Starts a null broker next to its workers, in the place of one before.
+    ///
+    /// # Errors
+    /// One lowercase clause.
+    pub(crate) fn null_broker(&self, partitions: u32, tls: Vec<TlsVersion>) -> Result<BrokerThere, String> {
+        self.session.start_null_broker(partitions, tls)
     }
 }
 

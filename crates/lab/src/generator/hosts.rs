@@ -28,6 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 /// How long a host may take to accept a connection.
@@ -158,10 +159,6 @@ impl Generators {
             drop(steps);
             // Until all have come to their end.
             heard.iter().for_each(|step| say(RunProgress::Step(step)));
-            let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                // A defect of ours: it is not hidden by going on.
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
             opening.into_iter().map(|(worker, thread)| (worker, joined(thread))).collect()
         });
         let mut sessions = BTreeMap::new();
@@ -277,6 +274,11 @@ impl ReachedHost {
     }
 }
 
+/// What a thread came to. That it panicked is a defect of ours, which is not hidden by going on.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// All pods that a case has at the same time: those that carry its load, and those of commands that begin with the measure phase.
 fn at_once(case: &CasePlan, carrying: &GeneratorPods) -> Vec<GeneratorPods> {
     let first = case.commands.values().filter(|command| command.begins == CommandBegins::At(0));
@@ -339,6 +341,26 @@ impl TrialPlaces {
     /// The place of a worker; `None`: this host.
     pub(crate) fn of<'s>(&'s self, worker: u16, work_dir: &'s Path) -> Option<AgentPlace<'s>> {
         self.sessions.get(&worker).map(|host| AgentPlace::of(&host.session, work_dir))
+    }
+
+    /// Does something on each of the named hosts, on all at once: what came of it, by host.
+    pub(crate) fn on_each<T: Send>(
+        &self,
+        named: &[&str],
+        work_dir: &Path,
+        act: impl Fn(u16, &AgentPlace<'_>) -> Result<T, String> + Sync,
+    ) -> Vec<(String, Result<T, String>)> {
+        let meant = || self.sessions.iter().filter(|(_, host)| named.contains(&host.name.as_str()));
+        std::thread::scope(|scope| {
+            let started = meant().map(|(worker, host)| {
+                let (act, worker, session) = (&act, *worker, &host.session);
+                scope.spawn(move || act(worker, &AgentPlace::of(session, work_dir)))
+            });
+            // All of them, before one is waited for.
+            let acting: Vec<_> = started.collect();
+            let names = meant().map(|(_, host)| host.name.clone());
+            names.zip(acting.into_iter().map(joined)).collect()
+        })
     }
 
     /// Refuses brokers that listen on this host's loopback address alone for a host that is another one.

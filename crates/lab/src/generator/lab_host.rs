@@ -9,7 +9,7 @@ use super::outgoing::locked;
 use super::session::{self, Arrived, BEAT, BYTES, FRAME_BYTES_MAX, Frame, PIECE_BYTES, Watched};
 use crate::error::LabError;
 use kdyno_model::secret::Secret;
-use kdyno_store::RunFile;
+use kdyno_store::{RunFile, StoreError};
 use kdyno_testbed::{folder, leftovers};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -231,9 +231,15 @@ impl<'a> LabHost<'a> {
         if name.contains('/') || !name.ends_with(ENDING) || !path.is_file() {
             return say(stream, &LabAnswer::NoFile { there: self.run_files() });
         }
-        // What a killed lab left next to the file becomes a part of it.
-        if let Err(error) = RunFile::open(&path) {
-            return say(stream, &LabAnswer::Refused { why: error.to_string() });
+        // What a killed lab left next to the file becomes a part of it; what one that runs has there would be missing in a copy.
+        if let Err(error) = RunFile::make_whole(&path) {
+            let why = match error {
+                StoreError::InUse { .. } => {
+                    format!("does not send {name}, which is still written: fetch it when its run has ended")
+                }
+                error => error.to_string(),
+            };
+            return say(stream, &LabAnswer::Refused { why });
         }
         let file = File::open(&path)?;
         let bytes = file.metadata()?.len();

@@ -10,10 +10,8 @@ use crate::error::LabError;
 use kdyno_kubernetes::{AgentIdentity, PodsError, RunningPods, lab_pod};
 use kdyno_model::generator::GeneratorPods;
 use kdyno_model::secret::Secret;
-use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -95,40 +93,6 @@ impl LabPod {
         }
     }
 
-    /// Copies a run file of it to `into`; `false`: it has none of that name, but those that `there` gets. A `stop` that is set
-    /// ends the copying; without one it goes on, for it may be the only evidence.
-    ///
-    /// # Errors
-    /// It is not reached, or the copy cannot be written. Nothing stays of the copy.
-    pub fn fetch(
-        &self,
-        name: &str,
-        into: &Path,
-        there: &mut Vec<String>,
-        stop: Option<&AtomicBool>,
-    ) -> Result<bool, LabError> {
-        let mut copying = Copying { name, part: into.with_extension("part"), furthest: 0, stop };
-        let copied = self.insist(STAYS, stop, |heard| self.copy(&mut copying, heard));
-        let placed = copied.and_then(|copied| {
-            let placed = copied.and_then(|answer| match answer {
-                LabAnswer::File { .. } => std::fs::rename(&copying.part, into).map(|()| answer),
-                answer => Ok(answer),
-            });
-            placed.map_err(|error| LabError::not_made(into, &error))
-        });
-        let answer = placed.inspect_err(|_| {
-            let _ = std::fs::remove_file(&copying.part);
-        })?;
-        match answer {
-            LabAnswer::File { .. } => Ok(true),
-            LabAnswer::NoFile { there: names } => {
-                there.extend(names.iter().map(|name| shown(name)));
-                Ok(false)
-            }
-            other => Err(unexpected(&other)),
-        }
-    }
-
     /// Removes it.
     ///
     /// # Errors
@@ -139,7 +103,7 @@ impl LabPod {
 
     /// Tries until there is an answer: one whose pod is gone has none, and one that was not heard for so long. A `stop` that is
     /// set ends the attempts.
-    fn insist<T>(
+    pub(super) fn insist<T>(
         &self,
         patience: Duration,
         stop: Option<&AtomicBool>,
@@ -163,7 +127,7 @@ impl LabPod {
     }
 
     /// A connection that asks this.
-    fn ask(&self, ask: &LabAsk) -> io::Result<Watched<UnixStream>> {
+    pub(super) fn ask(&self, ask: &LabAsk) -> io::Result<Watched<UnixStream>> {
         let stream = (self.dial)().map_err(io::Error::other)?;
         stream.set_write_timeout(Some(SILENCE))?;
         // A run file may have to be made whole before it is sent.
@@ -220,37 +184,6 @@ impl LabPod {
             }
         }
     }
-
-    /// The outer error is of the connection, the inner one of the file.
-    fn copy(&self, copying: &mut Copying<'_>, heard: &mut Instant) -> Result<io::Result<LabAnswer>, String> {
-        let failed = |error: io::Error| error.to_string();
-        let mut reader = self.ask(&LabAsk::File { name: copying.name.to_owned() }).map_err(failed)?;
-        let answer = answer(&mut reader).map_err(failed)?;
-        let LabAnswer::File { bytes } = answer else { return Ok(Ok(answer)) };
-        let mut file = match File::create(&copying.part) {
-            Ok(file) => file,
-            Err(error) => return Ok(Err(error)),
-        };
-        let mut left = bytes;
-        while left > 0 {
-            if is_set(copying.stop) {
-                return Err("the copying was stopped".to_owned());
-            }
-            let arrived = session::read::<LabAnswer>(&mut reader).map_err(failed)?;
-            let Some(Arrived::Numbered(_, Frame::Bytes(_, piece))) = arrived else {
-                return Err("the connection ended within the run file".to_owned());
-            };
-            left = left.checked_sub(piece.expose().len() as u64).ok_or("it sent more than the run file")?;
-            // One that breaks at the same place each time is not tried without end.
-            if bytes - left > copying.furthest {
-                (copying.furthest, *heard) = (bytes - left, Instant::now());
-            }
-            if let Err(error) = file.write_all(piece.expose()) {
-                return Ok(Err(error));
-            }
-        }
-        Ok(file.sync_all().map(|()| answer))
-    }
 }
 
 /// How far the output of a run was heard.
@@ -262,21 +195,11 @@ struct Follower {
     is_silent: bool,
 }
 
-/// A run file on its way here.
-struct Copying<'a> {
-    name: &'a str,
-    /// Where it is until all of it has come.
-    part: PathBuf,
-    /// Most bytes that came at once.
-    furthest: u64,
-    stop: Option<&'a AtomicBool>,
-}
-
-fn is_set(stop: Option<&AtomicBool>) -> bool {
+pub(super) fn is_set(stop: Option<&AtomicBool>) -> bool {
     stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
 }
 
-fn answer(reader: &mut Watched<UnixStream>) -> io::Result<LabAnswer> {
+pub(super) fn answer(reader: &mut Watched<UnixStream>) -> io::Result<LabAnswer> {
     match session::read::<LabAnswer>(reader)? {
         Some(Arrived::Note(answer)) => Ok(answer),
         _ => Err(io::Error::other("it did not answer as a lab does")),
@@ -292,7 +215,7 @@ fn lost(why: &str) -> LabError {
     LabError::failed(format!("the lab in the pod is lost: {}", shown(why)))
 }
 
-fn unexpected(answer: &LabAnswer) -> LabError {
+pub(super) fn unexpected(answer: &LabAnswer) -> LabError {
     match answer {
         LabAnswer::Refused { why } => LabError::failed(format!("the lab in the pod {}", shown(why))),
         _ => lost("it gave another answer than to what was asked"),
@@ -300,28 +223,29 @@ fn unexpected(answer: &LabAnswer) -> LabError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::agent::AgentOptions;
     use super::super::lab_task::tests::request;
     use super::super::listen::{SESSIONS_MAX, listen_for_lab};
     use super::*;
     use std::net::{Ipv4Addr, TcpStream};
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
     use std::sync::Arc;
     use std::sync::mpsc::channel;
     use std::thread::JoinHandle;
 
     /// An agent that listens, and whose lab is a script with the folder of run files as `$2`.
-    struct ListeningLab {
-        dir: tempfile::TempDir,
+    pub(in super::super) struct ListeningLab {
+        pub(in super::super) dir: tempfile::TempDir,
         stop: Arc<AtomicBool>,
         thread: JoinHandle<Result<(), LabError>>,
-        pod: LabPod,
+        pub(in super::super) pod: LabPod,
         /// A token that is not its own.
         stranger: LabPod,
     }
 
-    fn listening(script: &str) -> ListeningLab {
+    pub(in super::super) fn listening(script: &str) -> ListeningLab {
         let dir = tempfile::tempdir().expect("temp dir");
         let at = |name: &str| dir.path().join(name);
         let exe = at("lab");
@@ -355,7 +279,7 @@ mod tests {
     }
 
     impl ListeningLab {
-        fn end(self) -> PathBuf {
+        pub(in super::super) fn end(self) -> PathBuf {
             self.stop.store(true, Ordering::Relaxed);
             self.thread.join().expect("no panic").expect("an orderly end");
             let left = std::fs::read_dir(self.dir.path().join("tmp")).expect("a folder").count();
@@ -447,7 +371,8 @@ mod tests {
         std::fs::remove_dir_all(lab.end()).expect("removed");
     }
 
-    fn reached_by(dial: impl Fn() -> Result<UnixStream, String> + 'static) -> LabPod {
+    /// A lab that is reached so.
+    pub(in super::super) fn reached_by(dial: impl Fn() -> Result<UnixStream, String> + 'static) -> LabPod {
         LabPod { pods: None, dial: Box::new(dial), token: Secret::new(Vec::new()) }
     }
 
@@ -459,39 +384,5 @@ mod tests {
         assert!(matches!(ran, Err(LabError::Interrupted)));
         let fetched = pod.fetch("a.kdyno", &dir.path().join("a.kdyno"), &mut Vec::new(), Some(&stop));
         assert!(matches!(fetched, Err(LabError::Interrupted)));
-    }
-
-    #[test]
-    fn a_copy_that_is_stopped_on_its_way_leaves_nothing() {
-        let (dir, stop) = (tempfile::tempdir().expect("temp dir"), Arc::new(AtomicBool::new(false)));
-        let asked = Arc::clone(&stop);
-        let pod = reached_by(move || {
-            let (ours, mut theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-            let file = session::note(&LabAnswer::File { bytes: 10 }).map_err(|error| error.to_string())?;
-            theirs.write_all(file.expose()).map_err(|error| error.to_string())?;
-            asked.store(true, Ordering::Relaxed);
-            std::thread::spawn(move || io::copy(&mut theirs, &mut io::sink()));
-            Ok(ours)
-        });
-        let fetched = pod.fetch("a.kdyno", &dir.path().join("a.kdyno"), &mut Vec::new(), Some(&stop));
-        assert!(matches!(fetched, Err(LabError::Interrupted)));
-        assert_eq!(std::fs::read_dir(dir.path()).expect("a folder").count(), 0);
-    }
-
-    #[test]
-    fn only_run_files_of_its_folder_are_sent() {
-        let lab = listening("true");
-        let (runs, copy) = (lab.dir.path().join("runs"), lab.dir.path().join("copy.kdyno"));
-        std::fs::write(runs.join("broken.kdyno"), "no run").expect("written");
-        std::fs::write(lab.dir.path().join("secret.kdyno"), "hunter2").expect("written");
-        for name in ["../secret.kdyno", "none.kdyno", "size", ".."] {
-            let mut there = Vec::new();
-            assert!(matches!(lab.pod.fetch(name, &copy, &mut there, None), Ok(false)), "{name}");
-            assert_eq!(there, ["broken.kdyno"]);
-        }
-        let error = lab.pod.fetch("broken.kdyno", &copy, &mut Vec::new(), None).expect_err("no run file");
-        assert!(error.to_string().starts_with("the lab in the pod "), "{error}");
-        assert!(!copy.exists());
-        std::fs::remove_dir_all(lab.end()).expect("removed");
     }
 }

@@ -5,12 +5,13 @@ use super::delivery::Taken;
 use super::outgoing::{Outgoing, locked};
 use super::resuming::{ConnectionEnd, Redial, Resuming, SUSPICION, greeted};
 use super::session::{
-    self, AgentHost, Arrived, BEAT, EndedThere, Frame, FromAgent, SILENCE, SessionId, ToAgent, Watched, Wish,
-    shown,
+    self, AgentHost, Arrived, BEAT, BrokerThere, EndedThere, Frame, FromAgent, SILENCE, SessionId, ToAgent,
+    Watched, Wish, shown,
 };
 use crate::clock::monotonic_ns;
 use crate::inbox::{Heard, WorkerNews};
 use kdyno_model::event::Subject;
+use kdyno_model::plan::TlsVersion;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use std::collections::BTreeMap;
@@ -23,6 +24,9 @@ use std::time::{Duration, Instant};
 
 /// How long an agent may take to answer anything else.
 pub(super) const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long it may take to start a null broker.
+const NULL_BROKER_DEADLINE: Duration = Duration::from_secs(20);
 
 /// How long an agent may take to end what it started.
 const END_DEADLINE: Duration = Duration::from_secs(2);
@@ -60,6 +64,8 @@ pub(super) struct SessionState {
     exchange: Option<Exchange>,
     /// How its clock goes, from T0 on.
     watch: ClockWatch,
+    /// What became of the null broker that was asked for last.
+    null_broker: Option<Result<BrokerThere, String>>,
     /// Why it has ended.
     pub(super) lost: Option<String>,
     /// Nothing is read any more.
@@ -251,6 +257,7 @@ impl Shared {
                 }
             }
             FromAgent::Readings(readings) => self.keep(readings),
+            FromAgent::NullBroker(started) => self.state().null_broker = Some(*started),
             FromAgent::Refused { .. } | FromAgent::Welcome(_) | FromAgent::Resumed { .. } => {
                 return Err("its agent said something out of turn".to_owned());
             }
@@ -374,6 +381,17 @@ impl LabSession {
         } else {
             Err(format!("it learned of the start {} ms too late", late_ns / 1_000_000))
         }
+    }
+
+    /// Has the agent start a null broker, in the place of one before, and waits until it listens.
+    pub(super) fn start_null_broker(
+        &self,
+        partitions: u32,
+        tls: Vec<TlsVersion>,
+    ) -> Result<BrokerThere, String> {
+        self.shared.tell(&ToAgent::StartNullBroker { partitions, tls })?;
+        let started = |state: &mut SessionState| state.null_broker.take();
+        self.shared.wait(NULL_BROKER_DEADLINE, started)?.map_err(|why| shown(&why))
     }
 
     /// Workers are read from T0 on, an instant of our clock, and so is its clock unless it is ours. An agent that is gone

@@ -11,6 +11,7 @@ mod credentials;
 mod delivery;
 mod held;
 mod hosts;
+mod lab_copy;
 mod lab_host;
 mod lab_pod;
 mod lab_session;

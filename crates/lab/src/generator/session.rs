@@ -4,6 +4,7 @@
 //! begin with a number, by which they are repeated where a connection broke; notes are lost with their connection. Nothing
 //! is allocated that has not come, and a frame has a bound; before the greeting it is a smaller one.
 
+use kdyno_model::plan::{Security, TlsVersion};
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::secret::Secret;
 use kdyno_model::words::is_acted_on;
@@ -18,7 +19,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Version of these frames; an agent of another version refuses the lab.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// How often each side sends something.
 pub(super) const BEAT: Duration = Duration::from_secs(1);
@@ -71,6 +72,13 @@ pub(super) enum ToAgent {
     Close { worker: u16 },
     /// End a worker at once.
     Kill { worker: u16 },
+    /// Start a null broker, in the place of one before: against it is measured what a worker can do there.
+    StartNullBroker {
+        /// Partitions of each topic.
+        partitions: u32,
+        /// Versions of TLS that it speaks; none: it is spoken to without.
+        tls: Vec<TlsVersion>,
+    },
     /// T0, by the agent's clock: read the workers from then on.
     LoadStarts { t0_ns: u64 },
     /// Read them at these instants, too, ns from T0.
@@ -93,6 +101,18 @@ pub(super) enum FromAgent {
     Ended(EndedThere),
     /// What was read of its workers.
     Readings(Vec<ProbeReading>),
+    /// The null broker that was asked for, or why there is none.
+    NullBroker(Box<Result<BrokerThere, String>>),
+}
+
+/// A null broker on the host of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BrokerThere {
+    /// `host:port`, as its host reaches it.
+    pub(crate) address: String,
+    /// How it is spoken to.
+    pub(crate) security: Security,
 }
 
 /// The host of an agent.

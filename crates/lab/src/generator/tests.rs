@@ -90,6 +90,8 @@ fn the_end_of_a_worker_there_is_reported_as_that_of_one_here() {
     let again =
         Worker::spawn(&AgentPlace::of(&session, &logs), 3, inbox.sender()).expect_err("a number twice");
     assert!(again.to_string().contains("not started: a session has at most 16 workers"), "{again}");
+    let broker = AgentPlace::of(&session, &logs).null_broker(3, Vec::new());
+    assert_eq!(broker, Err("the null broker did not say where it listens".to_owned()));
     drop(session);
     thread.join().expect("no panic").expect("an orderly end");
     assert_eq!(left_in(&sessions), 0);
@@ -167,7 +169,7 @@ fn a_wrong_token_is_not_answered_and_a_wrong_version_is_named() {
     let Ok(Some(Arrived::Note(FromAgent::Refused { why }))) = session::read::<FromAgent>(&mut stream) else {
         panic!("a refusal")
     };
-    assert_eq!(why, "speaks version 2 of sessions, not 99");
+    assert_eq!(why, "speaks version 3 of sessions, not 99");
     assert!(thread.join().expect("no panic").is_err());
     assert_eq!(left_in(dir.path()), 0, "no session began");
 }

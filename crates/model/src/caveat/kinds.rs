@@ -325,6 +325,9 @@ pub enum Caveat {
         item: String,
         /// Highest rate against a broker that does nothing ÷ rate of the trial.
         ratio: f64,
+        /// The host whose part of the rate that is, where others than the lab's carry load: the one nearest to its limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        generator: Option<String>,
     },
     /// Brokers and load share the same processors.
     SharedProcessors {

@@ -381,7 +381,7 @@ fn a_load_that_was_not_sustained_fails_under_any_condition() {
 #[test]
 fn only_the_generators_limit_for_the_raised_load_ends_a_search() {
     let short = |item: &str| {
-        let caveat = Caveat::CalibrationShort { item: item.to_owned(), ratio: 1.5 };
+        let caveat = Caveat::CalibrationShort { item: item.to_owned(), ratio: 1.5, generator: None };
         [(Concern::Rates { item: item.to_owned() }, caveat)]
     };
     assert_eq!(passed_with(false, &short("writers")), None);

@@ -51,7 +51,7 @@ fn each_caveat_about_the_generator_is_named_by_what_causes_it() {
         (
             |trial| calibrated(trial, 1_990.0),
             Severity::Note,
-            Caveat::CalibrationShort { item: "writers".into(), ratio: 1.99 },
+            Caveat::CalibrationShort { item: "writers".into(), ratio: 1.99, generator: None },
         ),
     ]);
     let mut trial = TrialFixture::clean();

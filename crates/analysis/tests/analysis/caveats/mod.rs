@@ -53,7 +53,9 @@ fn rounded(caveat: &Caveat) -> Caveat {
         Caveat::ProcessorLimited { share } => Caveat::ProcessorLimited { share: round(share) },
         Caveat::PageCacheAbsorbed { share } => Caveat::PageCacheAbsorbed { share: round(share) },
         Caveat::SmallBatches { item, share } => Caveat::SmallBatches { item, share: round(share) },
-        Caveat::CalibrationShort { item, ratio } => Caveat::CalibrationShort { item, ratio: round(ratio) },
+        Caveat::CalibrationShort { item, ratio, generator } => {
+            Caveat::CalibrationShort { item, ratio: round(ratio), generator }
+        }
         other => other,
     }
 }

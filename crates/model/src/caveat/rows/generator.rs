@@ -157,16 +157,26 @@ pub(super) const ROWS: &[CaveatRow] = &[
         usual: capacity(
             Severity::Invalid,
             Severity::Warning,
-            "the item's highest rate against the null broker on this host is less than 2 × its rate; not reported where it was not measured: \
-             the item's rates, and the cost per GB, which rests on them",
+            "the item's highest rate against the null broker on this host is less than 2 × its rate, or on another host that carries load \
+             less than 2 × that host's part of it; not reported where it was not measured: the item's rates, and the cost per GB, which \
+             rests on them",
         ),
         brief: "the load generator may have been the limit",
-        words: &[reported(
-            "{item}",
-            "{item}: against the null broker, which keeps nothing, the load generator reaches only {ratio:ratio} × this rate: it may be \
-             the limit, not the cluster",
-            LESS_WORK,
-        )],
+        words: &[
+            reported(
+                "{item}",
+                "{item}: against the null broker, which keeps nothing, generator {generator} reaches only {ratio:ratio} × its part of this \
+                 rate: it may be the limit, not the cluster",
+                "name more generators, or give this one fewer clients by `share`",
+            )
+            .only(|of| matches!(of, Caveat::CalibrationShort { generator: Some(_), .. })),
+            reported(
+                "{item}",
+                "{item}: against the null broker, which keeps nothing, the load generator reaches only {ratio:ratio} × this rate: it may be \
+                 the limit, not the cluster",
+                LESS_WORK,
+            ),
+        ],
         more: "[What the generator can do](load-items.md#what-the-generator-can-do) says how the highest rate is measured.",
         ..OF_ITEM
     },
