@@ -9,7 +9,7 @@ use super::delivery::Taken;
 use super::outgoing::Outgoing;
 use super::session::{
     self, AgentHost, Arrived, BrokerThere, EndedThere, Frame, FromAgent, Greeting, PIECE_BYTES, ToAgent,
-    Watched, Wish,
+    Watched,
 };
 use crate::clock::monotonic_ns;
 use crate::inbox::{self, Inbox};
