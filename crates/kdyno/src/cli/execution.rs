@@ -77,8 +77,7 @@ pub(crate) struct ExecutionArgs {
     /// Run although another run measures on this host
     #[arg(long)]
     pub(crate) share: bool,
-    /// How long to wait while another run measures on this host, e.g. 30m; of several that wait any may be next
-    /// [default: not at all]
+    /// Longest wait for other runs on this host, e.g. 30m; it is no queue [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "share")]
     pub(crate) wait: Option<u64>,
     /// Do not ask before existing clusters are sent more than 1 GiB of values, or `rate: max`; needed where there is no
