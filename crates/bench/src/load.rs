@@ -212,6 +212,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             client_first: 0,
             client_count: 1,
             clients_total: 1,
+            more_topics: Vec::new(),
             topic_clients: None,
             bytes_per_s_max: None,
             group_id: None,

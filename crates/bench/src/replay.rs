@@ -156,6 +156,7 @@ impl Replay {
         let requests = (0..rounds * partitions.len()).map(|number| {
             let batches: Vec<_> = (0..batches_per_request)
                 .map(|place| m00_produce::PartitionBatch {
+                    topic: 0,
                     partition: partitions[(number * batches_per_request + place) % partitions.len()],
                     header: batch.header,
                     body: batch.body.clone(),
@@ -240,8 +241,8 @@ fn request(args: &BenchReplayArgs, correlation_id: i32, batches: &[m00_produce::
         transactional_id: None,
         acks: args.produce.acks,
         timeout_ms: 30_000,
-        topic: &args.produce.topic,
-        topic_id: Default::default(), // Not sent in this version.
+        topics: std::slice::from_ref(&args.produce.topic),
+        topic_ids: &[], // Not sent in this version.
     };
     let mut segments: Vec<Bytes> = Vec::new();
     m00_produce::encode(&head, batches, &mut BytesMut::new(), &mut segments);
@@ -276,7 +277,7 @@ fn read_reply(mut stream: &TcpStream, frame: &mut Vec<u8>) -> anyhow::Result<Rep
     messages::response_header(&mut reader, m00_produce::API.key, flexible)?;
     let body = &frame[frame.len() - reader.remaining()..];
     let mut reply = ReplayReply { batches: 0, refused: None };
-    m00_produce::decode(body, VERSION, |partition| {
+    m00_produce::decode(body, VERSION, |_, partition| {
         reply.batches += 1;
         if partition.error != 0 {
             reply.refused = Some(partition);

@@ -37,9 +37,9 @@ const DECODER_BYTES: usize = (8 << 20) + (256 << 10);
 /// Reads a reply of Produce and of Fetch in all versions, which hand out what they read instead of keeping it.
 fn read_replies(bytes: &[u8]) {
     for version in m00_produce::API.version_min..=m00_produce::API.version_max {
-        let peak = peak_bytes(|| drop(m00_produce::decode(bytes, version, |_| {})));
+        let peak = peak_bytes(|| drop(m00_produce::decode(bytes, version, |_, _| {})));
         assert!(peak <= CONSTANT_BYTES, "produce v{version}: {peak}");
-        let peak = peak_bytes(|| drop(m00_produce::leader_hints(bytes, version)));
+        let peak = peak_bytes(|| drop(m00_produce::leader_hints(bytes, version, |_| Some(0))));
         assert!(peak <= HINTS_FACTOR * bytes.len() + CONSTANT_BYTES, "produce v{version}: {peak}");
     }
     for version in m01_fetch::API.version_min..=m01_fetch::API.version_max {

@@ -106,6 +106,7 @@ fn stream(stream: u16, role: StreamRole, java: JavaTask) -> StreamTask {
         client_first: 0,
         client_count: 2,
         clients_total: 2,
+        more_topics: Vec::new(),
         topic_clients: None,
         bytes_per_s_max: None,
         group_id: None,

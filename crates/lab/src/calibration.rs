@@ -207,7 +207,7 @@ pub(crate) fn facts(limits: &Limits, case: &CasePlan) -> BTreeMap<String, String
 }
 
 /// What a limit is known by; `None` for an item that produces nothing, for one whose trial measures just that limit, and for
-/// one with several topics: here all clients would share a thread, where each topic has its own.
+/// one with several topics: here all clients would share a thread, where each topic has its own, and send to one topic alone.
 fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
     let Role::Produce(produce) = &item.role else { return None };
     if !case.system.is_kafka() || item.topic_count() > 1 {
@@ -365,6 +365,7 @@ fn task(item: &LoadPlan, (address, security): (&str, &Security)) -> Result<Worke
             client_first: 0,
             client_count: item.clients,
             clients_total: item.clients,
+            more_topics: Vec::new(),
             topic_clients: None,
             bytes_per_s_max: None,
             group_id: None,

@@ -60,7 +60,7 @@ fn needed(plan: &Plan, case: &CasePlan) -> Connections {
 /// A producer has a connection to each leader, a consumer to those of its partitions, and both one more to a coordinator.
 fn connections(name: &str, item: &LoadPlan, case: &CasePlan, brokers: u64) -> ItemConnections {
     let clients = u64::from(item.clients);
-    let partitions = case.topics.get(&item.topic).map_or(1, |topic| u64::from(topic.partitions));
+    let partitions = case.partitions_of_client(item).max(1);
     let (leaders, coordinators) = match &item.role {
         Role::Produce(produce) => (partitions.min(brokers), u64::from(produce.transactions.is_some())),
         Role::Consume(consume) => {

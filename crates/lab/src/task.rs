@@ -46,20 +46,23 @@ pub(crate) fn streams(
         let of_part = |part| roles.iter().cloned().map(move |role| (share, part, role)).collect::<Vec<_>>();
         parts_of(&case.load, share).into_iter().flat_map(of_part).collect::<Vec<_>>()
     });
+    let real_name = |topic: &str| topics.get(topic).cloned().unwrap_or_else(|| topic.to_owned());
     let stream = |(stream, (share, part, role)): (u16, (&WorkerShare, TopicPart<'_>, StreamRole))| {
         let (place, item) = (0u64..).zip(&case.load).find(|(_, (name, _))| **name == share.item)?;
         let item = item.1;
         let of_item = f64::from(part.client_count) / f64::from(item.clients.max(1));
         let needed = peak_bytes_per_s(&item.role) * of_item / peaks_per_s.max(1.0);
+        let more_topics = item.more_topics.iter().filter(|_| item.shared_topics);
         Some(StreamTask {
             stream,
             name: share.item.clone(),
             seed: mix(trial.seed, place),
-            topic: topics.get(part.topic).cloned().unwrap_or_else(|| part.topic.to_owned()),
+            topic: real_name(part.topic),
+            more_topics: more_topics.map(|topic| real_name(topic)).collect(),
             client_first: part.client_first,
             client_count: part.client_count,
             clients_total: item.clients,
-            topic_clients: (item.topic_count() > 1).then(|| item.clients_of_topic()),
+            topic_clients: (item.stream_count() > 1).then(|| item.clients_of_topic()),
             bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
             group_id: None,
             bootstrap: Vec::new(),
@@ -79,7 +82,8 @@ struct TopicPart<'a> {
     client_count: u32,
 }
 
-/// A worker's share of a load item by its topics: the first clients are those of the first topic. A stream has one topic.
+/// A worker's share of a load item by its topics: the first clients are those of the first topic. A stream has one topic, or all
+/// where each client has all; the first one stands for them then.
 fn parts_of<'a>(load: &'a BTreeMap<String, LoadPlan>, share: &WorkerShare) -> Vec<TopicPart<'a>> {
     let Some(item) = load.get(&share.item) else { return Vec::new() };
     let (each, end) = (item.clients_of_topic(), share.client_first.saturating_add(share.client_count));
@@ -89,7 +93,7 @@ fn parts_of<'a>(load: &'a BTreeMap<String, LoadPlan>, share: &WorkerShare) -> Ve
         let client_count = last.checked_sub(client_first).filter(|count| *count > 0)?;
         Some(TopicPart { topic, client_first, client_count })
     };
-    (0..).zip(item.topics()).filter_map(of_topic).collect()
+    (0..item.stream_count()).zip(item.topics()).filter_map(of_topic).collect()
 }
 
 /// What the streams do that a worker has of a load item: of a probe there are two.
@@ -369,6 +373,7 @@ mod tests {
             client_first,
             client_count: 1,
             clients_total: 4,
+            more_topics: Vec::new(),
             topic_clients,
             bytes_per_s_max: None,
             group_id: None,

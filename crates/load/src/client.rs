@@ -130,15 +130,15 @@ impl ProduceClient {
         &self.kafka
     }
 
-    /// Makes the client ready to take records, which are drawn one by one where they differ.
+    /// Makes the client ready to take records for so many partitions of each topic; they are drawn one by one where they differ.
     pub fn prepare(
         &mut self,
-        config: ProducerConfig,
+        (config, partitions): (ProducerConfig, &[usize]),
         shape: RecordShape,
         payloads: BodyBuilder,
         drawn: Option<DrawnRecords>,
     ) {
-        self.kafka.prepare(config, shape);
+        self.kafka.prepare(config, shape, partitions);
         // What values that are given have in the mean shows only now.
         self.record_bytes =
             [shape.key_bytes, shape.value_bytes, shape.headers_bytes].map(u64::from).iter().sum();

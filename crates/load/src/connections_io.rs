@@ -76,8 +76,8 @@ impl ConnectionsIo {
             ConnectionEvent::Refused { key, refusal } => {
                 (EventKind::Refused, format!("client {client}: {key} is not tried again: {refusal}"))
             }
-            ConnectionEvent::LeaderMoved { partition, from, to, .. } => {
-                return events.leader_moved(at_ns, partition, from, to);
+            ConnectionEvent::LeaderMoved { topic, partition, from, to } => {
+                return events.leader_moved(at_ns, (topic, partition), from, to);
             }
             ConnectionEvent::MetadataError { topic, error } => {
                 let detail = format!("asking for the leaders failed: {error}");

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// By the group's id and the topic.
+/// By the group's id and the topic; of several that its members read the first one stands for all.
 type GroupReadings = BTreeMap<(String, String), Arc<GroupReading>>;
 
 /// All groups of a worker.
@@ -21,7 +21,8 @@ impl ReadGroups {
     }
 }
 
-/// How far a group has read a topic, as far as its members are on this worker.
+/// How far a group has read its topics, as far as its members are on this worker. Members number the partitions of several in
+/// the same way.
 #[derive(Debug, Default)]
 pub struct GroupReading(Mutex<BTreeMap<i32, PartitionProgress>>);
 

@@ -11,13 +11,13 @@ use crate::stream::{LoadClock, SocketReadiness, Stream, StreamContext, StreamErr
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::producer::{Partitioner, Producer, ProducerClient, ProducerConfig, TransactionsConfig};
+use kdyno_kafka::producer::{Partitioner, Producer, ProducerConfig, TransactionsConfig};
 use kdyno_model::plan::{self, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals, Timing};
 use kdyno_model::seed::mix;
 use std::rc::Rc;
 
-/// Most partitions of a topic one stream sends to.
+/// Most partitions one stream sends to, of all its topics.
 const PARTITIONS_MAX: usize = 10_000;
 
 /// The clients that one turn is for.
@@ -47,8 +47,8 @@ pub struct ProduceStream {
     context: StreamContext,
     plan: ProducePlan,
     pool: Option<Rc<BodyPool>>,
-    /// What records are made of, once a client knows the topic's partitions, and how many it knew.
-    records: Option<(Rc<RecordSource>, usize)>,
+    /// What records are made of, once a client knows the partitions of each topic, and how many it knew.
+    records: Option<(Rc<RecordSource>, Vec<usize>)>,
     clock: Option<LoadClock>,
     /// Last release of due records, ns: releases are at least a tick apart.
     released_ns: u64,
@@ -99,13 +99,18 @@ impl ProduceStream {
         })
     }
 
-    /// What its records are made of, for a topic of so many partitions.
-    fn record_source(&self, partitions: usize) -> Result<RecordSource, StreamError> {
+    /// What its records are made of, for topics of so many partitions each.
+    fn record_source(&self, partitions: &[usize]) -> Result<RecordSource, StreamError> {
         // As in Java: neither a partition that is stated nor the round-robin partitioner asks for the key.
         let is_keyed = self.plan.records.partition.is_none()
             && !self.plan.client.ignore_keys
             && self.plan.client.partitioner == plan::Partitioner::Sticky;
-        record_source(&self.plan, partitions, is_keyed, &self.context)
+        let least = partitions.iter().min().copied().unwrap_or(1);
+        let most = partitions.iter().max().copied().unwrap_or(1);
+        if is_keyed && self.plan.records.key.is_some() && least < most {
+            return Err(StreamError::UnequalTopics { least, most });
+        }
+        record_source(&self.plan, least, is_keyed, &self.context)
     }
 
     /// Settings of a client's producer.
@@ -113,7 +118,7 @@ impl ProduceStream {
         let settings = &self.plan.client;
         ProducerConfig {
             client_id: self.context.client_id(client),
-            topic: self.context.task.topic.clone(),
+            topics: self.context.topics(),
             acks: settings.acks,
             batch_bytes: settings.batch_bytes,
             linger_ns: settings.linger_ns,
@@ -164,18 +169,21 @@ impl ProduceStream {
         let Some((records, partitions)) = &self.records else { return };
         let kafka = self.clients[index].kafka();
         // One that has older metadata hears of the other partitions soon.
-        if !kafka.connections().is_ready() || kafka.partition_count() < *partitions {
+        let known: Vec<usize> = kafka.partition_counts().collect();
+        if !kafka.connections().is_ready() || known.iter().zip(partitions).any(|(own, known)| own < known) {
             return;
         }
+        // With several topics all clients have the same places for their partitions.
+        let partitions = if known.len() == 1 { known } else { partitions.clone() };
         let client = self.context.task.client_first + index as u32;
         let config = self.producer_config(client, records);
         let payloads = self.payloads(client, records);
         let drawn = records.is_drawn().then(|| {
             let draws = Draws::new(self.context.seed, client, self.context.task.clients_total);
-            DrawnRecords::new(Rc::clone(records), draws)
+            DrawnRecords::new(Rc::clone(records), draws, partitions.len() == 1)
         });
         let shape = records.shape();
-        self.clients[index].prepare(config, shape, payloads, drawn);
+        self.clients[index].prepare((config, &partitions), shape, payloads, drawn);
     }
 
     /// Notes what the instant brings for all clients: the start, the measure phase, a tick, the end of the load.
@@ -287,12 +295,17 @@ impl Stream for ProduceStream {
         // Where a topic has just got more of them, keys choose among those that every client knows.
         let ready =
             self.clients.iter().map(ProduceClient::kafka).filter(|kafka| kafka.connections().is_ready());
-        let partitions = ready.map(ProducerClient::partition_count).min();
-        let partitions = partitions.unwrap_or(1).max(1);
-        if partitions > PARTITIONS_MAX {
-            return Err(StreamError::TooManyPartitions { partitions, most: PARTITIONS_MAX });
+        let mut partitions = vec![usize::MAX; 1 + self.context.task.more_topics.len()];
+        for kafka in ready {
+            let of_topics = partitions.iter_mut().zip(kafka.partition_counts());
+            of_topics.for_each(|(least, own)| *least = own.min(*least));
         }
-        let records = Rc::new(self.record_source(partitions)?);
+        partitions.iter_mut().filter(|least| matches!(**least, 0 | usize::MAX)).for_each(|least| *least = 1);
+        let all: usize = partitions.iter().sum();
+        if all > PARTITIONS_MAX {
+            return Err(StreamError::TooManyPartitions { partitions: all, most: PARTITIONS_MAX });
+        }
+        let records = Rc::new(self.record_source(&partitions)?);
         let shape = records.shape();
         if let Payload::Pooled { pool_bytes } = self.plan.payload {
             let count = batch_records_max(&self.plan, &records);
@@ -321,7 +334,7 @@ impl Stream for ProduceStream {
         let task = &self.context.task;
         let clock = LoadClock::new(t0_ns, task.span);
         self.clock = Some(clock);
-        let partitions = self.records.as_ref().map_or(0, |(_, partitions)| *partitions);
+        let partitions = self.records.as_ref().map_or(0, |(_, partitions)| partitions.iter().sum());
         let recorder =
             Recorder::new(self.context.id(), t0_ns, self.context.phases).with_partitions(partitions);
         self.recorder = Some(recorder.with_tool_lines(self.plan.tool_lines, Timing::Service));

@@ -43,6 +43,16 @@ pub enum StreamError {
         /// Partitions of the topic on the brokers.
         partitions: usize,
     },
+    /// Keys choose among the partitions of topics that have not equally many.
+    #[error(
+        "one client's keys choose among equally many partitions of each of its topics, and these have {least} to {most}"
+    )]
+    UnequalTopics {
+        /// Partitions of the topic with the fewest.
+        least: usize,
+        /// Partitions of the topic with the most.
+        most: usize,
+    },
     /// Keys or values were to come before the task, and did not.
     #[error("what {0} holds was not given to the worker")]
     NotGiven(String),
@@ -54,10 +64,10 @@ pub enum StreamError {
         /// Most bytes of a value.
         most: u32,
     },
-    /// The topic has more partitions than a stream keeps apart.
+    /// The topics have more partitions than a stream keeps apart.
     #[error("the topic has {partitions} partitions, one stream sends to {most} at most")]
     TooManyPartitions {
-        /// Partitions of the topic on the brokers.
+        /// Partitions of its topics on the brokers.
         partitions: usize,
         /// Most partitions of one stream.
         most: usize,
@@ -209,6 +219,11 @@ impl StreamContext {
         StreamId { worker: self.worker, stream: self.task.stream }
     }
 
+    /// The topics that each of its clients has.
+    pub(crate) fn topics(&self) -> Vec<String> {
+        std::iter::once(&self.task.topic).chain(&self.task.more_topics).cloned().collect()
+    }
+
     /// `client.id` of the item's client `client`.
     pub fn client_id(&self, client: u32) -> String {
         format!("{}{}-{client}", self.client_id_prefix, self.task.name)
@@ -286,7 +301,7 @@ impl StreamContext {
         let client = self.task.client_first + index;
         ConnectionsConfig {
             client_id: self.client_id(client),
-            topics: vec![self.task.topic.clone()],
+            topics: self.topics(),
             bootstrap: self.bootstrap.clone(),
             needs: &[],
             security: self.security.clone(),
@@ -314,7 +329,7 @@ pub struct Events {
     /// Whether it was reported that batches were split.
     has_reported_splits: bool,
     /// Who leads a partition, as reported last: its clients hear of it one after the other.
-    leaders: BTreeMap<i32, i32>,
+    leaders: BTreeMap<(String, i32), i32>,
     /// What was reported last of a topic that the brokers do not describe, or that is another one: its clients hear of
     /// that one after the other too.
     topics: BTreeMap<String, String>,
@@ -366,8 +381,8 @@ impl Events {
     }
 
     /// Notes that a partition has another leader (−1: none), unless another client has noted it.
-    pub fn leader_moved(&mut self, now_ns: u64, partition: i32, from: i32, to: i32) {
-        if self.leaders.insert(partition, to) == Some(to) {
+    pub fn leader_moved(&mut self, now_ns: u64, (topic, partition): (String, i32), from: i32, to: i32) {
+        if self.leaders.insert((topic, partition), to) == Some(to) {
             return;
         }
         let broker = |id: i32| if id < 0 { "no broker".to_owned() } else { format!("broker {id}") };

@@ -102,17 +102,24 @@ impl TrialStart {
         self.generator_fact(worker, cluster_fact::OWN_CLOCK) == Some(cluster_fact::YES)
     }
 
+    /// Whether a stream sends to a topic that another one reads.
+    pub fn sends_to(&self, writer: &StreamInfo, reader: &StreamInfo) -> bool {
+        let load = &self.trial.effective.load;
+        let items = load.get(&writer.name).zip(load.get(&reader.name));
+        // A stream whose clients have several topics goes by the first one.
+        let is_shared =
+            items.is_some_and(|(a, b)| a.topic == b.topic && (a.shared_topics || b.shared_topics));
+        writer.role == RoleKind::Produce && (is_shared || writer.topic == reader.topic)
+    }
+
     /// Whether records that a load item consumes may be sent by a clock that is not that of their consumer.
     pub fn is_between_clocks(&self, item: &str) -> bool {
         // The lab's clock is one, and each other one is that of its worker.
         let clock = |stream: &StreamInfo| Some(stream.id.worker).filter(|worker| self.has_own_clock(*worker));
-        let sends_to = |reader: &StreamInfo, writer: &StreamInfo| {
-            writer.role == RoleKind::Produce && writer.topic == reader.topic
-        };
         let mut readers =
             self.streams.iter().filter(|stream| stream.name == item && stream.role == RoleKind::Consume);
         readers.any(|reader| {
-            let mut writers = self.streams.iter().filter(|writer| sends_to(reader, writer));
+            let mut writers = self.streams.iter().filter(|writer| self.sends_to(writer, reader));
             writers.any(|writer| clock(writer) != clock(reader))
         })
     }

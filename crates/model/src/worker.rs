@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of these messages; a worker of another version is refused.
-pub const PROTOCOL_VERSION: u32 = 7;
+pub const PROTOCOL_VERSION: u32 = 8;
 
 /// How long before it begins the measure phase is announced at the latest, ns: schedules must not have passed
 /// that instant yet.
@@ -255,13 +255,17 @@ pub struct StreamTask {
     pub seed: u64,
     /// The real topic name.
     pub topic: String,
+    /// Further topics that each of the clients has: a producer sends to one after the other, and consumers share out the
+    /// partitions of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_topics: Vec<String>,
     /// First of this worker's clients among all of the item's.
     pub client_first: u32,
     /// How many of them are this worker's.
     pub client_count: u32,
     /// The item's clients in all (its rate is for all of them).
     pub clients_total: u32,
-    /// Where the item has several topics: its clients of each, in their order; their partitions are shared out among these.
+    /// Where the item has several topics, and each client one of them: its clients of each, in their order; their partitions are shared out among these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic_clients: Option<u32>,
     /// Bytes of keys, values and headers per second the stream may hand to the network, its backlog after a stall

@@ -236,10 +236,11 @@ fn trial_length(case: &CasePlan) -> Length {
     Length { usual_ns: usual_ns + window_ns, most_ns: most_ns + window_ns }
 }
 
-/// How records are sent, when the item comes and goes, and how many replicas its topic has.
+/// How records are sent, when the item comes and goes, and how many replicas its topics have at most.
 fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, LoadSpan, u32)> {
     case.load.values().filter_map(|item| {
-        let replicas = case.topics.get(&item.topic).map_or(1, |topic| topic.replicas);
+        let topics = item.topics().filter_map(|topic| case.topics.get(topic));
+        let replicas = topics.map(|topic| topic.replicas).max().unwrap_or(1);
         Some((item.role.as_produce()?, item.span, replicas))
     })
 }

@@ -29,6 +29,7 @@ mod guard;
 mod http_load;
 mod in_force;
 mod internal_topics;
+mod item_topics;
 mod kafka;
 mod load;
 mod null_broker;

@@ -5,6 +5,7 @@ use crate::client;
 use crate::consume::consume_plan;
 use crate::driver;
 use crate::group;
+use crate::item_topics;
 use crate::phases::PHASE_NS_MAX;
 use crate::probe;
 use crate::reader::CaseReader;
@@ -15,9 +16,8 @@ use crate::topics;
 use crate::transactions;
 use crate::zones;
 use kdyno_model::plan::{
-    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Driver, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX,
-    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
-    ValuesPlan,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
+    ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan, ValuesPlan,
 };
 use kdyno_model::units::size;
 use kdyno_scenario::file::{
@@ -29,10 +29,6 @@ use kdyno_scenario::unknown_topic;
 use kdyno_scenario::yaml::Scalar;
 use std::collections::BTreeMap;
 
-/// Most clients of an item: each has sockets and buffers in the worker.
-pub(crate) const CLIENTS_MAX: u32 = 10_000;
-/// Most threads of the load: each topic of each item has one.
-pub(crate) const STREAMS_MAX: u32 = 5_000;
 /// Fastest rate that can be meant, records per second.
 pub(crate) const RATE_PER_S_MAX: f64 = 1e9;
 /// Most steps of a rate.
@@ -52,17 +48,19 @@ pub(crate) fn load(
 ) -> Result<BTreeMap<String, LoadPlan>, PlanError> {
     let mut found = BTreeMap::new();
     for (name, typed) in &reader.scenario.typed().load {
-        let mut addresses = topics::of_item(reader, &typed.topic)?.into_iter();
-        let found_topic = addresses.next().and_then(|address| topics.get_key_value(&address));
-        let Some((address, topic)) = found_topic.map(|(address, topic)| (address.clone(), topic)) else {
+        let addresses = topics::of_item(reader, typed)?;
+        let found_topics: Option<Vec<_>> =
+            addresses.iter().map(|address| topics.get_key_value(address)).collect();
+        let (Some(topics), Some((first, more))) = (found_topics, addresses.split_first()) else {
             return Err(unknown_topic(&typed.topic, reader.scenario.typed()));
         };
-        let more_topics: Vec<String> = addresses.collect();
+        let shared_topics = !typed.topic_list.is_empty() && !more.is_empty();
+        let spread = if shared_topics { 1 } else { u32::try_from(addresses.len()).unwrap_or(u32::MAX) };
         let zone = zones::of_item(reader, &typed.zone, system)?;
-        let clients = clients(reader, typed, topic_count(&more_topics))?;
+        let clients = item_topics::clients(reader, typed, spread)?;
         let driver = driver::driver(reader, typed, clients)?;
-        may_have_several_topics(reader, typed, &more_topics, &driver)?;
-        let target = ItemTarget { system, topic, name: &address, topics: topic_count(&more_topics) };
+        item_topics::may_be_several(reader, typed, addresses.len(), &driver)?;
+        let target = ItemTarget { system, topics: &topics, spread };
         let role = match &typed.role {
             RoleFile::Produce(produce) => {
                 Role::Produce(produce_plan(reader, typed, produce, clients, target)?)
@@ -74,68 +72,17 @@ pub(crate) fn load(
             }
         };
         let span = spans::span(reader, &name.text, typed)?;
-        found.insert(
-            name.text.clone(),
-            LoadPlan { topic: address, clients, more_topics, zone, span, driver, role },
-        );
+        let (topic, more_topics) = (first.clone(), more.to_vec());
+        let item = LoadPlan { topic, clients, more_topics, shared_topics, zone, span, driver, role };
+        item_topics::may_be_shared(reader, typed, &item, (system, topics.as_slice()))?;
+        found.insert(name.text.clone(), item);
     }
-    can_have_threads(reader, &found)?;
+    item_topics::are_all_in_common(reader, &found)?;
+    item_topics::can_have_threads(reader, &found)?;
     probe::have_own_topics(reader, &found)?;
     group::check(reader, system, &found)?;
     can_be_carried(reader, system, &found)?;
     Ok(found)
-}
-
-/// How many topics an item with these further ones has.
-fn topic_count(more_topics: &[String]) -> u32 {
-    u32::try_from(more_topics.len()).unwrap_or(u32::MAX).saturating_add(1)
-}
-
-/// All clients of an item: as many for each of its topics.
-fn clients(reader: &CaseReader<'_>, item: &LoadFile, topics: u32) -> Result<u32, PlanError> {
-    let each = reader.small(&item.clients, "clients", 1..=CLIENTS_MAX)?;
-    let all = each.saturating_mul(topics);
-    match all <= CLIENTS_MAX {
-        true => Ok(all),
-        false => {
-            let message =
-                format!("`clients`: {each} for each of {topics} topics are more than {CLIENTS_MAX}");
-            Err(reader.wrong(&item.clients, message).hint("fewer clients, or a lower `count` of the topic"))
-        }
-    }
-}
-
-/// Refuses an item that is of one topic alone.
-fn may_have_several_topics(
-    reader: &CaseReader<'_>,
-    item: &LoadFile,
-    more_topics: &[String],
-    driver: &Driver,
-) -> Result<(), PlanError> {
-    let why = match &item.role {
-        _ if more_topics.is_empty() => return Ok(()),
-        RoleFile::EndToEnd { .. } => "a probe has a topic of its own",
-        _ if driver.as_java().is_some() => "a Java client would need a process for each of them",
-        RoleFile::Produce(_) | RoleFile::Consume(_) => return Ok(()),
-    };
-    let message = format!("{} are {} topics: {why}", quoted(&item.topic.text), more_topics.len() + 1);
-    Err(reader.wrong(&item.topic, message).hint("name a topic without a `count`"))
-}
-
-/// Refuses a load with more threads than a host should start.
-fn can_have_threads(reader: &CaseReader<'_>, load: &BTreeMap<String, LoadPlan>) -> Result<(), PlanError> {
-    let mut threads: u32 = 0;
-    for (name, typed) in &reader.scenario.typed().load {
-        threads = threads.saturating_add(load.get(&name.text).map_or(0, LoadPlan::topic_count));
-        if threads > STREAMS_MAX {
-            let message = format!(
-                "`{}`: with it the load has more than {STREAMS_MAX} threads, one for each topic of each load item",
-                name.text
-            );
-            return Err(reader.wrong(&typed.topic, message).hint("a lower `count` of the topic"));
-        }
-    }
-    Ok(())
 }
 
 /// Refuses what the system cannot carry.
@@ -156,10 +103,10 @@ fn can_be_carried(
 #[derive(Clone, Copy)]
 struct ItemTarget<'a> {
     system: &'a SystemPlan,
-    topic: &'a TopicPlan,
-    name: &'a str,
-    /// How many topics of this shape there are.
-    topics: u32,
+    /// By their addresses.
+    topics: &'a [(&'a String, &'a TopicPlan)],
+    /// Over how many of them the clients are spread: one where each client has all.
+    spread: u32,
 }
 
 impl ItemTarget<'_> {
@@ -175,7 +122,11 @@ impl ItemTarget<'_> {
             .system
             .broker_config()
             .map_or(u64::MAX, |config| config.get("message.max.bytes").map_or(MESSAGE_BYTES_MAX, bytes));
-        let message_max = self.topic.config.get("max.message.bytes").map_or(of_broker, bytes);
+        let of_topics = self
+            .topics
+            .iter()
+            .map(|(_, topic)| topic.config.get("max.message.bytes").map_or(of_broker, bytes));
+        let message_max = of_topics.min().unwrap_or(of_broker);
         [
             ("the client's `max.request.size`", u64::from(client.request_bytes_max)),
             ("the client's `buffer.memory`", client.buffer_bytes),
@@ -198,7 +149,7 @@ fn produce_plan(
     }
     let (mut records, value_bytes) = records::records(reader, typed)?;
     sampled(reader, typed, (&mut records, value_bytes), &client, target)?;
-    let payload = payload(reader, &typed.payload, value_bytes.into(), &client, target.topics)?;
+    let payload = payload(reader, &typed.payload, value_bytes.into(), &client, target.spread)?;
     poolable(reader, &typed.payload, payload, &records)?;
     partition_is_there(reader, typed, &records, target)?;
     record_fits(reader, typed, (&records, value_bytes), &client, target)?;
@@ -274,15 +225,11 @@ fn partition_is_there(
     records: &RecordPlan,
     target: ItemTarget<'_>,
 ) -> Result<(), PlanError> {
-    let is_existing = target.is_existing(target.name);
-    let count = target.topic.partitions;
-    match (records.partition, &typed.partition) {
-        (Some(partition), Some(typed)) if partition >= count && !is_existing => {
-            let message = format!("topic `{}` has no partition {partition}", target.name);
-            Err(reader.wrong(typed, message).hint(format!("its partitions are 0 to {}", count - 1)))
-        }
-        _ => Ok(()),
-    }
+    let (Some(partition), Some(typed)) = (records.partition, &typed.partition) else { return Ok(()) };
+    let mut made = target.topics.iter().filter(|(name, _)| !target.is_existing(name));
+    let Some((name, topic)) = made.find(|(_, topic)| partition >= topic.partitions) else { return Ok(()) };
+    let message = format!("topic `{name}` has no partition {partition}");
+    Err(reader.wrong(typed, message).hint(format!("its partitions are 0 to {}", topic.partitions - 1)))
 }
 
 /// A record that no limit lets through would only fail, one after the other.
@@ -331,22 +278,20 @@ fn enough_replicas(
     target: ItemTarget<'_>,
 ) -> Result<(), PlanError> {
     let of_broker = target.system.broker_config().and_then(|config| config.get(MIN_INSYNC));
-    let least = target.topic.config.get(MIN_INSYNC).or(of_broker).and_then(|text| text.parse::<u32>().ok());
-    match least {
-        Some(least) if acks == -1 && least > target.topic.replicas => Err(reader
-            .wrong(
-                &item.topic,
-                format!(
-                    "with `acks: all` every record would be refused: `{MIN_INSYNC}` is {least}, but topic `{}` has {} \
-                     replica{}",
-                    target.name,
-                    target.topic.replicas,
-                    if target.topic.replicas == 1 { "" } else { "s" }
-                ),
-            )
-            .hint(format!("set `{MIN_INSYNC}` in the topic's `config`, or `acks: 1`"))),
-        _ => Ok(()),
-    }
+    let refuses = |(_, topic): &&(&String, &TopicPlan)| {
+        let least = topic.config.get(MIN_INSYNC).or(of_broker).and_then(|text| text.parse::<u32>().ok());
+        least.is_some_and(|least| acks == -1 && least > topic.replicas)
+    };
+    let Some((name, topic)) = target.topics.iter().find(refuses) else { return Ok(()) };
+    let least = topic.config.get(MIN_INSYNC).or(of_broker).map_or("", String::as_str);
+    let message = format!(
+        "with `acks: all` every record would be refused: `{MIN_INSYNC}` is {least}, but topic `{name}` has {} replica{}",
+        topic.replicas,
+        if topic.replicas == 1 { "" } else { "s" }
+    );
+    Err(reader
+        .wrong(&item.topic, message)
+        .hint(format!("set `{MIN_INSYNC}` in the topic's `config`, or `acks: 1`")))
 }
 
 fn payload(

@@ -6,7 +6,7 @@ use crate::choices::{FindChoices, PlanQuestion};
 use crate::comparison::share;
 use crate::conditions::conditions;
 use crate::estimate::of_trials;
-use crate::load::CLIENTS_MAX;
+use crate::item_topics::CLIENTS_MAX;
 use crate::planned::PlannedCases;
 use crate::reader::CaseReader;
 use crate::set_overrides::NOWHERE;
@@ -229,7 +229,7 @@ fn varied(file: &FindFile, case: &CasePlan, reader: &CaseReader<'_>) -> Result<(
             format!("`{item}` has a rate that changes, or ends by records: its load cannot be raised");
         return Err(wrong(message).hint("give it one rate, and `measure` a duration"));
     }
-    let topics = case.load.get(item).map_or(1, LoadPlan::topic_count);
+    let topics = case.load.get(item).map_or(1, LoadPlan::stream_count);
     if what == "clients" && topics > 1 {
         let message =
             format!("`{item}` has {topics} topics, each with as many clients: these cannot be raised");

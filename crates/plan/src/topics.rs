@@ -2,9 +2,11 @@
 
 use crate::choices::PlanError;
 use crate::reader::CaseReader;
-use kdyno_scenario::file::TopicFile;
+use kdyno_scenario::file::{LoadFile, TopicFile};
+use kdyno_scenario::input::quoted;
 use kdyno_scenario::yaml::Scalar;
 use kdyno_scenario::{is_topic_name, unknown_topic};
+use std::collections::BTreeSet;
 
 /// Most topics of one `count`.
 pub(crate) const COUNT_MAX: u32 = 1_000;
@@ -31,8 +33,32 @@ pub(crate) fn addresses(
     }
 }
 
-/// The addresses of the topic that a load item names.
-pub(crate) fn of_item(reader: &CaseReader<'_>, typed: &Scalar) -> Result<Vec<String>, PlanError> {
+/// The addresses of the topics that a load item names. Those of a list are sorted, so that items with the same topics have them in
+/// the same order.
+pub(crate) fn of_item(reader: &CaseReader<'_>, item: &LoadFile) -> Result<Vec<String>, PlanError> {
+    if item.topic_list.is_empty() {
+        return of_name(reader, &item.topic);
+    }
+    let mut all = BTreeSet::new();
+    for typed in &item.topic_list {
+        for address in of_name(reader, typed)? {
+            if !all.insert(address) {
+                let message = format!("{} is twice in the list of topics", quoted(&reader.text(typed)?));
+                return Err(reader.wrong(typed, message));
+            }
+        }
+    }
+    match u32::try_from(all.len()) {
+        Ok(..=COUNT_MAX) => Ok(all.into_iter().collect()),
+        _ => {
+            let message = format!("a client has at most {COUNT_MAX} topics, and these are {}", all.len());
+            Err(reader.wrong(&item.topic, message).hint("a lower `count` of a topic, or two load items"))
+        }
+    }
+}
+
+/// The addresses of a topic that is named.
+fn of_name(reader: &CaseReader<'_>, typed: &Scalar) -> Result<Vec<String>, PlanError> {
     let scenario = reader.scenario.typed();
     let text = reader.text(typed)?;
     match scenario.topics.iter().find(|(name, _)| name.text == text) {

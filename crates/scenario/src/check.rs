@@ -204,9 +204,11 @@ fn subject_name(name: &Scalar, what: &str, example: &str) -> Result<(), InputErr
 }
 
 fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {
-    let inserted = item.topic.text.contains('$');
-    if !inserted && !file.topics.iter().any(|(name, _)| name.text == item.topic.text) {
-        return Err(unknown_topic(&item.topic, file));
+    let is_known = |topic: &&Scalar| {
+        topic.text.contains('$') || file.topics.iter().any(|(name, _)| name.text == topic.text)
+    };
+    if let Some(unknown) = item.topic_list.iter().chain([&item.topic]).find(|topic| !is_known(topic)) {
+        return Err(unknown_topic(unknown, file));
     }
     let side = match item.role {
         // A probe has no settings.

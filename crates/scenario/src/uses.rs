@@ -182,6 +182,8 @@ fn settings(pairs: &[(Scalar, Scalar)]) -> impl Iterator<Item = Keyed<'_>> {
 
 fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     found.extend([("clients", &item.clients), ("zone", &item.zone)]);
+    let role = if matches!(item.role, RoleFile::Consume(_)) { "consume" } else { "produce" };
+    found.extend(item.topic_list.iter().skip(1).map(|topic| (role, topic)));
     found.extend(item.at.iter().map(|at| (at.key("at"), at.typed())));
     found.extend(item.after.iter().map(|after| ("after", after)));
     found.extend(item.until.iter().map(|until| (until.key("until"), until.typed())));

@@ -43,13 +43,14 @@ impl ProducingItem<'_> {
     /// Requests in flight, among those that all connections together may have, or that synchronous clients may, each of
     /// which waits for the one that it sent; and how many these are.
     fn in_flight_share(&self) -> Option<(f64, f64)> {
-        let topics = &self.trial.evidence.start.trial.effective.topics;
-        let partitions = topics.get(&self.item.plan.topic)?.partitions;
+        let partitions = self.trial.evidence.start.trial.effective.partitions_of_client(self.item.plan);
         let clients = f64::from(self.item.plan.clients);
         let limit = if self.plan.synchronous {
             clients
         } else {
-            f64::from(self.plan.client.in_flight_max) * clients * f64::from(self.brokers()?.min(partitions))
+            f64::from(self.plan.client.in_flight_max)
+                * clients
+                * f64::from(self.brokers()?.min(u32::try_from(partitions).unwrap_or(u32::MAX)))
         };
         let in_flight = self.on_average(self.item.tally.windowed.in_flight_ns)?;
         // A request counts with all of its time where it ends: in a short window those that began before it can add up to more
@@ -114,7 +115,8 @@ impl ProducingItem<'_> {
     pub(super) fn replication(&self) -> LimitEvidence {
         let kind = LimitKind::Replication;
         let topics = &self.trial.evidence.start.trial.effective.topics;
-        let replicas = topics.get(&self.item.plan.topic).map_or(1, |topic| topic.replicas);
+        let own = self.item.plan.topics().filter_map(|topic| topics.get(topic));
+        let replicas = own.map(|topic| topic.replicas).max().unwrap_or(1);
         if self.plan.client.acks != -1 || replicas < 2 {
             return not_judged(kind, "acknowledgements wait for no follower");
         }

@@ -43,7 +43,10 @@ pub(super) fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> 
         if item.plan.driver.shows_requests() { counts.request_bytes } else { counts.acknowledged_bytes }
             as f64;
     let mut short = Vec::new();
-    let partitions = f64::from(topic.partitions.max(1)) * f64::from(item.plan.topic_count());
+    // Each topic gets as much as the others.
+    let of_topics = item.plan.topics().filter_map(|topic| effective.topics.get(topic));
+    let widest = of_topics.map(|topic| topic.partitions).max().unwrap_or(1).max(1);
+    let partitions = f64::from(widest) * f64::from(item.plan.topic_count());
     let rolls = bytes / partitions / segment_bytes(trial, &item.plan.topic, &topic.config);
     if rolls < f64::from(SEGMENT_ROLLS) {
         short.push(ShortTerm::SegmentRolls { seen: rolls, needed: SEGMENT_ROLLS });

@@ -66,6 +66,7 @@ fn alike() -> Plan {
     plan.cases[0].topics.insert("perf".into(), topic);
     let item = LoadPlan {
         more_topics: Vec::new(),
+        shared_topics: false,
         topic: "perf".into(),
         clients: 1,
         zone: None,

@@ -319,6 +319,7 @@ fn client_settings_have_kafkas_names() {
     let produce = producing();
     let item = |produce: &ProducePlan| LoadPlan {
         more_topics: Vec::new(),
+        shared_topics: false,
         topic: "t".into(),
         clients: 1,
         zone: None,

@@ -256,6 +256,7 @@ fn changed_content_of_a_value_file_is_named_not_its_folder() {
         produce.records.values = ValuesPlan::File(file);
         let item = LoadPlan {
             more_topics: Vec::new(),
+            shared_topics: false,
             topic: "t".into(),
             clients: 1,
             zone: None,

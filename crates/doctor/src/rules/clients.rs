@@ -24,7 +24,8 @@ pub(crate) fn examine(
             all.extend(java.into_iter().flat_map(|java| jvm(&of, name, &java.jvm, processors)));
         }
         let topic = topics.iter().find(|topic| topic.name == item.topic);
-        if let Some(topic) = topic.filter(|_| item.role.as_consume().is_some()) {
+        // Clients with several topics share out the partitions of all.
+        if let Some(topic) = topic.filter(|_| item.role.as_consume().is_some() && !item.shared_topics) {
             all.push(consumers(&of, item, topic));
         }
         all.extend(item.role.group().and_then(|group| heartbeats(&of, name, &group.protocol)));

@@ -103,7 +103,7 @@ fn produce(wire: &mut Wire, client: &mut ProducerClient<()>) -> Vec<ConnectionEv
     rounds(wire, client, |client, _| client.connections().is_ready());
     let config = ProducerConfig {
         client_id: "me".to_owned(),
-        topic: TOPIC.to_owned(),
+        topics: vec![TOPIC.to_owned()],
         acks: -1,
         batch_bytes: 16_384,
         linger_ns: 0,
@@ -126,7 +126,8 @@ fn produce(wire: &mut Wire, client: &mut ProducerClient<()>) -> Vec<ConnectionEv
         availability_timeout_ns: 0,
         seed: 1,
     };
-    client.prepare(config, RecordShape { value_bytes: VALUE_BYTES, ..RecordShape::default() });
+    let partitions: Vec<usize> = client.partition_counts().collect();
+    client.prepare(config, RecordShape { value_bytes: VALUE_BYTES, ..RecordShape::default() }, &partitions);
     let (mut left, mut outcomes) = (RECORDS, Vec::new());
     rounds(wire, client, |client, now_ns| {
         client.retry_lost(now_ns);
@@ -173,7 +174,7 @@ fn what_is_produced_is_fetched_in_a_session_as_without() {
 /// Records that a consumer gets from the beginning on.
 fn fetch(wire: &mut Wire, between: Between) -> u64 {
     let config = ConsumerConfig {
-        topic: TOPIC.to_owned(),
+        topics: vec![TOPIC.to_owned()],
         partitions: Partitions::Share { first: 0, clients: 1 },
         from: OffsetAt::Earliest,
         fetch_wait_ms: 50,

@@ -70,8 +70,8 @@ impl Admin {
             bytes_min: 1,
             bytes_max,
             partition_bytes_max: bytes_max,
-            topic,
-            partitions: &[m01_fetch::PartitionFetch { partition, leader_epoch: -1, offset }],
+            topics: &[topic.to_owned()],
+            partitions: &[m01_fetch::PartitionFetch { topic: 0, partition, leader_epoch: -1, offset }],
             ..m01_fetch::Request::default()
         };
         let (mut error, mut values) = (ErrorCode::NONE, Vec::new());

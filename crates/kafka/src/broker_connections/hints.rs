@@ -7,16 +7,17 @@ use crate::messages::LeaderHints;
 use std::collections::BTreeMap;
 
 impl<T> BrokerConnections<T> {
-    /// Takes in what a response says of the leaders of a topic's partitions, as far as that is newer than what is
-    /// known. Returns the partitions whose leader is another now.
-    pub fn take_hints(&mut self, topic: usize, hints: LeaderHints, now_ns: u64) -> Vec<usize> {
+    /// Takes in what a response says of the leaders of partitions, as far as that is newer than what is known. Returns the
+    /// partitions whose leader is another now, each behind its topic.
+    pub fn take_hints(&mut self, hints: LeaderHints, now_ns: u64) -> Vec<(usize, usize)> {
         let (mut moved, mut is_any_new) = (Vec::new(), false);
         // If a broker is reported twice the later report counts.
         let reported = hints.endpoints.into_iter().take(BROKERS_MAX);
         let endpoints: BTreeMap<i32, (String, i32)> =
             reported.map(|endpoint| (endpoint.broker, (endpoint.host, endpoint.port))).collect();
         for hint in hints.leaders {
-            let Some(noted) = self.metadata.topics.get_mut(topic) else { break };
+            let place = hint.topic as usize;
+            let Some(noted) = self.metadata.topics.get_mut(place) else { continue };
             let slot = usize::try_from(hint.partition).unwrap_or(usize::MAX);
             let Some(leader) = noted.leaders.get_mut(slot) else { continue };
             let address = endpoints.get(&hint.leader);
@@ -34,7 +35,7 @@ impl<T> BrokerConnections<T> {
                 let (from, to) = (before.broker, hint.leader);
                 let (topic, partition) = (noted.name.clone(), hint.partition);
                 self.events.push((now_ns, ConnectionEvent::LeaderMoved { topic, partition, from, to }));
-                moved.push(slot);
+                moved.push((place, slot));
             }
             if let Some(address) = address {
                 let known = self.metadata.brokers.insert(hint.leader, address.clone());

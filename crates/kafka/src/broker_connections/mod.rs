@@ -216,6 +216,11 @@ impl<T> BrokerConnections<T> {
         }
     }
 
+    /// How many topics the client has.
+    pub fn topic_count(&self) -> usize {
+        self.metadata.topics.len()
+    }
+
     /// Partitions of the topic with this place in the settings, 0 until metadata came.
     pub fn partition_count(&self, topic: usize) -> usize {
         self.metadata.leaders(topic).len()
@@ -243,15 +248,14 @@ impl<T> BrokerConnections<T> {
         self.metadata.leaders(topic).get(partition)?.connection
     }
 
-    /// A connection's queues, and which partitions of a topic its broker leads.
+    /// A connection's queues, and whether its broker leads a topic's partition.
     pub fn connection_and_leads(
         &mut self,
         connection: usize,
-        topic: usize,
-    ) -> (&mut Connection<RequestOwner<T>>, impl Fn(usize) -> bool) {
-        let leaders = self.metadata.leaders(topic);
-        let leads = move |partition: usize| {
-            leaders.get(partition).is_some_and(|leader| leader.connection == Some(connection))
+    ) -> (&mut Connection<RequestOwner<T>>, impl Fn(usize, usize) -> bool) {
+        let metadata = &self.metadata;
+        let leads = move |topic: usize, partition: usize| {
+            metadata.leaders(topic).get(partition).is_some_and(|leader| leader.connection == Some(connection))
         };
         (&mut self.connections[connection].connection, leads)
     }

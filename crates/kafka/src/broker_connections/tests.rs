@@ -143,8 +143,8 @@ fn the_leaders_of_several_topics_share_connections() {
     let leaders = [(0, 0), (0, 1), (1, 0)].map(|(topic, partition)| connections.leader(topic, partition));
     assert_eq!(leaders, [Some(1), Some(2), Some(2)]);
     {
-        let (_, leads) = connections.connection_and_leads(2, 1);
-        assert!(leads(0) && !leads(1));
+        let (_, leads) = connections.connection_and_leads(2);
+        assert!(leads(1, 0) && !leads(0, 0) && leads(0, 1));
     }
     assert_eq!(connections.take_surplus(1), Some(0), "nobody needs the bootstrap connection any more");
 }

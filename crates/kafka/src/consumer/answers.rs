@@ -5,6 +5,7 @@
 
 use super::aborted::Aborted;
 use super::effects::Effects;
+use super::places;
 use super::position::{PartitionPosition, PartitionPositions, Preferred};
 use super::reading::read_set;
 use super::session::FetchSession;
@@ -12,7 +13,7 @@ use super::sink::RecordSink;
 use super::types::{ConsumerConfig, FetchIsolation};
 use crate::errors::ErrorCode;
 use crate::messages::m01_fetch::{self, FetchPartitionReply, PartitionFetch, ReplyPiece, TopicName};
-use crate::messages::{BrokerEndpoint, Request as _, m02_list_offsets};
+use crate::messages::{BrokerEndpoint, LeaderHint, Request as _, m02_list_offsets};
 use crate::wire::{Result, WireError};
 
 /// An answer that is taken in.
@@ -24,6 +25,21 @@ pub(super) struct FetchAnswers<'a, S> {
     pub now_ns: u64,
     pub effects: &'a mut Effects,
     pub sink: &'a mut S,
+}
+
+/// The place of a partition that ListOffsets names.
+fn place_of(config: &ConsumerConfig, topic: &str, partition: i32) -> Option<i32> {
+    places::place(config.topic_of(topic)?, partition)
+}
+
+/// What ListOffsets answers of each partition, behind its topic's name.
+fn each_answer(
+    response: &m02_list_offsets::Response,
+) -> impl Iterator<Item = (&str, &m02_list_offsets::ListOffsetsPartitionResponse)> {
+    response
+        .topics
+        .iter()
+        .flat_map(|topic| topic.partitions.iter().map(move |answer| (topic.name.as_str(), answer)))
 }
 
 impl<S: RecordSink> FetchAnswers<'_, S> {
@@ -38,8 +54,9 @@ impl<S: RecordSink> FetchAnswers<'_, S> {
     pub(super) fn on_offsets(self, version: i16, body: &[u8]) -> Result<()> {
         let response = m02_list_offsets::Request::decode_response(body, version)?;
         let retry_ns = self.retry_ns();
-        for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
-            let Some(position) = self.positions.find_mut(answer.partition_index) else { continue };
+        for (topic, answer) in each_answer(&response) {
+            let place = place_of(self.config, topic, answer.partition_index);
+            let Some(position) = place.and_then(|place| self.positions.find_mut(place)) else { continue };
             if !std::mem::take(&mut position.is_listing) {
                 continue;
             }
@@ -59,8 +76,9 @@ impl<S: RecordSink> FetchAnswers<'_, S> {
     /// When the bytes are none.
     pub(super) fn on_log_ends(self, version: i16, body: &[u8]) -> Result<()> {
         let response = m02_list_offsets::Request::decode_response(body, version)?;
-        for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
-            let Some(position) = self.positions.find_mut(answer.partition_index) else { continue };
+        for (topic, answer) in each_answer(&response) {
+            let place = place_of(self.config, topic, answer.partition_index);
+            let Some(position) = place.and_then(|place| self.positions.find_mut(place)) else { continue };
             if answer.error_code.is_error() {
                 self.effects.is_metadata_old |= answer.error_code.refreshes_metadata();
             } else if answer.offset > position.end {
@@ -75,12 +93,13 @@ impl<S: RecordSink> FetchAnswers<'_, S> {
     /// # Errors
     /// When the bytes are none, or not one to what was asked; what stood before that is taken in.
     pub(super) fn on_fetch(mut self, version: i16, body: &[u8]) -> Result<()> {
+        let mut topic = 0;
         let reply = m01_fetch::decode(body, version, |piece| {
             match piece {
-                ReplyPiece::Topic(topic) => self.check_topic(topic)?,
+                ReplyPiece::Topic(named) => topic = self.topic_of(named)?,
                 ReplyPiece::Partition(reply) => {
-                    let ask = self.session.answered(reply.partition)?;
-                    self.on_partition(ask, &reply);
+                    let ask = self.session.answered(places::place(topic, reply.partition).unwrap_or(-1))?;
+                    self.on_partition(ask, topic, &reply);
                 }
                 ReplyPiece::Endpoint(broker, host, port) if !self.effects.hints.leaders.is_empty() => {
                     BrokerEndpoint::add_to(&mut self.effects.hints.endpoints, broker, host, port);
@@ -96,16 +115,12 @@ impl<S: RecordSink> FetchAnswers<'_, S> {
         Ok(())
     }
 
-    fn check_topic(&self, topic: TopicName<'_>) -> Result<()> {
-        let is_ours = match topic {
-            TopicName::Name(name) => name == self.config.topic,
-            TopicName::Id(id) => self.session.is_of(id),
+    fn topic_of(&self, topic: TopicName<'_>) -> Result<usize> {
+        let found = match topic {
+            TopicName::Name(name) => self.config.topics.iter().position(|own| own == name),
+            TopicName::Id(id) => self.session.topic_of(id),
         };
-        if is_ours {
-            Ok(())
-        } else {
-            Err(WireError::Invalid("a fetch was answered for a topic that was not requested"))
-        }
+        found.ok_or(WireError::Invalid("a fetch was answered for a topic that was not requested"))
     }
 
     /// The answer as a whole is an error. A broker may have forgotten a session, which is then started again.
@@ -124,7 +139,7 @@ impl<S: RecordSink> FetchAnswers<'_, S> {
         }
     }
 
-    fn on_partition(&mut self, ask: PartitionFetch, reply: &FetchPartitionReply<'_>) {
+    fn on_partition(&mut self, ask: PartitionFetch, topic: usize, reply: &FetchPartitionReply<'_>) {
         let (retry_ns, error) = (self.retry_ns(), ErrorCode(reply.error));
         let is_served = error.is_error() || !reply.records.is_empty();
         let position = match is_served {
@@ -136,7 +151,8 @@ impl<S: RecordSink> FetchAnswers<'_, S> {
             |position: &&mut PartitionPosition| position.next == Some(ask.offset) && position.is_fetched();
         let Some(position) = position.filter(is_asked_for) else { return };
         if matches!(error, ErrorCode::NOT_LEADER_OR_FOLLOWER | ErrorCode::FENCED_LEADER_EPOCH) {
-            self.effects.hints.leaders.extend(reply.leader);
+            let topic = u32::try_from(topic).unwrap_or(u32::MAX);
+            self.effects.hints.leaders.extend(reply.leader.map(|leader| LeaderHint { topic, ..leader }));
         }
         match error {
             ErrorCode::NONE => {

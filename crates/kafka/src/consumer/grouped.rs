@@ -1,9 +1,9 @@
 //! A consuming client in a group, which says what its partitions are: they come and go as it says.
 
-use super::membership::TopicMember;
+use super::Consumer;
+use super::membership::{TopicMember, place_of};
 use super::sink::RecordSink;
 use super::types::FetchToken;
-use super::{Consumer, TOPIC};
 use crate::group::{self, GroupConfig, GroupEvent, Member, TopicPartition};
 use std::sync::Arc;
 
@@ -11,16 +11,21 @@ impl<S: RecordSink> Consumer<S> {
     /// Makes it a member of a group, which it joins as soon as it is connected and polled.
     #[must_use]
     pub fn in_group(mut self, config: GroupConfig) -> Self {
-        let topic: Arc<str> = self.config.topic.as_str().into();
-        let config = GroupConfig { topics: vec![Arc::clone(&topic)], ..config };
-        let member = Member::new(config);
-        self.membership = Some(TopicMember { member, topic, events: Vec::new(), partitions: 0 });
+        let topics: Vec<Arc<str>> = self.config.topics.iter().map(|topic| topic.as_str().into()).collect();
+        let member = Member::new(GroupConfig { topics: topics.clone(), ..config });
+        let partitions = vec![0; topics.len()];
+        self.membership = Some(TopicMember { member, topics, events: Vec::new(), partitions });
         self
     }
 
     /// What it is in its group, if it is in one.
     pub fn member(&self) -> Option<&Member> {
         self.membership.as_ref().map(|membership| &membership.member)
+    }
+
+    /// The place of a partition that its group has named: what it goes by here.
+    pub fn place(&self, one: &TopicPartition) -> Option<i32> {
+        self.membership.as_ref()?.place(one)
     }
 
     /// Takes what happened to it as a member since the last call, each with its instant, ns.
@@ -41,12 +46,14 @@ impl<S: RecordSink> Consumer<S> {
     /// Asks what is due of its coordinator, whether its application polls or not.
     pub fn ask_group(&mut self, now_ns: u64) {
         let Self { membership, connections, .. } = self;
-        let Some(TopicMember { member, topic, partitions, .. }) = membership else { return };
-        let count = connections.partition_count(TOPIC);
-        if count > 0 && count != *partitions {
-            *partitions = count;
-            let id = connections.topic_id(TOPIC).unwrap_or_default();
-            member.set_topic(topic, id, i32::try_from(count).unwrap_or(i32::MAX));
+        let Some(TopicMember { member, topics, partitions, .. }) = membership else { return };
+        for (place, (topic, known)) in topics.iter().zip(partitions).enumerate() {
+            let count = connections.partition_count(place);
+            if count > 0 && count != *known {
+                *known = count;
+                let id = connections.topic_id(place).unwrap_or_default();
+                member.set_topic(topic, id, i32::try_from(count).unwrap_or(i32::MAX));
+            }
         }
         if member.take_wants_metadata() {
             connections.want_metadata();
@@ -78,10 +85,11 @@ impl<S: RecordSink> Consumer<S> {
     /// Does something as a member that has to know how far partitions were handed over.
     fn as_member(&mut self, act: impl FnOnce(&mut Member, &mut group::PositionLookup<'_>)) {
         let Self { membership, positions, sink, .. } = self;
-        let Some(TopicMember { member, .. }) = membership else { return };
+        let Some(TopicMember { member, topics, .. }) = membership else { return };
         let mut taken = |one: &TopicPartition| {
-            let fetched = positions.iter().find(|position| position.partition == one.partition)?.next?;
-            let offset = sink.first_waiting(one.partition).unwrap_or(fetched);
+            let place = place_of(topics, one)?;
+            let fetched = positions.iter().find(|position| position.partition == place)?.next?;
+            let offset = sink.first_waiting(place).unwrap_or(fetched);
             Some(group::Position { offset, leader_epoch: -1 })
         };
         act(member, &mut taken);
@@ -101,14 +109,16 @@ impl<S: RecordSink> Consumer<S> {
                     };
                     let own: Vec<_> = starts.iter().filter(|(one, _)| is_own(one)).cloned().collect();
                     for (one, position) in own {
-                        self.add(one.partition, position.map(|position| position.offset));
+                        if let Some(place) = self.place(&one) {
+                            self.add(place, position.map(|position| position.offset));
+                        }
                     }
                 }
-                GroupEvent::Revoking(all) => all.iter().for_each(|one| self.stop(one.partition)),
+                GroupEvent::Revoking(all) => self.places(all).into_iter().for_each(|place| self.stop(place)),
                 GroupEvent::Revoked(all) | GroupEvent::Lost(all) => {
-                    for one in all {
-                        self.sink.forget(one.partition);
-                        self.remove(one.partition);
+                    for place in self.places(all) {
+                        self.sink.forget(place);
+                        self.remove(place);
                     }
                 }
                 _ => {}
@@ -117,6 +127,11 @@ impl<S: RecordSink> Consumer<S> {
                 membership.events.push((at_ns, event));
             }
         }
+    }
+
+    /// The places of partitions that its group has named.
+    fn places(&self, all: &[TopicPartition]) -> Vec<i32> {
+        all.iter().filter_map(|one| self.place(one)).collect()
     }
 
     /// Nothing more of a partition is handed over; what came of it and waits is forgotten.

@@ -9,6 +9,7 @@ mod effects;
 mod grouped;
 mod membership;
 mod needs;
+mod places;
 mod position;
 mod reading;
 mod session;
@@ -21,6 +22,8 @@ mod tests_hostile;
 mod tests_offsets;
 #[cfg(test)]
 mod tests_reading;
+#[cfg(test)]
+mod tests_topics;
 mod types;
 
 pub use needs::{NEEDS, NEEDS_CLASSIC, NEEDS_CONSUMER};
@@ -40,9 +43,6 @@ use membership::TopicMember;
 use position::{PartitionPosition, PartitionPositions, Then};
 use session::FetchSession;
 use std::collections::BTreeSet;
-
-/// The topic's place among those of the connections: a consumer has one.
-const TOPIC: usize = 0;
 
 /// What is known of the requests over one connection.
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ impl<S: RecordSink> Consumer<S> {
     pub fn new(config: ConsumerConfig, connections: ConnectionsConfig, sink: S) -> Self {
         let mut connections = BrokerConnections::new(connections);
         // Which partitions are ours is known once it is known how many there are.
-        connections.need_only(TOPIC, BTreeSet::new());
+        (0..connections.topic_count()).for_each(|topic| connections.need_only(topic, BTreeSet::new()));
         Self {
             config,
             connections,
@@ -96,9 +96,8 @@ impl<S: RecordSink> Consumer<S> {
 
     /// Whether every leader that can be reached can be fetched from, and it is known where to begin.
     pub fn is_ready(&self) -> bool {
-        let is_reached = |position: &&PartitionPosition| {
-            self.connections.leader(TOPIC, position.partition as usize).is_some()
-        };
+        let is_reached =
+            |position: &&PartitionPosition| leader(&self.connections, position.partition).is_some();
         let mut reached = self.positions.iter().filter(is_reached);
         self.connections.is_ready() && self.is_settled() && reached.all(|position| position.next.is_some())
     }
@@ -120,7 +119,8 @@ impl<S: RecordSink> Consumer<S> {
         self.look_at_replicas(now_ns);
         if self.connections.has_idle() {
             for position in self.positions.iter() {
-                self.connections.wake(TOPIC, position.partition as usize);
+                let (topic, partition) = places::split(position.partition);
+                self.connections.wake(topic, partition);
             }
         }
         for connection in 0..self.brokers.len() {
@@ -140,19 +140,20 @@ impl<S: RecordSink> Consumer<S> {
         &mut self.sink
     }
 
-    /// One more partition is its own, from this offset on; `None`: from where the settings say.
+    /// One more partition is its own, from this offset on; `None`: from where the settings say. It goes by its place, as to
+    /// the [sink](RecordSink).
     pub fn add(&mut self, partition: i32, offset: Option<i64>) {
         self.is_assigned = true;
         let mut position = PartitionPosition::new(partition);
         position.next = offset;
         self.positions.add(position);
-        self.need_own();
+        self.need_own(places::split(partition).0);
     }
 
     /// A partition is its own no longer. What comes of it yet is not taken.
     pub fn remove(&mut self, partition: i32) {
         self.positions.remove(partition);
-        self.need_own();
+        self.need_own(places::split(partition).0);
     }
 
     /// A [held](ConsumerConfig::holds_fetched) partition is fetched again, from where it was left.
@@ -164,21 +165,27 @@ impl<S: RecordSink> Consumer<S> {
 
     /// Takes over the partitions that are ours, once it is known how many there are.
     fn assign(&mut self) {
-        let count = self.connections.partition_count(TOPIC);
         let Partitions::Share { first, clients } = self.config.partitions else { return };
-        if self.is_assigned || count == 0 {
+        let topics = 0..self.connections.topic_count();
+        let count = |topic: usize| self.connections.partition_count(topic);
+        if self.is_assigned || topics.clone().any(|topic| count(topic) == 0) {
             return;
         }
         self.is_assigned = true;
-        let mine = (first..count).step_by(clients.max(1));
-        self.positions = PartitionPositions::of(mine.map(|partition| partition as i32));
-        self.need_own();
+        let of_topic = |topic: usize| {
+            (0..count(topic))
+                .filter_map(move |partition| places::place(topic, i32::try_from(partition).ok()?))
+        };
+        let mine = topics.clone().flat_map(of_topic).skip(first).step_by(clients.max(1));
+        self.positions = PartitionPositions::of(mine);
+        topics.for_each(|topic| self.need_own(topic));
     }
 
-    /// Leaders of other partitions are not connected to.
-    fn need_own(&mut self) {
-        let own = self.positions.iter().map(|position| position.partition as usize);
-        self.connections.need_only(TOPIC, own.collect());
+    /// Leaders of other partitions of a topic are not connected to.
+    fn need_own(&mut self, topic: usize) {
+        let places = self.positions.iter().map(|position| places::split(position.partition));
+        let own = places.filter(|(of, _)| *of == topic).map(|(_, partition)| partition);
+        self.connections.need_only(topic, own.collect());
     }
 
     /// What was asked over a connection that is gone is lost, and its number may come to be another's.
@@ -209,7 +216,8 @@ impl<S: RecordSink> Consumer<S> {
         let (mut replicas, connections) = (BTreeSet::new(), &mut self.connections);
         for position in self.positions.iter_mut() {
             let Some(preferred) = &mut position.preferred else { continue };
-            let leader = connections.leader_and_epoch(TOPIC, position.partition as usize);
+            let (topic, partition) = places::split(position.partition);
+            let leader = connections.leader_and_epoch(topic, partition);
             let connection = connections.known(preferred.broker, Purpose::Leader);
             let failures = connection.map_or(0, |connection| connections.failures(connection));
             let then = *preferred.then.get_or_insert(Then { leader, failures });
@@ -236,7 +244,7 @@ impl<S: RecordSink> Consumer<S> {
                 let connection = self.connections.known(preferred.broker, Purpose::Leader);
                 connection.filter(|connection| self.connections.is_up(*connection))
             }
-            None => self.connections.leader(TOPIC, position.partition as usize),
+            None => leader(&self.connections, position.partition),
         }
     }
 
@@ -244,13 +252,18 @@ impl<S: RecordSink> Consumer<S> {
         let (mut unknown, mut known, mut held) = (Vec::new(), Vec::new(), Vec::new());
         self.positions.iter_mut().for_each(|position| position.end_pause(now_ns));
         for position in self.positions.iter().filter(|position| position.not_before_ns == 0) {
-            let partition = position.partition as usize;
-            let (_, leader_epoch) = self.connections.leader_and_epoch(TOPIC, partition);
+            let (topic, partition) = places::split(position.partition);
+            let (_, leader_epoch) = self.connections.leader_and_epoch(topic, partition);
             match position.next {
                 Some(offset) if position.is_fetched() && self.source(position) == Some(connection) => {
-                    known.push(PartitionFetch { partition: position.partition, leader_epoch, offset });
+                    known.push(PartitionFetch {
+                        topic: 0,
+                        partition: position.partition,
+                        leader_epoch,
+                        offset,
+                    });
                 }
-                next if self.connections.leader(TOPIC, partition) == Some(connection) => {
+                next if self.connections.leader(topic, partition) == Some(connection) => {
                     let is_due = position.end_due_ns().is_some_and(|due_ns| due_ns <= now_ns);
                     let wanted =
                         if next.is_none() { Some(&mut unknown) } else { is_due.then_some(&mut held) };
@@ -283,7 +296,7 @@ impl<S: RecordSink> Consumer<S> {
         (broker.is_busy, broker.asked_ns) = (is_asked, now_ns);
     }
 
-    /// Asks for the offsets at a timestamp in these partitions, each with its leader's epoch.
+    /// Asks for the offsets at a timestamp at these places, by ascending place, each with its leader's epoch.
     fn ask_offsets(
         &mut self,
         connection: usize,
@@ -291,31 +304,43 @@ impl<S: RecordSink> Consumer<S> {
         partitions: &[(i32, i32)],
         (token, timestamp): (FetchToken, i64),
     ) -> bool {
-        let of = |&(partition_index, current_leader_epoch): &(i32, i32)| {
-            m02_list_offsets::ListOffsetsPartition { partition_index, current_leader_epoch, timestamp }
+        let of = |&(place, current_leader_epoch): &(i32, i32)| m02_list_offsets::ListOffsetsPartition {
+            partition_index: places::split(place).1 as i32,
+            current_leader_epoch,
+            timestamp,
         };
-        let topic = m02_list_offsets::ListOffsetsTopic {
-            name: self.config.topic.clone(),
-            partitions: partitions.iter().map(of).collect(),
+        let topic_of = |place: i32| places::split(place).0;
+        let topic = |places: &[(i32, i32)]| m02_list_offsets::ListOffsetsTopic {
+            name: self.config.topics[topic_of(places[0].0)].clone(),
+            partitions: places.iter().map(of).collect(),
         };
+        let by_topic = partitions.chunk_by(|(a, _), (b, _)| topic_of(*a) == topic_of(*b));
         let request = m02_list_offsets::Request {
             replica_id: -1,
             isolation_level: self.config.isolation.number(),
-            topics: vec![topic],
+            topics: by_topic.map(topic).collect(),
             ..Default::default()
         };
         let queues = self.connections.connection_mut(connection);
         queues.ask(token.into(), &request, now_ns).is_ok()
     }
 
-    /// Asks for the records of these partitions, by ascending partition; the one served longest ago comes first.
+    /// Asks for the records of these partitions, by ascending place; the one served longest ago comes first.
     fn ask_records(&mut self, connection: usize, now_ns: u64, wanted: &[PartitionFetch]) -> bool {
-        let topic_id = self.connections.topic_id(TOPIC);
-        let mut step = self.brokers[connection].session.next(wanted, topic_id);
+        let topics = 0..self.connections.topic_count();
+        let topic_ids: Vec<[u8; 16]> =
+            topics.map(|topic| self.connections.topic_id(topic).unwrap_or_default()).collect();
+        let mut step = self.brokers[connection].session.next(wanted, &topic_ids);
         let positions = &mut self.positions;
         let turn =
             |ask: &PartitionFetch| positions.find_mut(ask.partition).map_or(0, |position| position.turn);
         step.partitions.sort_by_cached_key(turn);
+        for ask in &mut step.partitions {
+            let (topic, partition) = places::split(ask.partition);
+            (ask.topic, ask.partition) = (topic, partition as i32);
+        }
+        let left = step.forgotten.iter().map(|place| places::split(*place));
+        let forgotten: Vec<(usize, i32)> = left.map(|(topic, partition)| (topic, partition as i32)).collect();
         let config = &self.config;
         let request = m01_fetch::Request {
             wait_ms: config.fetch_wait_ms,
@@ -324,13 +349,14 @@ impl<S: RecordSink> Consumer<S> {
             partition_bytes_max: config.partition_bytes_max,
             isolation_level: config.isolation.number(),
             session: step.session,
-            topic: &config.topic,
-            topic_id: topic_id.unwrap_or_default(),
+            topics: &config.topics,
+            topic_ids: &topic_ids,
             partitions: &step.partitions,
-            forgotten: &step.forgotten,
+            forgotten: &forgotten,
             rack: &config.rack,
         };
-        let version_max = if topic_id.is_some() { i16::MAX } else { m01_fetch::BY_NAME_MAX };
+        let are_known = !topic_ids.contains(&[0; 16]);
+        let version_max = if are_known { i16::MAX } else { m01_fetch::BY_NAME_MAX };
         let queues = self.connections.connection_mut(connection);
         let asked = queues.ask_by_hand(
             FetchToken::Fetch.into(),
@@ -355,7 +381,7 @@ impl<S: RecordSink> Consumer<S> {
             }
             // The leader alone is asked where the log ends.
             let due_ns = position.end_due_ns()?;
-            is_free(self.connections.leader(TOPIC, position.partition as usize)).then_some(due_ns)
+            is_free(leader(&self.connections, position.partition)).then_some(due_ns)
         };
         self.positions.iter().filter_map(due_ns).chain(self.connections.next_deadline()).min()
     }
@@ -381,6 +407,12 @@ impl<S: RecordSink> Consumer<S> {
                 !is_open && position.empty_ns >= end_ns
             })
     }
+}
+
+/// The connection to the leader of a place, if it is up.
+fn leader(connections: &BrokerConnections<FetchToken>, place: i32) -> Option<usize> {
+    let (topic, partition) = places::split(place);
+    connections.leader(topic, partition)
 }
 
 impl<S: RecordSink> Client for Consumer<S> {
@@ -442,7 +474,7 @@ impl<S: RecordSink> Client for Consumer<S> {
         if has_offsets {
             let retry_ns = now_ns.saturating_add(config.retry_backoff_ns);
             let is_left_out = |one: &&mut PartitionPosition| {
-                one.is_listing && connections.leader(TOPIC, one.partition as usize) == Some(connection)
+                one.is_listing && leader(connections, one.partition) == Some(connection)
             };
             // It is not requested again at once.
             for position in positions.iter_mut().filter(is_left_out) {
@@ -453,9 +485,10 @@ impl<S: RecordSink> Client for Consumer<S> {
             connections.want_metadata();
         }
         connections.throttle(connection, held_back_ns, now_ns);
-        for partition in connections.take_hints(TOPIC, hints, now_ns) {
+        for (topic, partition) in connections.take_hints(hints, now_ns) {
             // The answer says which broker to ask instead.
-            if let Some(position) = i32::try_from(partition).ok().and_then(|at| positions.find_mut(at)) {
+            let place = i32::try_from(partition).ok().and_then(|partition| places::place(topic, partition));
+            if let Some(position) = place.and_then(|place| positions.find_mut(place)) {
                 position.not_before_ns = 0;
             }
         }

@@ -1,6 +1,7 @@
 //! Where a consuming client is in each of its partitions, and whose turn it is.
 
 use super::effects::Effects;
+use super::places::PlaceWords;
 use super::types::ConsumerEvent;
 use crate::errors::ErrorCode;
 use std::fmt;
@@ -32,6 +33,7 @@ const END_EVERY_NS: u64 = 250_000_000;
 /// A partition of ours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PartitionPosition {
+    /// Its place: with one topic its number.
     pub partition: i32,
     /// Next offset to fetch; `None`: to be requested.
     pub next: Option<i64>,
@@ -114,7 +116,7 @@ impl PartitionPosition {
         effects.is_metadata_old |= error.refreshes_metadata();
         if self.error != error {
             self.error = error;
-            effects.events.push(ConsumerEvent::FetchError(format!("partition {}: {what}", self.partition)));
+            effects.events.push(ConsumerEvent::FetchError(format!("{}: {what}", PlaceWords(self.partition))));
         }
     }
 
@@ -147,7 +149,7 @@ impl PartitionPosition {
         } else {
             format!("does not exist: fetching went back to offset {offset}")
         };
-        let detail = format!("partition {}: offset {missed} {skipped}", self.partition);
+        let detail = format!("{}: offset {missed} {skipped}", PlaceWords(self.partition));
         effects.events.push(ConsumerEvent::RecordsSkipped(detail));
     }
 }

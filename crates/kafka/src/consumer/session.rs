@@ -17,7 +17,7 @@ pub(super) struct FetchRequestData {
     pub session: SessionStep,
     /// Partitions that are new in the session or begin elsewhere than before.
     pub partitions: Vec<PartitionFetch>,
-    /// Partitions that leave the session.
+    /// Places that leave the session.
     pub forgotten: Vec<i32>,
 }
 
@@ -35,8 +35,9 @@ pub(super) struct FetchSession {
     id: i32,
     /// Number of the next request.
     epoch: i32,
-    topic_id: Option<[u8; 16]>,
-    /// By ascending partition.
+    /// By topic; all zero where one is not known.
+    topic_ids: Vec<[u8; 16]>,
+    /// By ascending place, which stands for the partition.
     members: Vec<SessionPartition>,
     /// Requests so far.
     requests: u64,
@@ -45,11 +46,11 @@ pub(super) struct FetchSession {
 }
 
 impl FetchSession {
-    /// The next request, for all of `wanted`, by ascending partition.
-    pub(super) fn next(&mut self, wanted: &[PartitionFetch], topic_id: Option<[u8; 16]>) -> FetchRequestData {
-        if self.topic_id != topic_id {
+    /// The next request, for all of `wanted`, by ascending place, which stands for the partition.
+    pub(super) fn next(&mut self, wanted: &[PartitionFetch], topic_ids: &[[u8; 16]]) -> FetchRequestData {
+        if self.topic_ids != topic_ids {
             // What the broker remembers is of another topic.
-            (self.topic_id, self.epoch) = (topic_id, FIRST_EPOCH);
+            (self.topic_ids, self.epoch) = (topic_ids.to_vec(), FIRST_EPOCH);
         }
         (self.requests, self.answers) = (self.requests + 1, 0);
         let session = SessionStep { id: self.id, epoch: self.epoch };
@@ -72,9 +73,9 @@ impl FetchSession {
         step
     }
 
-    /// Whether the last request was for the topic with this id.
-    pub(super) fn is_of(&self, topic_id: [u8; 16]) -> bool {
-        self.topic_id == Some(topic_id)
+    /// The topic with this id, if the last request may have been for it.
+    pub(super) fn topic_of(&self, topic_id: [u8; 16]) -> Option<usize> {
+        self.topic_ids.iter().position(|own| *own == topic_id)
     }
 
     /// What was asked of a partition that the reply to the last request has.
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     fn ask(partition: i32, offset: i64) -> PartitionFetch {
-        PartitionFetch { partition, leader_epoch: 3, offset }
+        PartitionFetch { topic: 0, partition, leader_epoch: 3, offset }
     }
 
     fn reply(session_id: i32) -> FetchReply {
@@ -150,7 +151,7 @@ mod tests {
     fn begun() -> FetchSession {
         let mut session = FetchSession::default();
         let wanted = [ask(0, 5), ask(1, 6), ask(2, 7)];
-        let step = session.next(&wanted, None);
+        let step = session.next(&wanted, &[]);
         assert_eq!(step.session, SessionStep { id: 0, epoch: 0 });
         assert_eq!((step.partitions.as_slice(), step.forgotten.len()), (&wanted[..], 0));
         for partition in 0..3 {
@@ -164,29 +165,29 @@ mod tests {
     fn a_session_that_goes_on_names_what_has_changed() {
         let mut session = begun();
         let wanted = [ask(0, 5), ask(2, 70), ask(4, 1)];
-        let step = session.next(&wanted, None);
+        let step = session.next(&wanted, &[]);
         assert_eq!(step.session, SessionStep { id: 9, epoch: 1 });
         assert_eq!((step.partitions, step.forgotten), (vec![ask(2, 70), ask(4, 1)], vec![1]));
         assert_eq!(session.answered(2), Ok(ask(2, 70)));
         assert_eq!(session.replied(&reply(9)), Ok(None), "the others had nothing");
-        let step = session.next(&wanted, None);
+        let step = session.next(&wanted, &[]);
         assert_eq!((step.session.epoch, step.partitions, step.forgotten), (2, vec![], vec![]));
         assert_eq!(session.answered(0), Ok(ask(0, 5)), "it was asked for before");
         // Another election is a change, and what comes last may leave too.
         let moved = PartitionFetch { leader_epoch: 4, ..ask(0, 5) };
-        let step = session.next(&[moved], None);
+        let step = session.next(&[moved], &[]);
         assert_eq!((step.partitions, step.forgotten), (vec![moved], vec![2, 4]));
     }
 
     #[test]
     fn answers_that_were_not_asked_for_are_refused() {
         let mut session = begun();
-        session.next(&[ask(0, 5), ask(2, 70)], None);
+        session.next(&[ask(0, 5), ask(2, 70)], &[]);
         assert!(session.answered(1).is_err(), "it has left");
         assert!(session.answered(7).is_err() && session.answered(-1).is_err());
         assert!(session.answered(2).is_ok() && session.answered(2).is_err(), "twice");
         session.lost();
-        session.next(&[ask(0, 5), ask(2, 70)], None);
+        session.next(&[ask(0, 5), ask(2, 70)], &[]);
         assert!(session.answered(2).is_ok());
         assert!(session.replied(&reply(9)).is_err(), "a full one is answered for all");
     }
@@ -199,28 +200,28 @@ mod tests {
             (ErrorCode::FETCH_SESSION_TOPIC_ID_ERROR, 9),
         ] {
             let mut session = begun();
-            session.next(&[ask(0, 5)], None);
+            session.next(&[ask(0, 5)], &[]);
             assert_eq!(session.replied(&FetchReply { error: error.0, ..reply(0) }), Ok(Some((error, false))));
-            let step = session.next(&[ask(0, 5)], None);
+            let step = session.next(&[ask(0, 5)], &[]);
             assert_eq!((step.session, step.partitions.len()), (SessionStep { id, epoch: 0 }, 1));
             assert_eq!(session.replied(&FetchReply { error: error.0, ..reply(0) }), Ok(Some((error, true))));
         }
         let mut session = begun();
         session.lost();
-        assert_eq!(session.next(&[ask(0, 5)], None).session, SessionStep { id: 9, epoch: 0 });
+        assert_eq!(session.next(&[ask(0, 5)], &[]).session, SessionStep { id: 9, epoch: 0 });
         let mut session = begun();
-        let step = session.next(&[ask(0, 5)], Some([1; 16]));
+        let step = session.next(&[ask(0, 5)], &[[1; 16]]);
         assert_eq!((step.session.epoch, step.partitions.len()), (0, 1), "the topic was made anew");
     }
 
     #[test]
     fn a_broker_may_end_a_session_keep_none_or_throttle_instead() {
         let mut session = begun();
-        session.next(&[ask(0, 5)], None);
+        session.next(&[ask(0, 5)], &[]);
         assert_eq!(session.replied(&reply(0)), Ok(None), "it has ended it");
-        assert_eq!(session.next(&[ask(0, 5)], None).session, SessionStep { id: 0, epoch: 0 });
+        assert_eq!(session.next(&[ask(0, 5)], &[]).session, SessionStep { id: 0, epoch: 0 });
         let throttled = FetchReply { throttle_ms: 7, ..reply(0) };
         assert_eq!(session.replied(&throttled), Ok(None), "nothing is said of the partitions");
-        assert_eq!(session.next(&[ask(0, 5)], None).session, SessionStep { id: 0, epoch: 0 });
+        assert_eq!(session.next(&[ask(0, 5)], &[]).session, SessionStep { id: 0, epoch: 0 });
     }
 }

@@ -4,7 +4,8 @@ use crate::records::Record;
 use std::fmt;
 use std::ops::Range;
 
-/// What a client's application does with records, each at the moment in which it is read from an answer.
+/// What a client's application does with records, each at the moment in which it is read from an answer. Of a client with several
+/// topics a partition is a number that no other partition of any of them has.
 pub trait RecordSink: fmt::Debug {
     /// Whether it looks at each record: what is not decoded otherwise is then.
     fn wants_records(&self) -> bool;

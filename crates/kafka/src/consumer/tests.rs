@@ -20,7 +20,7 @@ const THROTTLE_MS: i32 = 7;
 
 pub(super) fn config(reading: FetchDepth, isolation: FetchIsolation) -> ConsumerConfig {
     ConsumerConfig {
-        topic: "t".to_owned(),
+        topics: vec!["t".to_owned()],
         partitions: Partitions::Share { first: 0, clients: 1 },
         from: OffsetAt::Earliest,
         fetch_wait_ms: 500,
@@ -62,13 +62,14 @@ impl FetchFixture {
     pub(super) fn receive(&mut self, body: &[u8]) -> (Effects, Result<(), WireError>) {
         let ask = |position: &PartitionPosition| {
             position.next.map(|offset| PartitionFetch {
+                topic: 0,
                 partition: position.partition,
                 leader_epoch: -1,
                 offset,
             })
         };
         let wanted: Vec<PartitionFetch> = self.positions.iter().filter_map(ask).collect();
-        self.session.next(&wanted, None);
+        self.session.next(&wanted, &[]);
         let mut effects = Effects::default();
         let taken = self.answer(&mut effects).on_fetch(FETCH_VERSION, body);
         (effects, taken)
@@ -334,8 +335,8 @@ fn a_reply_is_read_up_to_what_was_not_asked_for() {
 #[test]
 fn an_answer_to_where_fetching_was_before_is_ignored() {
     let mut world = plain(0);
-    let ask = PartitionFetch { partition: 0, leader_epoch: -1, offset: 0 };
-    world.session.next(&[ask], None);
+    let ask = PartitionFetch { topic: 0, partition: 0, leader_epoch: -1, offset: 0 };
+    world.session.next(&[ask], &[]);
     world.position(0).next = Some(7);
     let mut effects = Effects::default();
     let body = reply(&[partition(0, ErrorCode::NONE, &[], &batch(0, 5))]);

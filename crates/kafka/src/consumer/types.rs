@@ -41,14 +41,14 @@ pub enum FetchIsolation {
     ReadCommitted,
 }
 
-/// Which partitions of the topic a client fetches.
+/// Which partitions of its topics a client fetches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Partitions {
-    /// The one of this number, and every `clients`-th from it on.
+    /// The one of this number, and every `clients`-th from it on, counted through all topics.
     Share {
         /// The first.
         first: usize,
-        /// Clients that share the topic.
+        /// Clients that share the topics.
         clients: usize,
     },
     /// The partitions that it is [given](super::Consumer::add).
@@ -58,8 +58,8 @@ pub enum Partitions {
 /// Settings, with the Java client's names in the docs.
 #[derive(Debug, Clone)]
 pub struct ConsumerConfig {
-    /// The one topic.
-    pub topic: String,
+    /// Its topics, at least one.
+    pub topics: Vec<String>,
     /// Which of its partitions are fetched.
     pub partitions: Partitions,
     /// Where to begin (`auto.offset.reset`).
@@ -119,6 +119,13 @@ pub struct Fetched {
     pub connection: usize,
     /// How long the broker throttles the client, ns.
     pub throttled_ns: u64,
+}
+
+impl ConsumerConfig {
+    /// Which of its topics an answer names; who reads one topic alone need not ask.
+    pub(super) fn topic_of(&self, name: &str) -> Option<usize> {
+        if self.topics.len() == 1 { Some(0) } else { self.topics.iter().position(|own| own == name) }
+    }
 }
 
 impl FetchIsolation {

@@ -11,7 +11,7 @@ const ENDPOINTS_MAX: usize = 4096;
 /// What a response says of leaders that are others than the client thought.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeaderHints {
-    /// The leaders, of one topic's partitions.
+    /// The leaders.
     pub leaders: Vec<LeaderHint>,
     /// Where these brokers listen.
     pub endpoints: Vec<BrokerEndpoint>,
@@ -28,6 +28,8 @@ impl LeaderHints {
 /// A partition's leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaderHint {
+    /// Place of the topic among those of the client.
+    pub topic: u32,
     /// Partition.
     pub partition: i32,
     /// The broker's id; −1: it does not know the leader.
@@ -37,9 +39,9 @@ pub struct LeaderHint {
 }
 
 impl LeaderHint {
-    /// Reads a `LeaderIdAndEpoch`.
+    /// Reads a `LeaderIdAndEpoch`, of a partition of the client's first topic as long as nobody says otherwise.
     pub(super) fn read(partition: i32, reader: &mut Reader<'_>) -> Result<Self> {
-        let hint = Self { partition, leader: reader.i32()?, epoch: reader.i32()? };
+        let hint = Self { topic: 0, partition, leader: reader.i32()?, epoch: reader.i32()? };
         reader.skip_tags(true)?;
         Ok(hint)
     }

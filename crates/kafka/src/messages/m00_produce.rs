@@ -7,6 +7,7 @@
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Produce>.
 
 use super::leader_hints::read_endpoints;
+use super::m01_fetch::TopicName;
 use super::{Api, BrokerEndpoint, LeaderHint, LeaderHints};
 use crate::records::HEADER_BYTES;
 use crate::wire::{Reader, Result, Writer};
@@ -39,15 +40,17 @@ pub struct ProduceHead<'a> {
     pub acks: i16,
     /// How long the broker may wait for its followers.
     pub timeout_ms: i32,
-    /// The topic; one per request.
-    pub topic: &'a str,
-    /// Its id, by which it goes in versions above [`BY_NAME_MAX`].
-    pub topic_id: [u8; 16],
+    /// The client's topics.
+    pub topics: &'a [String],
+    /// Their ids, by which they go in versions above [`BY_NAME_MAX`].
+    pub topic_ids: &'a [[u8; 16]],
 }
 
 /// One partition's record batch.
 #[derive(Debug, Clone)]
 pub struct PartitionBatch {
+    /// Place of its topic among those of the [head](ProduceHead::topics).
+    pub topic: usize,
     /// Partition.
     pub partition: i32,
     /// The batch's header, checksum included.
@@ -62,7 +65,8 @@ impl PartitionBatch {
     }
 }
 
-/// Appends a whole frame to `out` as segments and returns its size in bytes. Heads are taken from `arena`.
+/// Appends a whole frame to `out` as segments and returns its size in bytes. Heads are taken from `arena`. The batches of one
+/// topic lie one behind the other.
 pub fn encode(
     head: &ProduceHead<'_>,
     batches: &[PartitionBatch],
@@ -70,25 +74,30 @@ pub fn encode(
     out: &mut impl Extend<Bytes>,
 ) -> usize {
     let flexible = API.is_flexible(head.version);
-    let mut small = Vec::with_capacity(128 + head.topic.len() + head.client_id.len());
+    let by_topic = || batches.chunk_by(|a, b| a.topic == b.topic);
+    let mut small = Vec::with_capacity(256 + head.client_id.len());
     super::write_frame(&mut small, |small| {
         super::request_header(small, API.key, head.version, flexible, head.correlation_id, head.client_id);
         small.put_nullable_string(head.transactional_id, flexible);
         small.put_i16(head.acks);
         small.put_i32(head.timeout_ms);
-        small.put_array_length(1, flexible);
-        match head.version {
-            ..=BY_NAME_MAX => small.put_string(head.topic, flexible),
-            _ => small.put(&head.topic_id),
-        }
-        small.put_array_length(batches.len(), flexible);
+        small.put_array_length(by_topic().count(), flexible);
     });
-    let head_bytes = small.len();
-    let mut total = head_bytes + if flexible { 2 } else { 0 };
+    let mut total = small.len() + if flexible { 2 } else { 0 };
     arena.extend_from_slice(&small);
     let mut segments = Vec::with_capacity(2 * batches.len() + 1);
-    for batch in batches {
+    let mut of_topic = by_topic();
+    let mut topic_left = 0;
+    for (place, batch) in batches.iter().enumerate() {
         small.clear();
+        if topic_left == 0 {
+            if place > 0 {
+                small.put_no_tags(flexible); // of the topic before
+            }
+            topic_left = of_topic.next().map_or(0, <[PartitionBatch]>::len);
+            encode_topic(head, batch.topic, topic_left, &mut small);
+        }
+        topic_left -= 1;
         small.put_i32(batch.partition);
         if flexible {
             small.put_uvarint(batch.bytes() as u32 + 1);
@@ -118,6 +127,15 @@ pub fn encode(
     total
 }
 
+fn encode_topic(head: &ProduceHead<'_>, topic: usize, batches: usize, out: &mut Vec<u8>) {
+    let flexible = API.is_flexible(head.version);
+    match head.version {
+        ..=BY_NAME_MAX => out.put_string(head.topics.get(topic).map_or("", String::as_str), flexible),
+        _ => out.put(&head.topic_ids.get(topic).copied().unwrap_or_default()),
+    }
+    out.put_array_length(batches, flexible);
+}
+
 /// One partition's outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProducePartitionReply {
@@ -129,25 +147,36 @@ pub struct ProducePartitionReply {
     pub base_offset: i64,
 }
 
-/// Reads a reply's body and hands each partition's outcome to `each`. Returns the throttle time in ms.
+/// Reads a reply's body and hands each partition's outcome to `each`, with its topic. Returns the throttle time in ms.
 ///
 /// # Errors
 /// When the bytes are not such a reply; outcomes handed over before that remain valid.
-pub fn decode(bytes: &[u8], version: i16, mut each: impl FnMut(ProducePartitionReply)) -> Result<i32> {
-    read(bytes, version, |reply, _| each(reply), |_, _, _| {})
+pub fn decode(
+    bytes: &[u8],
+    version: i16,
+    mut each: impl FnMut(TopicName<'_>, ProducePartitionReply),
+) -> Result<i32> {
+    read(bytes, version, |topic, reply, _| each(topic, reply), |_, _, _| {})
 }
 
-/// What a reply's body says of leaders.
+/// What a reply's body says of leaders; `place` has a topic's place among those of the client.
 ///
 /// # Errors
 /// When the bytes are not such a reply.
-pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
+pub fn leader_hints(
+    bytes: &[u8],
+    version: i16,
+    place: impl Fn(TopicName<'_>) -> Option<usize>,
+) -> Result<LeaderHints> {
     let mut hints = LeaderHints::default();
     let LeaderHints { leaders, endpoints } = &mut hints;
     read(
         bytes,
         version,
-        |_, leader| leaders.extend(leader),
+        |topic, _, leader| {
+            let of_topic = |leader| Some(LeaderHint { topic: u32::try_from(place(topic)?).ok()?, ..leader });
+            leaders.extend(leader.and_then(of_topic));
+        },
         |broker, host, port| BrokerEndpoint::add_to(endpoints, broker, host, port),
     )?;
     Ok(hints)
@@ -158,19 +187,19 @@ pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
 fn read(
     bytes: &[u8],
     version: i16,
-    mut each: impl FnMut(ProducePartitionReply, Option<LeaderHint>),
+    mut each: impl FnMut(TopicName<'_>, ProducePartitionReply, Option<LeaderHint>),
     mut endpoint: impl FnMut(i32, &str, i32),
 ) -> Result<i32> {
     let flexible = API.is_flexible(version);
     let mut reader = Reader::new(bytes);
     for _ in 0..reader.array_length(flexible, 3)? {
-        match version {
-            ..=BY_NAME_MAX => reader.string(flexible).map(|_| ())?,
-            _ => reader.uuid().map(|_| ())?,
-        }
+        let topic = match version {
+            ..=BY_NAME_MAX => TopicName::Name(reader.string(flexible)?),
+            _ => TopicName::Id(reader.uuid()?),
+        };
         for _ in 0..reader.array_length(flexible, 22)? {
             let (reply, leader) = read_partition(&mut reader, version, flexible)?;
-            each(reply, leader);
+            each(topic, reply, leader);
         }
         reader.skip_tags(flexible)?;
     }

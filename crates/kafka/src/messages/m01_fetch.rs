@@ -39,14 +39,14 @@ pub struct Request<'a> {
     pub isolation_level: i8,
     /// The session that it belongs to, or begins; from [`SESSIONS_FROM`] on.
     pub session: SessionStep,
-    /// The topic.
-    pub topic: &'a str,
-    /// Its id, by which it goes in versions above [`BY_NAME_MAX`].
-    pub topic_id: [u8; 16],
-    /// Partitions and where to begin; of a session that goes on those that are new or changed.
+    /// The client's topics.
+    pub topics: &'a [String],
+    /// Their ids, by which they go in versions above [`BY_NAME_MAX`].
+    pub topic_ids: &'a [[u8; 16]],
+    /// Partitions and where to begin; of a session that goes on those that are new or changed. They are asked for in this order.
     pub partitions: &'a [PartitionFetch],
-    /// Partitions that leave the session.
-    pub forgotten: &'a [i32],
+    /// Partitions that leave the session, each behind its topic's place.
+    pub forgotten: &'a [(usize, i32)],
     /// Where the client is, empty where it does not say; from [`RACKS_FROM`] on.
     pub rack: &'a str,
 }
@@ -54,6 +54,8 @@ pub struct Request<'a> {
 /// A partition to fetch from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionFetch {
+    /// Place of its topic among those of the [request](Request::topics).
+    pub topic: usize,
     /// Partition.
     pub partition: i32,
     /// The election since which its leader leads, as far as the client knows; −1: not known.
@@ -92,33 +94,41 @@ pub fn encode(request: &Request<'_>, version: i16, out: &mut Vec<u8>) {
         out.put_i32(request.session.id);
         out.put_i32(request.session.epoch);
     }
-    let topic = |count: usize, out: &mut Vec<u8>| {
-        out.put_array_length(usize::from(count > 0), flexible);
-        if count > 0 {
-            match version {
-                ..=BY_NAME_MAX => out.put_string(request.topic, flexible),
-                _ => out.put(&request.topic_id),
-            }
-            out.put_array_length(count, flexible);
-        }
-        count > 0
-    };
-    if topic(request.partitions.len(), out) {
-        for ask in request.partitions {
+    // A topic is named once for partitions that lie one behind the other, as by the Java client.
+    let by_topic = || request.partitions.chunk_by(|a, b| a.topic == b.topic);
+    out.put_array_length(by_topic().count(), flexible);
+    for of_topic in by_topic() {
+        encode_topic(request, of_topic[0].topic, version, out);
+        out.put_array_length(of_topic.len(), flexible);
+        for ask in of_topic {
             encode_partition(ask, request.partition_bytes_max, version, out);
         }
         out.put_no_tags(flexible);
     }
-    if version >= SESSIONS_FROM && topic(request.forgotten.len(), out) {
-        for partition in request.forgotten {
-            out.put_i32(*partition);
+    if version >= SESSIONS_FROM {
+        let by_topic = || request.forgotten.chunk_by(|(a, _), (b, _)| a == b);
+        out.put_array_length(by_topic().count(), flexible);
+        for of_topic in by_topic() {
+            encode_topic(request, of_topic[0].0, version, out);
+            out.put_array_length(of_topic.len(), flexible);
+            of_topic.iter().for_each(|(_, partition)| out.put_i32(*partition));
+            out.put_no_tags(flexible);
         }
-        out.put_no_tags(flexible);
     }
     if version >= RACKS_FROM {
         out.put_string(request.rack, flexible);
     }
     out.put_no_tags(flexible);
+}
+
+fn encode_topic(request: &Request<'_>, topic: usize, version: i16, out: &mut Vec<u8>) {
+    match version {
+        ..=BY_NAME_MAX => {
+            let name = request.topics.get(topic).map_or("", String::as_str);
+            out.put_string(name, API.is_flexible(version));
+        }
+        _ => out.put(&request.topic_ids.get(topic).copied().unwrap_or_default()),
+    }
 }
 
 fn encode_partition(ask: &PartitionFetch, bytes_max: i32, version: i16, out: &mut Vec<u8>) {

@@ -1,6 +1,6 @@
 //! Records waiting to be sent: which batch takes them, and when it is ready.
 
-use super::{Partitioner, Producer, ProducerBatch, RecordData, RecordShape};
+use super::{CHOOSES_NEXT, Partitioner, Producer, ProducerBatch, RecordData, RecordShape};
 
 impl<M: RecordData> Producer<M> {
     /// Takes up to `limit` records at `now_ns` and returns how many found room. `leader` names the connection of a
@@ -18,6 +18,7 @@ impl<M: RecordData> Producer<M> {
         let timestamp_ms = self.timestamp_ms(now_ns);
         self.queue_lengths = None;
         let most = match self.config.partitioner {
+            _ if self.turns.are_several() => 1,
             Partitioner::Sticky | Partitioner::One(_) => u32::MAX,
             Partitioner::RoundRobin => 1,
         };
@@ -56,8 +57,9 @@ impl<M: RecordData> Producer<M> {
                 self.close_current();
             }
             if self.config.partitioner == Partitioner::RoundRobin {
-                self.current_bytes = u64::MAX >> 1;
+                self.current_bytes = CHOOSES_NEXT;
             }
+            self.turns.next(&mut self.current, &mut self.current_bytes);
         }
         if left < limit {
             self.begin_transaction(now_ns);
@@ -72,8 +74,8 @@ impl<M: RecordData> Producer<M> {
         }
     }
 
-    /// Takes one record of its own size at `now_ns`: into `partition`, which must be one of the topic's, or where the
-    /// partitioner has it. Returns what the caller keeps with the batch that it joined; `None`: it found no room.
+    /// Takes one record of its own size at `now_ns`: into `partition`, which must be one of the topic whose turn it is, or where
+    /// the partitioner has it. Returns what the caller keeps with the batch that it joined; `None`: it found no room.
     /// `leader` names the connection of a partition's leader, if it has one.
     pub fn admit_one(
         &mut self,
@@ -87,7 +89,8 @@ impl<M: RecordData> Producer<M> {
         }
         let timestamp_ms = self.timestamp_ms(now_ns);
         self.is_blocked = false;
-        let chosen = self.room_for_one(record, partition, now_ns, timestamp_ms, leader)?;
+        let place = partition.map(|partition| self.turns.span().start + partition);
+        let chosen = self.room_for_one(record, place, now_ns, timestamp_ms, leader)?;
         self.begin_transaction(now_ns);
         let batch = self.queues.back_mut(chosen)?;
         let bytes_before = batch.bytes();
@@ -97,10 +100,11 @@ impl<M: RecordData> Producer<M> {
         self.next_numbers[chosen] += 1;
         if partition.is_none() {
             self.current_bytes = match self.config.partitioner {
-                Partitioner::RoundRobin => u64::MAX >> 1,
+                Partitioner::RoundRobin => CHOOSES_NEXT,
                 _ => self.current_bytes + batch.bytes() - bytes_before,
             };
         }
+        self.turns.next(&mut self.current, &mut self.current_bytes);
         Some(&mut batch.user_data)
     }
 
@@ -297,7 +301,8 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// Records for which there is room for certain at this instant: what the current batch still takes, and one for
-    /// each batch that can be begun, since a record begins one at most.
+    /// each batch that can be begun, since a record begins one at most. With several topics one: the next record is another
+    /// topic's.
     pub fn sure_room(&self, now_ns: u64) -> u64 {
         if !self.takes_records() {
             return 0;
@@ -305,13 +310,14 @@ impl<M: RecordData> Producer<M> {
         if self.config.is_synchronous {
             return 1;
         }
+        let most = if self.turns.are_several() { 1 } else { u64::MAX };
         let free = self.config.buffer_bytes.saturating_sub(self.used_bytes) / self.batch_cost_bytes;
         let begun = free.max(u64::from(self.used_bytes == 0));
-        if self.is_move_due() {
-            return begun;
+        if begun >= most || self.is_move_due() {
+            return begun.min(most);
         }
         let open = self.room(u32::MAX, self.timestamp_ms(now_ns));
-        begun + u64::from(open.unwrap_or(0))
+        (begun + u64::from(open.unwrap_or(0))).min(most)
     }
 
     /// Whether the buffer is so full that a further batch finds no room: then every batch is ready, however

@@ -18,7 +18,7 @@ impl RecordData for () {
 /// Records of one partition that travel together.
 #[derive(Debug)]
 pub struct ProducerBatch<M> {
-    /// Partition.
+    /// Partition; of a producer with several topics its place: the partitions of one topic come behind those of the one before.
     pub partition: i32,
     /// Number of the first record within (producer, partition), from 0.
     pub first: u64,

@@ -1,5 +1,6 @@
-//! A producing client: a [`Producer`] and the connections to the leaders of its topic.
+//! A producing client: a [`Producer`] and the connections to the leaders of its topics.
 
+use super::places::Places;
 use super::sender::Over;
 use super::{
     Bodies, FollowUp, Producer, ProducerConfig, ProducerToken, RecordData, RecordShape, TransactionRequest,
@@ -7,6 +8,7 @@ use super::{
 use crate::broker_connections::{BrokerConnections, ConnectionState, ConnectionsConfig, Purpose};
 use crate::client::Client;
 use crate::connection::ConnectionError;
+use crate::messages::m01_fetch::TopicName;
 use crate::messages::{
     Api, LeaderHints, m00_produce, m03_metadata, m10_find_coordinator, m22_init_producer_id,
     m24_add_partitions_to_txn, m26_end_txn,
@@ -14,9 +16,6 @@ use crate::messages::{
 
 /// Least time between two looks for batches past `delivery.timeout.ms`, ns.
 const EXPIRE_NS: u64 = 100_000_000;
-
-/// The topic's place among those of the connections: a producer has one.
-const TOPIC: usize = 0;
 
 /// A request that is over: answered, or with acks=0 written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +41,10 @@ pub struct FinishedRequest {
 pub struct ProducerClient<M> {
     connections: BrokerConnections<ProducerToken>,
     producer: Option<Producer<M>>,
+    /// Of the producer's partitions.
+    places: Places,
+    /// The topics' ids as they are now; all zero where one is not known.
+    topic_ids: Vec<[u8; 16]>,
     finished: Vec<FinishedRequest>,
     /// The broker that was asked last as the coordinator of transactions.
     coordinator: Option<i32>,
@@ -75,6 +78,8 @@ impl<M: RecordData> ProducerClient<M> {
         Self {
             connections,
             producer: None,
+            places: Places::of(&[1]),
+            topic_ids: Vec::new(),
             finished: Vec::new(),
             coordinator: None,
             expired_ns: 0,
@@ -82,14 +87,15 @@ impl<M: RecordData> ProducerClient<M> {
         }
     }
 
-    /// Makes it ready to take records, for as many partitions as are known by now.
-    pub fn prepare(&mut self, config: ProducerConfig, shape: RecordShape) {
-        self.producer = Some(Producer::new(config, shape, self.partition_count()));
+    /// Makes it ready to take records, for so many partitions of each topic.
+    pub fn prepare(&mut self, config: ProducerConfig, shape: RecordShape, partitions: &[usize]) {
+        self.places = Places::of(partitions);
+        self.producer = Some(Producer::new(config, shape, partitions));
     }
 
-    /// Partitions of its topic, 0 until metadata came.
-    pub fn partition_count(&self) -> usize {
-        self.connections.partition_count(TOPIC)
+    /// Partitions of each of its topics, 0 until metadata came.
+    pub fn partition_counts(&self) -> impl Iterator<Item = usize> {
+        (0..self.connections.topic_count()).map(|topic| self.connections.partition_count(topic))
     }
 
     /// Its records; `None` before [`Self::prepare`].
@@ -100,8 +106,8 @@ impl<M: RecordData> ProducerClient<M> {
     /// Takes up to `limit` records at `now_ns` and returns how many found room: none before [`Self::prepare`].
     /// `each_run` is called for each run of records that join one batch, in order.
     pub fn admit(&mut self, limit: u64, now_ns: u64, each_run: impl FnMut(&mut M, u32)) -> u64 {
-        let Self { connections, producer: Some(producer), .. } = self else { return 0 };
-        let leader = |partition| connections.known_leader(TOPIC, partition);
+        let Self { connections, producer: Some(producer), places, .. } = self else { return 0 };
+        let leader = |place| known_leader(connections, places, place);
         producer.admit(limit, now_ns, leader, each_run)
     }
 
@@ -113,17 +119,17 @@ impl<M: RecordData> ProducerClient<M> {
         partition: Option<usize>,
         now_ns: u64,
     ) -> Option<&mut M> {
-        let Self { connections, producer: Some(producer), .. } = self else { return None };
-        let leader = |partition| connections.known_leader(TOPIC, partition);
+        let Self { connections, producer: Some(producer), places, .. } = self else { return None };
+        let leader = |place| known_leader(connections, places, place);
         producer.admit_one(record, partition, now_ns, leader)
     }
 
     /// Notes which brokers take requests, for `partitioner.availability.timeout.ms`.
     pub fn note_availability(&mut self, now_ns: u64, is_flushing: bool) {
-        let Self { connections, producer: Some(producer), .. } = self else { return };
+        let Self { connections, producer: Some(producer), places, .. } = self else { return };
         let in_flight_max = producer.config().in_flight_max as usize;
-        producer.note_availability(now_ns, is_flushing, |partition| {
-            let connection = connections.known_leader(TOPIC, partition)?;
+        producer.note_availability(now_ns, is_flushing, |place| {
+            let connection = known_leader(connections, places, place)?;
             let takes = connections.can_ask(connection) && connections.in_flight(connection) < in_flight_max;
             Some((connection, takes))
         });
@@ -259,15 +265,20 @@ impl<M: RecordData> ProducerClient<M> {
         let Some(producer) = self.producer.as_mut().filter(|_| self.connections.can_ask(connection)) else {
             return 0;
         };
-        let topic_id = self.connections.topic_id(TOPIC);
-        let (queues, leads) = self.connections.connection_and_leads(connection, TOPIC);
+        let (connections, topic_ids, places) = (&mut self.connections, &mut self.topic_ids, &self.places);
+        topic_ids.clear();
+        let of_topic = |topic| connections.topic_id(topic).unwrap_or_default();
+        topic_ids.extend((0..connections.topic_count()).map(of_topic));
+        let (queues, leads) = connections.connection_and_leads(connection);
         let Ok(version) = queues.version(&m00_produce::API) else { return 0 };
-        let (version, topic_id) = match topic_id {
-            Some(topic_id) => (version, topic_id),
-            None => (version.min(m00_produce::BY_NAME_MAX), [0; 16]),
-        };
+        let are_known = !topic_ids.contains(&[0; 16]);
+        let version = if are_known { version } else { version.min(m00_produce::BY_NAME_MAX) };
         let version = version.min(producer.produce_version_max());
-        let over = Over { number: connection, connection: queues, version, topic_id };
+        let over = Over { number: connection, connection: queues, version, topic_ids };
+        let leads = |place| {
+            let (topic, partition) = places.split(place);
+            leads(topic, partition)
+        };
         let records = producer.send_ready(over, now_ns, is_flushing, leads, bodies);
         if records > 0 {
             self.next_connection = connection + 1;
@@ -280,7 +291,7 @@ impl<M: RecordData> ProducerClient<M> {
     pub fn compress_full(&mut self, bodies: &mut impl Bodies<M>) -> Option<f64> {
         let producer = self.producer.as_mut()?;
         let in_flight_max = producer.config().in_flight_max as usize;
-        let takes = |partition| able_leader(&self.connections, in_flight_max, partition).is_some();
+        let takes = |place| able_leader(&self.connections, in_flight_max, self.places.split(place)).is_some();
         producer.compress_full(takes, bodies)
     }
 
@@ -288,9 +299,10 @@ impl<M: RecordData> ProducerClient<M> {
     pub fn wake_idle(&mut self) {
         let Some(producer) = self.producer.as_ref().filter(|_| self.connections.has_idle()) else { return };
         let mut from = 0;
-        while let Some(partition) = producer.queues.waiting_from(from) {
-            self.connections.wake(TOPIC, partition);
-            from = partition + 1;
+        while let Some(place) = producer.queues.waiting_from(from) {
+            let (topic, partition) = self.places.split(place);
+            self.connections.wake(topic, partition);
+            from = place + 1;
         }
     }
 
@@ -319,7 +331,7 @@ impl<M: RecordData> ProducerClient<M> {
     pub fn next_deadline(&self, is_flushing: bool, opens_ns: u64) -> Option<u64> {
         let producer = self.producer.as_ref().and_then(|producer| {
             let in_flight_max = producer.config().in_flight_max as usize;
-            let able = |partition| able_leader(&self.connections, in_flight_max, partition);
+            let able = |place| able_leader(&self.connections, in_flight_max, self.places.split(place));
             let ready = producer.next_ready(is_flushing, able).map(|at| at.max(opens_ns));
             let expiry = producer.next_expiry().map(|at| at.max(self.next_look_ns()));
             let is_anybody_there =
@@ -332,13 +344,23 @@ impl<M: RecordData> ProducerClient<M> {
     }
 }
 
+/// The connection of a place's leader, up or not.
+fn known_leader(
+    connections: &BrokerConnections<ProducerToken>,
+    places: &Places,
+    place: usize,
+) -> Option<usize> {
+    let (topic, partition) = places.split(place);
+    connections.known_leader(topic, partition)
+}
+
 /// The connection of a partition's leader, if it takes a request now.
 fn able_leader(
     connections: &BrokerConnections<ProducerToken>,
     in_flight_max: usize,
-    partition: usize,
+    (topic, partition): (usize, usize),
 ) -> Option<usize> {
-    let connection = connections.leader(TOPIC, partition)?;
+    let connection = connections.leader(topic, partition)?;
     let has_room = connections.in_flight(connection) < in_flight_max;
     (has_room && connections.can_ask(connection)).then_some(connection)
 }
@@ -383,7 +405,8 @@ impl<M: RecordData> Client for ProducerClient<M> {
             });
             if refresh_metadata {
                 is_metadata_old = true;
-                hints.extend(m00_produce::leader_hints(body, request.version)?);
+                let place = |topic: TopicName<'_>| producer.topic_of(topic);
+                hints.extend(m00_produce::leader_hints(body, request.version, place)?);
             }
             if request.version >= m00_produce::THROTTLED_BY_CLIENT_FROM {
                 held_back_ns = held_back_ns.max(throttled_ns);
@@ -395,7 +418,7 @@ impl<M: RecordData> Client for ProducerClient<M> {
         }
         connections.throttle(connection, held_back_ns, now_ns);
         // A pause is for the broker that did not take a batch: another leader gets it at once.
-        connections.take_hints(TOPIC, hints, now_ns);
+        connections.take_hints(hints, now_ns);
         result
     }
 }

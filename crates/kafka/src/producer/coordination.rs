@@ -182,7 +182,7 @@ impl<M: RecordData> Producer<M> {
             TransactionRequest::AddPartitions => {
                 added = self.queues.waiting().filter(|at| transactions.misses(*at)).collect();
                 let topic = m24_add_partitions_to_txn::AddPartitionsToTxnTopic {
-                    name: self.config.topic.clone(),
+                    name: self.config.topics[0].clone(),
                     partitions: added.iter().map(|partition| *partition as i32).collect(),
                 };
                 let request = m24_add_partitions_to_txn::Request {

@@ -15,6 +15,7 @@ mod idempotence;
 mod murmur2;
 mod non_empty;
 mod partitioner;
+mod places;
 mod queues;
 mod ratio;
 mod replies;
@@ -38,6 +39,8 @@ mod tests_sending;
 #[cfg(test)]
 mod tests_sequences;
 #[cfg(test)]
+mod tests_topics;
+#[cfg(test)]
 mod tests_transactions;
 mod transactions;
 
@@ -55,9 +58,11 @@ pub use transactions::{
 use crate::backoff::ExponentialBackoff;
 use crate::errors::ErrorCode;
 use crate::messages::m00_produce;
+use crate::messages::m01_fetch::TopicName;
 use crate::records::Compression;
 use availability::Availability;
 use bytes::{Bytes, BytesMut};
+use places::{Places, TopicTurns};
 use queues::{QueueLengths, Queues};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -72,7 +77,7 @@ pub enum Partitioner {
     Sticky,
     /// One after the other.
     RoundRobin,
-    /// This one, which must be one of the topic's.
+    /// This one, which each topic must have.
     One(usize),
 }
 
@@ -81,8 +86,8 @@ pub enum Partitioner {
 pub struct ProducerConfig {
     /// `client.id`.
     pub client_id: String,
-    /// The one topic.
-    pub topic: String,
+    /// Its topics, at least one: records go to them one after the other. Transactions take one.
+    pub topics: Vec<String>,
     /// `acks`: 0, 1 or −1.
     pub acks: i16,
     /// `batch.size`.
@@ -129,7 +134,7 @@ pub struct ProducerConfig {
 
 /// Builds the bodies of batches.
 pub trait Bodies<M> {
-    /// The records of a batch whose first has the number `first` within (producer, partition).
+    /// The records of a batch whose first has the number `first` within (producer, [partition](ProducerBatch::partition)).
     fn seal(&mut self, partition: i32, first: u64, count: u32, user_data: &M) -> Sealed;
     /// Takes back a body that is no longer needed.
     fn recycle(&mut self, body: Bytes);
@@ -143,6 +148,9 @@ pub struct Retries {
     /// Their records: a cluster may have stored each of them once more.
     pub records: u64,
 }
+
+/// Bytes after which the next record chooses a partition.
+const CHOOSES_NEXT: u64 = u64::MAX >> 1;
 
 /// One producing client's records.
 #[derive(Debug)]
@@ -162,9 +170,12 @@ pub struct Producer<M> {
     is_blocked: bool,
     /// Batches that are neither acknowledged nor failed.
     batches: usize,
-    /// The partition that records go to, and the bytes that went there since it is.
+    /// The partition that records of the topic whose turn it is go to, and the bytes that went there since it is.
     current: usize,
     current_bytes: u64,
+    turns: TopicTurns,
+    /// By topic: its id when a request was sent last.
+    topic_ids: Vec<[u8; 16]>,
     /// How long the queues of partitions are that may be chosen; `None` until they are looked at, once for all records
     /// that are taken at an instant.
     queue_lengths: Option<QueueLengths>,
@@ -194,9 +205,10 @@ pub struct Producer<M> {
 }
 
 impl<M: RecordData> Producer<M> {
-    /// A producer with nothing to send to a topic of `partitions` (at least 1) partitions.
-    pub fn new(config: ProducerConfig, shape: RecordShape, partitions: usize) -> Self {
-        let partitions = partitions.max(1);
+    /// A producer with nothing to send to topics that have so many (at least 1) partitions each.
+    pub fn new(config: ProducerConfig, shape: RecordShape, partitions: &[usize]) -> Self {
+        let places = Places::of(partitions);
+        let partitions = places.count();
         let first_ns = config.retry_backoff_ns;
         Self {
             batch_cost_bytes: shape.buffer_bytes(config.batch_bytes),
@@ -207,8 +219,9 @@ impl<M: RecordData> Producer<M> {
             is_blocked: false,
             batches: 0,
             current: 0,
-            // So the first record chooses a partition.
-            current_bytes: u64::MAX >> 1,
+            current_bytes: CHOOSES_NEXT,
+            turns: TopicTurns::new(places, CHOOSES_NEXT),
+            topic_ids: Vec::new(),
             queue_lengths: None,
             availability: Availability::default(),
             ratio: CompressionRatio::new(config.compression),
@@ -236,6 +249,17 @@ impl<M: RecordData> Producer<M> {
     /// Settings.
     pub fn config(&self) -> &ProducerConfig {
         &self.config
+    }
+
+    /// Which of its topics a reply names.
+    fn topic_of(&self, topic: TopicName<'_>) -> Option<usize> {
+        if !self.turns.are_several() {
+            return Some(0);
+        }
+        match topic {
+            TopicName::Name(name) => self.config.topics.iter().position(|own| own == name),
+            TopicName::Id(id) => self.topic_ids.iter().position(|own| *own == id),
+        }
     }
 
     /// What was sent again so far.

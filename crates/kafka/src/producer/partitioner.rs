@@ -71,14 +71,15 @@ impl<M: RecordData> Producer<M> {
 
     /// Goes on to the next partition. `leader` names the connection of a partition's leader, if it has one.
     pub(super) fn move_on(&mut self, now_ns: u64, leader: &impl Fn(usize) -> Option<usize>) {
-        let count = self.queues.count();
+        let (span, current) = (self.turns.span(), self.current);
+        let behind = |step: usize| span.start + (current - span.start + step) % span.len();
         self.current = match self.config.partitioner {
             Partitioner::RoundRobin => {
-                let mut in_turn = (1..=count).map(|step| (self.current + step) % count);
-                in_turn.find(|&next| leader(next).is_some()).unwrap_or((self.current + 1) % count)
+                let mut in_turn = (1..=span.len()).map(behind);
+                in_turn.find(|&next| leader(next).is_some()).unwrap_or(behind(1))
             }
             Partitioner::Sticky => self.by_chance(now_ns, leader),
-            Partitioner::One(partition) => partition,
+            Partitioner::One(partition) => span.start + partition,
         };
         self.current_bytes = 0;
     }
@@ -93,12 +94,17 @@ impl<M: RecordData> Producer<M> {
                     || availability.blocked_ns(connection, now_ns) <= timeout_ns
             })
         };
-        let is_adaptive = config.adaptive_partitioning && queues.count() > 1;
+        let span = self.turns.span();
+        let (first, count) = (span.start, span.len());
+        let is_adaptive = config.adaptive_partitioning && count > 1;
         let found = || {
-            let waiting = queues.waiting().filter(|&partition| is_available(partition));
-            QueueLengths::of(waiting.map(|partition| queues.length(partition)), queues.count())
+            let waiting = queues.waiting().filter(|partition| span.contains(partition));
+            let available = waiting.filter(|&partition| is_available(partition));
+            QueueLengths::of(available.map(|partition| queues.length(partition)), count)
         };
         let lengths = match is_adaptive {
+            // They are of one topic.
+            true if self.turns.are_several() => found(),
             true => *self.queue_lengths.get_or_insert_with(found),
             false => QueueLengths::default(),
         };
@@ -108,23 +114,24 @@ impl<M: RecordData> Producer<M> {
             true => lengths.weight(queues.length(partition)),
         };
         let weight_max = lengths.weight(lengths.shortest);
-        let (rng, count) = (&mut self.rng, queues.count());
+        let rng = &mut self.rng;
         // Where none is available any leader will do, and without one any partition: there records wait.
-        choose(rng, count, weight_max, weight)
-            .or_else(|| choose(rng, count, 1, |partition| u64::from(leader(partition).is_some())))
-            .unwrap_or_else(|| rng.random_range(0..count))
+        let chosen = choose(rng, count, weight_max, |partition| weight(first + partition))
+            .or_else(|| choose(rng, count, 1, |partition| u64::from(leader(first + partition).is_some())))
+            .unwrap_or_else(|| rng.random_range(0..count));
+        first + chosen
     }
 
     /// Goes on to a partition with a leader in which no full batch waits, from the current one on. Returns whether
     /// there is one.
     pub(super) fn find_lean_partition(&mut self, leader: &impl Fn(usize) -> Option<usize>) -> bool {
-        let count = self.queues.count();
+        let (span, current) = (self.turns.span(), self.current);
         let is_lean = |partition: usize| {
             leader(partition).is_some() && self.queues.front(partition).is_none_or(|batch| !batch.is_full())
         };
         // A partition that was chosen for all records is not left for another.
-        let steps = if matches!(self.config.partitioner, Partitioner::One(_)) { 1 } else { count };
-        let mut in_turn = (0..steps).map(|step| (self.current + step) % count);
+        let steps = if matches!(self.config.partitioner, Partitioner::One(_)) { 1 } else { span.len() };
+        let mut in_turn = (0..steps).map(|step| span.start + (current - span.start + step) % span.len());
         let Some(found) = in_turn.find(|&partition| is_lean(partition)) else { return false };
         if found != self.current {
             (self.current, self.current_bytes) = (found, 0);

@@ -3,6 +3,7 @@
 use super::{Delivery, Producer, ProducerBatch, RecordData};
 use crate::errors::ErrorCode;
 use crate::messages::m00_produce;
+use crate::messages::m01_fetch::TopicName;
 use crate::wire::WireError;
 
 /// Reason of a batch that was not acknowledged within `delivery.timeout.ms`.
@@ -44,6 +45,14 @@ impl<M: RecordData> Producer<M> {
         batches
     }
 
+    /// The place of a partition that a reply names.
+    pub(super) fn place_of(&self, topic: TopicName<'_>, partition: i32) -> Option<i32> {
+        if !self.turns.are_several() {
+            return Some(partition);
+        }
+        self.turns.place(self.topic_of(topic)?, partition).and_then(|place| i32::try_from(place).ok())
+    }
+
     /// Takes in a reply's body.
     ///
     /// # Errors
@@ -66,8 +75,9 @@ impl<M: RecordData> Producer<M> {
         errors.clear();
         errors.resize(batches.len(), None);
         // The first that is said of a partition counts.
-        let decoded = m00_produce::decode(body, version, |reply| {
-            if let Ok(at) = batches.binary_search_by_key(&reply.partition, |batch| batch.partition) {
+        let decoded = m00_produce::decode(body, version, |topic, reply| {
+            let Some(place) = self.place_of(topic, reply.partition) else { return };
+            if let Ok(at) = batches.binary_search_by_key(&place, |batch| batch.partition) {
                 errors[at].get_or_insert(ErrorCode(reply.error));
             }
         });

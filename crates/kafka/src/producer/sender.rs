@@ -26,8 +26,8 @@ pub struct Over<'a, T> {
     pub connection: &'a mut Connection<T>,
     /// Version of produce requests that both ends speak.
     pub version: i16,
-    /// The topic's id, by which it goes in versions above [`m00_produce::BY_NAME_MAX`].
-    pub topic_id: [u8; 16],
+    /// The topics' ids, by which they go in versions above [`m00_produce::BY_NAME_MAX`].
+    pub topic_ids: &'a [[u8; 16]],
 }
 
 /// Java's client compresses a batch in pieces of so many bytes, the application's thread as soon as a piece is full, the
@@ -65,11 +65,17 @@ impl<M: RecordData> Producer<M> {
         if self.staged.is_empty() {
             return 0;
         }
+        if self.turns.are_several() {
+            // They begin where the request before ended, which may be in the middle of a topic.
+            self.staged.sort_by_key(|batch| (batch.topic, batch.partition));
+            self.topic_ids.clear();
+            self.topic_ids.extend_from_slice(over.topic_ids);
+        }
         let records = self.staged_batches.iter().map(|batch| u64::from(batch.count)).sum();
         let token = ProducerToken::Produce(self.track());
         let (config, arena, staged) = (&self.config, &mut self.arena, &self.staged);
         let is_answered = config.acks != 0;
-        let (version, topic_id) = (over.version, over.topic_id);
+        let (version, topic_ids) = (over.version, over.topic_ids);
         let api = (m00_produce::API, version);
         over.connection.send(T::from(token), api, is_answered, now_ns, |correlation_id, out| {
             let head = ProduceHead {
@@ -79,8 +85,8 @@ impl<M: RecordData> Producer<M> {
                 transactional_id: config.transactions.as_ref().map(|one| one.transactional_id.as_str()),
                 acks: config.acks,
                 timeout_ms: (config.request_timeout_ns / 1_000_000) as i32,
-                topic: &config.topic,
-                topic_id,
+                topics: &config.topics,
+                topic_ids,
             };
             m00_produce::encode(&head, staged, arena, out)
         });
@@ -186,7 +192,8 @@ impl<M: RecordData> Producer<M> {
     fn seal(&mut self, batch: &mut ProducerBatch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
         self.number(batch);
         self.close(batch, bodies);
-        let (partition, count) = (batch.partition, batch.count);
+        let (topic, partition) = self.turns.split(batch.partition as usize);
+        let count = batch.count;
         let Some(sending) = &mut batch.sending else { return };
         let Some(sealed) = &sending.sealed else { return };
         sending.sealed_ns.get_or_insert(now_ns);
@@ -212,7 +219,8 @@ impl<M: RecordData> Producer<M> {
         };
         let mut header = [0; HEADER_BYTES];
         write_batch_header(&mut header, &fields, &sealed.sum);
-        self.staged.push(PartitionBatch { partition, header, body: sealed.body.clone() });
+        let partition = partition as i32;
+        self.staged.push(PartitionBatch { topic, partition, header, body: sealed.body.clone() });
     }
 
     pub(super) fn track(&mut self) -> usize {

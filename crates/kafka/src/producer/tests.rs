@@ -38,7 +38,7 @@ impl Bodies<Vec<u64>> for Plain {
 pub(super) fn config() -> ProducerConfig {
     ProducerConfig {
         client_id: String::new(),
-        topic: "t".to_owned(),
+        topics: vec!["t".to_owned()],
         acks: -1,
         batch_bytes: 1_000,
         linger_ns: 5 * MS,
@@ -138,7 +138,7 @@ impl ProducerFixture {
     pub(super) fn new(config: ProducerConfig, value_bytes: u32, share: f64) -> Self {
         let shape = RecordShape { value_bytes, has_own_timestamp: true, ..RecordShape::default() };
         Self {
-            producer: Producer::new(config, shape, PARTITIONS),
+            producer: Producer::new(config, shape, &[PARTITIONS]),
             bodies: Plain { shape, share },
             now_ns: 0,
             leaders: (0..PARTITIONS).map(|partition| Some(partition % 2)).collect(),

@@ -31,7 +31,7 @@ impl ClientFixture {
         let backoff = ExponentialBackoff { first_ns: PAUSE_NS, max_ns: PAUSE_NS };
         let client = ProducerClient::new(ConnectionsConfig {
             client_id: "me".to_owned(),
-            topics: vec![config.topic.clone()],
+            topics: config.topics.clone(),
             bootstrap: vec![("first".to_owned(), 9092)],
             needs: ProducerClient::<Vec<u64>>::NEEDS_TRANSACTIONAL,
             security: ConnectionSecurity::default(),
@@ -51,7 +51,8 @@ impl ClientFixture {
         world.answer(BOOTSTRAP, &metadata(leaders));
         world.come_up();
         assert!(world.client.connections().is_ready());
-        world.client.prepare(config, shape);
+        let partitions: Vec<usize> = world.client.partition_counts().collect();
+        world.client.prepare(config, shape, &partitions);
         world
     }
 
@@ -131,7 +132,7 @@ fn metadata(leaders: &[i32]) -> m03_metadata::Response {
         ..Default::default()
     };
     let topic = m03_metadata::MetadataResponseTopic {
-        name: Some(config().topic),
+        name: config().topics.pop(),
         partitions: leaders.iter().zip(0..).map(partition).collect(),
         ..Default::default()
     };

@@ -65,7 +65,7 @@ impl CoordinationFixture {
         let transactions = TransactionsConfig { transactional_id: "mine".to_owned(), timeout_ms: 60_000 };
         let config = ProducerConfig { transactions: Some(transactions), ..super::tests::config() };
         let shape = RecordShape { value_bytes: 100, ..RecordShape::default() };
-        Self { producer: Producer::new(config, shape, 2), connection: connection(level) }
+        Self { producer: Producer::new(config, shape, &[2]), connection: connection(level) }
     }
 
     /// Sends a request: API key and version, and its body.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn producer(config: ProducerConfig) -> Producer<Vec<u64>> {
     let shape = RecordShape { value_bytes: 100, has_own_timestamp: true, ..RecordShape::default() };
-    Producer::new(config, shape, PARTITIONS)
+    Producer::new(config, shape, &[PARTITIONS])
 }
 
 fn leader(partition: usize) -> Option<usize> {
@@ -43,7 +43,7 @@ proptest! {
         };
         let shape = RecordShape { value_bytes, has_own_timestamp: true, ..RecordShape::default() };
         let new = || {
-            let mut producer = Producer::<Vec<u64>>::new(config.clone(), shape, PARTITIONS);
+            let mut producer = Producer::<Vec<u64>>::new(config.clone(), shape, &[PARTITIONS]);
             for _ in 0..200 {
                 producer.ratio.learn(1_000_000, (1e6 * expected_ratio) as u64);
             }
@@ -167,7 +167,7 @@ proptest! {
         };
         let shape = RecordShape { key_bytes: 3, value_bytes, has_own_timestamp: true, ..RecordShape::default() };
         let new = || {
-            let mut producer = Producer::<Vec<u64>>::new(config.clone(), shape, PARTITIONS);
+            let mut producer = Producer::<Vec<u64>>::new(config.clone(), shape, &[PARTITIONS]);
             for _ in 0..200 {
                 producer.ratio.learn(1_000_000, (1e6 * expected_ratio) as u64);
             }

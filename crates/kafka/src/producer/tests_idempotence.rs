@@ -133,7 +133,7 @@ impl IdempotenceFixture {
         let shape = RecordShape { value_bytes: 100, has_own_timestamp: true, ..RecordShape::default() };
         let config =
             ProducerConfig { is_idempotent: true, delivery_timeout_ns, buffer_bytes: 40_000, ..config() };
-        let mut producer = Producer::new(config, shape, PARTITIONS);
+        let mut producer = Producer::new(config, shape, &[PARTITIONS]);
         identify(&mut producer, 0);
         Self {
             producer,

@@ -144,7 +144,7 @@ fn a_broker_is_left_out_for_what_waits_for_itself_alone() {
 fn a_wide_topic_is_not_looked_through_for_each_batch() {
     let config = ProducerConfig { batch_bytes: 1, buffer_bytes: 1 << 20, ..config() };
     let shape = RecordShape { value_bytes: 100, has_own_timestamp: true, ..RecordShape::default() };
-    let mut producer: Producer<Vec<u64>> = Producer::new(config, shape, 1_000);
+    let mut producer: Producer<Vec<u64>> = Producer::new(config, shape, &[1_000]);
     let looks = Cell::new(0);
     let mut admit = |records: u64| {
         looks.set(0);

@@ -42,7 +42,7 @@ fn named_or_by_id(version: i16, by_name_max: i16) -> (&'static str, [u8; 16]) {
 /// is not sent.
 fn reported_leaders(material: &Material, has_leaders: bool, has_endpoints: bool) -> LeaderHints {
     let (number, names) = (material.number, &material.names);
-    let leader = |id: &i32| LeaderHint { partition: *id, leader: number, epoch: number };
+    let leader = |id: &i32| LeaderHint { topic: 0, partition: *id, leader: number, epoch: number };
     let endpoint = |host: &String| BrokerEndpoint { broker: number, host: host.clone(), port: number };
     let leaders = names.iter().flat_map(|_| material.ids.iter().map(leader));
     LeaderHints {
@@ -108,8 +108,11 @@ proptest! {
         use m00_produce::*;
         for version in API.version_min..=API.version_max {
             let (header, body) = batch(&records, 7);
-            let partition = |id: &i32| PartitionBatch { partition: *id, header, body: Bytes::from(body.clone()) };
-            let parts: Vec<_> = material.ids.iter().chain([&5]).map(partition).collect();
+            let of = |topic, id: i32| PartitionBatch { topic, partition: id, header, body: Bytes::from(body.clone()) };
+            // The second topic has nothing.
+            let mut parts: Vec<_> = [5].iter().chain(&material.ids).map(|id| of(0, *id)).collect();
+            parts.extend([of(2, 6), of(2, 7)]);
+            let topics = ["t", "u", "v"].map(str::to_owned);
             let head = ProduceHead {
                 version,
                 correlation_id: material.number,
@@ -117,8 +120,8 @@ proptest! {
                 transactional_id: material.ids.first().map(|_| "mine"),
                 acks: -1,
                 timeout_ms: 9,
-                topic: "t",
-                topic_id: [7; 16],
+                topics: &topics,
+                topic_ids: &[[7; 16], [8; 16], [9; 16]],
             };
             let mut segments: Vec<Bytes> = Vec::new();
             let total = encode(&head, &parts, &mut BytesMut::new(), &mut segments);
@@ -137,25 +140,42 @@ proptest! {
             let (name, id) = (read.topic_data[0].name.to_string(), read.topic_data[0].topic_id);
             prop_assert_eq!((name.as_str(), *id.as_bytes()), named_or_by_id(version, BY_NAME_MAX));
             let sent = [header.as_slice(), &body].concat();
-            prop_assert_eq!(read.topic_data[0].partition_data.len(), parts.len());
-            for (read, part) in read.topic_data[0].partition_data.iter().zip(&parts) {
+            let of_topics: Vec<_> = read.topic_data.iter().map(|topic| topic.partition_data.len()).collect();
+            prop_assert_eq!(of_topics, [parts.len() - 2, 2]);
+            let (name, id) = (read.topic_data[1].name.to_string(), *read.topic_data[1].topic_id.as_bytes());
+            prop_assert_eq!((name.as_str(), id), if version <= BY_NAME_MAX { ("v", [0; 16]) } else { ("", [9; 16]) });
+            for (read, part) in read.topic_data.iter().flat_map(|topic| &topic.partition_data).zip(&parts) {
                 prop_assert_eq!(read.index, part.partition);
                 prop_assert_eq!(read.records.as_deref(), Some(sent.as_slice()));
             }
 
             let mut replies = Vec::new();
-            let throttle = decode(&material.produce(version), version, |reply| replies.push(reply)).unwrap();
+            let mut topics = Vec::new();
+            let each = |topic: m01_fetch::TopicName<'_>, reply| {
+                topics.push(match topic {
+                    m01_fetch::TopicName::Name(name) => name.to_owned(),
+                    m01_fetch::TopicName::Id(id) => format!("{id:?}"),
+                });
+                replies.push(reply);
+            };
+            let throttle = decode(&material.produce(version), version, each).unwrap();
             prop_assert_eq!(throttle, material.number);
             let reply = |id: &i32| ProducePartitionReply { partition: *id, error: material.error, base_offset: material.long };
             let expected: Vec<_> = material.names.iter().flat_map(|_| material.ids.iter().map(reply)).collect();
             prop_assert_eq!(&replies, &expected);
-            let hints = leader_hints(&material.produce(version), version).unwrap();
+            let named = |name: &String| match version {
+                ..=BY_NAME_MAX => name.clone(),
+                _ => format!("{:?}", [0; 16]),
+            };
+            let each = |name: &String| vec![named(name); material.ids.len()];
+            prop_assert_eq!(topics, material.names.iter().flat_map(each).collect::<Vec<_>>());
+            let hints = leader_hints(&material.produce(version), version, |_| Some(0)).unwrap();
             prop_assert_eq!(hints, reported_leaders(&material, version >= 10, version >= 10));
 
             // What other makers' brokers put behind a response is nothing to us, as to the Java client.
             let longer = [material.produce(version), vec![0x7f; 9]].concat();
             replies.clear();
-            decode(&longer, version, |reply| replies.push(reply)).unwrap();
+            decode(&longer, version, |_, reply| replies.push(reply)).unwrap();
             prop_assert_eq!(replies, expected);
         }
     }
@@ -164,8 +184,17 @@ proptest! {
     fn fetch_requests(material in material()) {
         use m01_fetch::*;
         for version in API.version_min..=API.version_max {
-            let ask = |id: &i32| PartitionFetch { partition: *id, leader_epoch: material.number, offset: material.long };
-            let partitions: Vec<_> = material.ids.iter().map(ask).collect();
+            let ask = |topic, id: i32| PartitionFetch {
+                topic,
+                partition: id,
+                leader_epoch: material.number,
+                offset: material.long,
+            };
+            let mut partitions: Vec<_> = material.ids.iter().map(|id| ask(0, *id)).collect();
+            // Named again, as in a turn of partitions: brokers take a topic in several pieces.
+            partitions.extend([ask(1, 5), ask(1, 6), ask(0, 7)]);
+            let forgotten: Vec<_> = material.ids.iter().map(|id| (0, *id)).chain([(1, 8)]).collect();
+            let topics = ["t", "u"].map(str::to_owned);
             let request = Request {
                 wait_ms: 1,
                 bytes_min: 2,
@@ -173,10 +202,10 @@ proptest! {
                 partition_bytes_max: 4,
                 isolation_level: 1,
                 session: SessionStep { id: 5, epoch: 6 },
-                topic: "t",
-                topic_id: [7; 16],
+                topics: &topics,
+                topic_ids: &[[7; 16], [8; 16]],
                 partitions: &partitions,
-                forgotten: &material.ids,
+                forgotten: &forgotten,
                 rack: "r",
             };
             let mut out = Vec::new();
@@ -189,22 +218,25 @@ proptest! {
             let (session, rack) = (version >= SESSIONS_FROM, version >= RACKS_FROM);
             prop_assert_eq!((read.session_id, read.session_epoch), if session { (5, 6) } else { (0, -1) });
             prop_assert_eq!(read.rack_id.as_str(), if rack { "r" } else { "" });
-            prop_assert_eq!(read.topics.len(), usize::from(!partitions.is_empty()));
-            prop_assert_eq!(read.forgotten_topics_data.len(), usize::from(session && !partitions.is_empty()));
-            let named = named_or_by_id(version, BY_NAME_MAX);
-            for topic in &read.forgotten_topics_data {
-                prop_assert_eq!((topic.topic.to_string(), *topic.topic_id.as_bytes()), (named.0.to_owned(), named.1));
-                prop_assert_eq!(&topic.partitions, &material.ids);
-            }
-            for topic in &read.topics {
-                prop_assert_eq!((topic.topic.to_string(), *topic.topic_id.as_bytes()), (named.0.to_owned(), named.1));
-                let epoch = if version >= 9 { material.number } else { -1 };
-                let asked: Vec<_> =
-                    topic.partitions.iter().map(|p| (p.partition, p.current_leader_epoch, p.fetch_offset)).collect();
-                let expected: Vec<_> = material.ids.iter().map(|id| (*id, epoch, material.long)).collect();
-                prop_assert_eq!(asked, expected);
-                prop_assert!(topic.partitions.iter().all(|p| p.partition_max_bytes == 4));
-            }
+            let named = |topic: usize| match version {
+                ..=BY_NAME_MAX => (topics[topic].clone(), [0; 16]),
+                _ => (String::new(), request.topic_ids[topic]),
+            };
+            let left = read.forgotten_topics_data.iter().flat_map(|topic| {
+                let name = (topic.topic.to_string(), *topic.topic_id.as_bytes());
+                topic.partitions.iter().map(move |partition| (name.clone(), *partition))
+            });
+            let expected = forgotten.iter().filter(|_| session).map(|(topic, id)| (named(*topic), *id));
+            prop_assert_eq!(left.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+            let epoch = if version >= 9 { material.number } else { -1 };
+            let asked = read.topics.iter().flat_map(|topic| {
+                let name = (topic.topic.to_string(), *topic.topic_id.as_bytes());
+                let of = |p: &theirs::fetch_request::FetchPartition| (p.partition, p.current_leader_epoch, p.fetch_offset);
+                topic.partitions.iter().map(move |p| (name.clone(), of(p)))
+            });
+            let expected = partitions.iter().map(|ask| (named(ask.topic), (ask.partition, epoch, ask.offset)));
+            prop_assert_eq!(asked.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+            prop_assert!(read.topics.iter().flat_map(|topic| &topic.partitions).all(|p| p.partition_max_bytes == 4));
         }
     }
 

@@ -29,6 +29,7 @@ mod pods;
 mod probe;
 mod producer_perf_test;
 mod quick;
+mod several_topics;
 mod ssh;
 mod system;
 mod terminal;

@@ -51,10 +51,7 @@ impl HeldBack {
         let readers = start.streams.iter().filter(|stream| stream.role == RoleKind::Consume);
         for reader in readers.filter(|reader| between.contains(&reader.name)) {
             let item = held.items.entry(reader.name.clone()).or_default();
-            let writers = start
-                .streams
-                .iter()
-                .filter(|writer| writer.role == RoleKind::Produce && writer.topic == reader.topic);
+            let writers = start.streams.iter().filter(|writer| start.sends_to(writer, reader));
             item.ways.extend(writers.map(|writer| (writer.id.worker, reader.id.worker)));
             item.readers.insert(reader.id);
             held.of.insert(reader.id, reader.name.clone());

@@ -46,8 +46,8 @@ impl TrialContext<'_> {
 
     /// What the reader of logs and groups has to know.
     pub(super) fn watched_logs(&self) -> WatchedLogs {
-        // Each topic of an item with several has a group of its own: they are not watched.
-        let load = self.trial.effective.load.values().filter(|item| item.topic_count() == 1);
+        // Where the clients of an item are spread over several topics each has a group of its own: they are not watched.
+        let load = self.trial.effective.load.values().filter(|item| item.stream_count() == 1);
         let groups = load.filter_map(|item| match &item.role {
             Role::Consume(ConsumePlan { group: Some(group), .. }) if group.id.is_none() => Some(&group.name),
             _ => None,

@@ -16,9 +16,9 @@ pub struct DrawnRecords {
 }
 
 impl DrawnRecords {
-    /// Draws of one client.
-    pub fn new(source: Rc<RecordSource>, draws: Draws) -> Self {
-        let partitions = source.partitions_of_keys().filter(|_| source.has_equal_sizes());
+    /// Draws of one client; `has_one_topic`: a partition is one of that topic's, where records of one size join runs.
+    pub fn new(source: Rc<RecordSource>, draws: Draws, has_one_topic: bool) -> Self {
+        let partitions = source.partitions_of_keys().filter(|_| has_one_topic && source.has_equal_sizes());
         let runs = ClientRuns::new(source.shape(), partitions.unwrap_or(0));
         Self { source, block: RecordBlock::new(draws), runs }
     }

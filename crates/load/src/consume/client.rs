@@ -241,8 +241,8 @@ impl ConsumeClient {
         for (at_ns, event) in &reported {
             match event {
                 GroupEvent::Assigned(rebalanced) => {
-                    for one in &rebalanced.added {
-                        let without_ns = reading.gained(one.partition, *at_ns);
+                    for place in rebalanced.added.iter().filter_map(|one| self.kafka.place(one)) {
+                        let without_ns = reading.gained(place, *at_ns);
                         owned_again(recorder.as_mut(), *at_ns, without_ns);
                     }
                     if let Some(member) = self.totals.member.as_mut().filter(|_| has_begun) {
@@ -255,8 +255,8 @@ impl ConsumeClient {
                     }
                 }
                 GroupEvent::Revoked(all) | GroupEvent::Lost(all) => {
-                    for one in all {
-                        let without_ns = reading.lost(one.partition, *at_ns);
+                    for place in all.iter().filter_map(|one| self.kafka.place(one)) {
+                        let without_ns = reading.lost(place, *at_ns);
                         owned_again(recorder.as_mut(), *at_ns, without_ns);
                     }
                     let is_lost = matches!(event, GroupEvent::Lost(_)) && has_begun;
@@ -290,7 +290,7 @@ impl ConsumeClient {
         if std::mem::replace(&mut self.has_given_up, true) {
             return;
         }
-        let own: Vec<i32> = member.assigned().iter().map(|one| one.partition).collect();
+        let own: Vec<i32> = member.assigned().iter().filter_map(|one| self.kafka.place(one)).collect();
         for partition in own {
             self.kafka.remove(partition);
             self.kafka.sink_mut().forget(partition);
@@ -326,8 +326,10 @@ impl ConsumeClient {
 
     /// Whether members of its group have all partitions; so have those of none.
     pub(super) fn are_owned(&self) -> bool {
-        let count = self.kafka.connections().partition_count(0);
-        self.reading.as_ref().is_none_or(|reading| count > 0 && reading.are_owned(count))
+        let connections = self.kafka.connections();
+        let counts = (0..connections.topic_count()).map(|topic| connections.partition_count(topic));
+        let count = counts.map(|count| Some(count).filter(|count| *count > 0)).sum::<Option<usize>>();
+        self.reading.as_ref().is_none_or(|reading| count.is_some_and(|count| reading.are_owned(count)))
     }
 
     /// Records between it and the end of the log; `None`: a leader has not reported yet where that is.
@@ -360,10 +362,10 @@ fn connections_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -
 }
 
 fn consumer_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> ConsumerConfig {
-    // Clients among whom the partitions of this topic are shared out.
+    // Clients among whom the partitions of these topics are shared out.
     let clients = context.task.topic_clients.unwrap_or(context.task.clients_total).max(1);
     ConsumerConfig {
-        topic: context.task.topic.clone(),
+        topics: context.topics(),
         partitions: match plan.group {
             Some(_) => Partitions::Told,
             None => Partitions::Share {

@@ -158,7 +158,9 @@ impl ConsumeStream {
         let partitions = || self.clients.iter().map(ConsumeClient::partitions);
         let (least, most) = (partitions().min().unwrap_or(0), partitions().max().unwrap_or(0));
         let until_ns = *self.even_until_ns.get_or_insert(now_ns.saturating_add(EVEN_WAIT_NS));
-        self.is_even = most - least <= 1 || now_ns >= until_ns;
+        // Assignors that share out each topic by itself give the same members one more of each.
+        let topics = 1 + self.context.task.more_topics.len();
+        self.is_even = most - least <= topics || now_ns >= until_ns;
     }
 
     /// Once nothing is left to fetch, members leave: all at once, for what one gives up is another's to read otherwise.

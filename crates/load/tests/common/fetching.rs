@@ -19,6 +19,8 @@ pub struct Fetching {
     pub run_id: u64,
     pub wall_offset_ns: i64,
     pub span: LoadSpan,
+    /// Topics that each client has in addition to the one.
+    pub more_topics: Vec<String>,
 }
 
 impl Fetching {
@@ -34,6 +36,7 @@ impl Fetching {
             run_id: RUN_ID,
             wall_offset_ns: 0,
             span,
+            more_topics: Vec::new(),
         }
     }
 
@@ -55,6 +58,7 @@ pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcom
     (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
     context.task.group_id = fetching.plan.group.as_ref().map(|group| group.name.clone());
     context.task.span = fetching.span;
+    context.task.more_topics = fetching.more_topics.clone();
     let net = SimNet::new(begin_ns, cluster, Machine::default());
     drive(ConsumeStream::new(&fetching.plan, context), net, fetching.connect_seconds * SECOND, 0)
 }

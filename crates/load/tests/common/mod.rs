@@ -229,6 +229,8 @@ pub struct Load {
     pub bytes_per_s_max: Option<u64>,
     pub span: LoadSpan,
     pub machine: Machine,
+    /// Topics that each client has in addition to the one.
+    pub more_topics: Vec<String>,
 }
 
 impl Load {
@@ -258,6 +260,7 @@ impl Load {
             bytes_per_s_max: None,
             span: LoadSpan::default(),
             machine: Machine::default(),
+            more_topics: Vec::new(),
         }
     }
 
@@ -348,6 +351,7 @@ pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
     context.task.clients_total = load.clients_elsewhere + load.clients;
     context.task.bytes_per_s_max = load.bytes_per_s_max;
     context.task.span = load.span;
+    context.task.more_topics = load.more_topics.clone();
     let stream = ProduceStream::new(load.plan.clone(), context).expect("a plan that can run");
     let net = SimNet::new(0, cluster, load.machine);
     drive(stream, net, load.connect_seconds * SECOND, load.heard_seconds * SECOND)
@@ -373,6 +377,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             client_first: 0,
             client_count: 1,
             clients_total: 1,
+            more_topics: Vec::new(),
             topic_clients: None,
             bytes_per_s_max: None,
             group_id: None,

@@ -42,6 +42,7 @@ pub fn task(bootstrap: &[String], measure_ns: u64) -> WorkerTask {
         client_first: 1,
         client_count: clients,
         clients_total: clients + 1,
+        more_topics: Vec::new(),
         topic_clients: None,
         bytes_per_s_max: None,
         group_id: None,

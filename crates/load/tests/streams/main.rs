@@ -15,5 +15,6 @@ mod producing;
 mod records;
 mod spans;
 mod tool_lines;
+mod topics;
 mod transactions;
 mod worker;

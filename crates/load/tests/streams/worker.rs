@@ -43,6 +43,7 @@ fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {
         client_first: 0,
         client_count: clients,
         clients_total: clients,
+        more_topics: Vec::new(),
         topic_clients: None,
         bytes_per_s_max: None,
         group_id: None,

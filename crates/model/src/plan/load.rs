@@ -24,13 +24,17 @@ pub const COMPRESSED_RECORDS_MAX: u32 = 4;
 /// One load item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
-    /// Address of the topic in [`CasePlan::topics`](super::CasePlan::topics).
+    /// Address of the topic in [`CasePlan::topics`](super::CasePlan::topics). Load items with a topic in common have all in
+    /// common, in the same order: who is of the same topic is of the same topics.
     pub topic: String,
     /// Number of clients, each with its own connections.
     pub clients: u32,
-    /// Further topics, where the topic has a `count`: each has as many of the clients, in their order.
+    /// Further topics: each has as many of the clients, in their order, or all clients have all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more_topics: Vec<String>,
+    /// Whether each client has all of the topics.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_topics: bool,
     /// The zone that they are in; `None`: near every broker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
@@ -55,9 +59,20 @@ impl LoadPlan {
         u32::try_from(self.more_topics.len()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
+    /// How many streams its clients are on a worker that has them all: one for each topic, or one for all.
+    pub fn stream_count(&self) -> u32 {
+        if self.shared_topics { 1 } else { self.topic_count() }
+    }
+
+    /// The topics that its first client has.
+    pub fn topics_of_client(&self) -> impl Iterator<Item = &str> {
+        let count = if self.shared_topics { usize::MAX } else { 1 };
+        self.topics().take(count)
+    }
+
     /// Its clients of each topic.
     pub fn clients_of_topic(&self) -> u32 {
-        self.clients / self.topic_count()
+        self.clients / self.stream_count()
     }
 }
 

@@ -14,9 +14,11 @@ pub struct FullestShare {
 impl CasePlan {
     /// The share of the client of an item that has the most partitions of its topic. kdyno's own assignment and groups give each
     /// client as many as the others, or one more. `None` where that is not known before the run: how many partitions an
-    /// existing topic of a target has, or whether any is left for this item's members of a group.
+    /// existing topic of a target has, or whether any is left for this item's members of a group; nor with clients that have several
+    /// topics each.
     pub fn fullest_share(&self, item: &LoadPlan) -> Option<FullestShare> {
-        if self.is_existing(&item.topic) {
+        // Of clients with several topics partitions do not get equally many, and assignors may share out each topic by itself.
+        if self.is_existing(&item.topic) || item.shared_topics {
             return None;
         }
         let of = self.topics.get(&item.topic)?.partitions;
@@ -38,10 +40,16 @@ impl CasePlan {
         let times = match self.fullest_share(item) {
             Some(share) => f64::from(share.of) / f64::from(share.partitions),
             // Equal shares let the most through.
-            None if self.is_existing(&item.topic) => self.sharing_clients(item) as f64,
+            None if self.is_existing(&item.topic) || item.shared_topics => self.sharing_clients(item) as f64,
             None => return None,
         };
-        Some(each_per_s * times * f64::from(item.topic_count()))
+        Some(each_per_s * times * f64::from(item.stream_count()))
+    }
+
+    /// Partitions of the topic that a client of an item has, or of all topics that it has, as planned.
+    pub fn partitions_of_client(&self, item: &LoadPlan) -> u64 {
+        let topics = item.topics_of_client().filter_map(|topic| self.topics.get(topic));
+        topics.map(|topic| u64::from(topic.partitions)).sum()
     }
 
     /// Whether a topic is one that a target has.

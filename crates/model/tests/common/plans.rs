@@ -83,6 +83,7 @@ pub fn item(clients: u32, role: Role) -> LoadPlan {
         topic: "perf".to_owned(),
         clients,
         more_topics: Vec::new(),
+        shared_topics: false,
         zone: None,
         span: Default::default(),
         driver: Default::default(),

@@ -2,17 +2,18 @@
 
 use super::refusal::{KeyPath, Passed};
 use super::{load, system};
-use crate::load::STREAMS_MAX;
+use crate::item_topics::STREAMS_MAX;
 use crate::phases::PHASE_NS_MAX;
 use crate::system_kind;
 use crate::workers::workers;
 use kdyno_model::generator::{GeneratorsPlan, HOSTS_MAX};
 use kdyno_model::plan::{
-    COMPONENT_WAIT_NS_MAX, CasePlan, CommandPlan, ComponentPlan, PhasesPlan, WarmupAuto,
+    COMPONENT_WAIT_NS_MAX, CasePlan, CommandPlan, ComponentPlan, LoadPlan, PhasesPlan, WarmupAuto,
 };
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::generators::is_generator_name;
 use kdyno_scenario::input::quoted;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The cases of a plan, or of a side.
 pub(super) fn all(at: &KeyPath<'_>, cases: &[CasePlan]) -> Passed {
@@ -40,7 +41,9 @@ fn one(at: &KeyPath<'_>, case: &CasePlan) -> Passed {
     system_kind::gate(&at.key("system"), system)?;
     topics.iter().try_for_each(|(name, topic)| system::topic(&at.key("topics"), name, topic))?;
     load.iter().try_for_each(|(name, item)| load::item(&at.key("load").key(name), name, item, case))?;
-    let streams = load.values().map(|item| u64::from(item.topic_count())).sum::<u64>();
+    let is_of_others = load.values().any(|item| !has_all_in_common(item, load));
+    at.key("load").holds(!is_of_others, "has load items with some topics in common, and not all")?;
+    let streams = load.values().map(|item| u64::from(item.stream_count())).sum::<u64>();
     at.key("load").within(streams, 0..=u64::from(STREAMS_MAX))?;
     // How clients are shared out among workers follows from the load.
     on_hosts(&at.key("generators"), generators)?;
@@ -51,6 +54,13 @@ fn one(at: &KeyPath<'_>, case: &CasePlan) -> Passed {
     let is_attached = system.target().is_some();
     let mut secrets = secrets.iter().filter(|_| !is_attached);
     secrets.try_for_each(|(name, reference)| secret(&at.key("secrets"), name, reference))
+}
+
+/// Whether each other load item has all of an item's topics, in the same order, or none of them.
+fn has_all_in_common(item: &LoadPlan, load: &BTreeMap<String, LoadPlan>) -> bool {
+    let own: BTreeSet<&str> = item.topics().collect();
+    let is_same = |other: &LoadPlan| (&other.topic, &other.more_topics) == (&item.topic, &item.more_topics);
+    load.values().all(|other| is_same(other) || !other.topics().any(|topic| own.contains(topic)))
 }
 
 /// Names alone: how they are reached is in a file of the user's own.

@@ -4,9 +4,11 @@ use super::refusal::{KeyPath, Passed};
 use super::{records, settings, system};
 use crate::consume::{MULTIPLES_MAX, WORK_NS_MAX};
 use crate::group;
-use crate::load::{CLIENTS_MAX, RATE_PER_S_MAX, STEPS_MAX};
+use crate::item_topics::CLIENTS_MAX;
+use crate::load::{RATE_PER_S_MAX, STEPS_MAX};
 use crate::phases::PHASE_NS_MAX;
 use crate::records::EXPONENT_MAX;
+use crate::topics::COUNT_MAX;
 use crate::transactions::{TRANSACTION_NS_MAX, TRANSACTION_NS_MIN, TRANSACTION_RECORDS_MAX};
 use kdyno_model::plan::{
     CasePlan, ConsumePlan, Driver, EndToEndPlan, GroupPlan, GroupProtocol, JavaClient, JavaDriver, LoadPlan,
@@ -23,18 +25,25 @@ use std::collections::BTreeSet;
 const SETTING_NS_MAX: u64 = i32::MAX as u64 * 1_000_000;
 
 pub(super) fn item(at: &KeyPath<'_>, name: &str, of: &LoadPlan, case: &CasePlan) -> Passed {
-    let LoadPlan { topic, clients, more_topics, zone, span, driver, role } = of;
+    let LoadPlan { topic, clients, more_topics, shared_topics, zone, span, driver, role } = of;
     at.named(name, is_item_name(name), "the name of a load item")?;
     let is_there =
         |topic: &String| at.key("topic").named(topic, case.topics.contains_key(topic), "a topic of its load");
     more_topics.iter().chain([topic]).try_for_each(is_there)?;
-    let topics = of.topic_count();
-    at.key("clients").within(*clients, topics..=CLIENTS_MAX)?;
+    let streams = of.stream_count();
+    at.key("clients").within(*clients, streams..=CLIENTS_MAX)?;
     let (more, distinct) = (at.key("more_topics"), of.topics().collect::<BTreeSet<_>>());
     more.holds(distinct.len() == more_topics.len() + 1, "has a topic twice in a load item")?;
-    more.holds(*clients % topics == 0, "has clients that its topics do not share evenly")?;
+    more.holds(*clients % streams == 0, "has clients that its topics do not share evenly")?;
     let may_have_several = driver.is_native() && !matches!(role, Role::EndToEnd(_));
     more.holds(more_topics.is_empty() || may_have_several, "has several topics where one is possible")?;
+    let shared = at.key("shared_topics");
+    let has_transactions = role.as_produce().is_some_and(|produce| produce.transactions.is_some());
+    shared.holds(!shared_topics || !has_transactions, "has transactions of several topics")?;
+    shared.holds(
+        !shared_topics || more_topics.len() < COUNT_MAX as usize,
+        "has clients with too many topics",
+    )?;
     if let Some(zone) = zone {
         let is_there = case.system.zones().is_some_and(|zones| zones.names().contains(&zone.as_str()));
         at.key("zone").named(zone, is_there, "a zone of its clients")?;
@@ -49,10 +58,10 @@ pub(super) fn item(at: &KeyPath<'_>, name: &str, of: &LoadPlan, case: &CasePlan)
     };
     carried(&at.key("driver"), driver, side)?;
     match role {
-        Role::Produce(of) => produce(at, of, topics, case),
+        Role::Produce(of) => produce(at, of, streams, case),
         Role::Consume(of) => consume(at, of),
         Role::EndToEnd(EndToEndPlan { produce: send, consume: fetch }) => {
-            produce(at, send, topics, case)?;
+            produce(at, send, streams, case)?;
             consume(at, fetch)
         }
     }
@@ -76,7 +85,7 @@ fn carried(at: &KeyPath<'_>, driver: &Driver, side: ClientSide) -> Passed {
     settings::of_java(&at.key("properties"), side, properties)
 }
 
-fn produce(at: &KeyPath<'_>, of: &ProducePlan, topics: u32, case: &CasePlan) -> Passed {
+fn produce(at: &KeyPath<'_>, of: &ProducePlan, streams: u32, case: &CasePlan) -> Passed {
     let ProducePlan {
         rate,
         value_bytes,
@@ -93,9 +102,9 @@ fn produce(at: &KeyPath<'_>, of: &ProducePlan, topics: u32, case: &CasePlan) -> 
     at.key("value_bytes").within(*value_bytes, 0..=VALUE_BYTES_MAX)?;
     match payload {
         Payload::Unique => {}
-        // Each topic has a pool of its own.
+        // Each stream has a pool of its own.
         Payload::Pooled { pool_bytes } => {
-            at.key("payload").within(*pool_bytes, 1..=POOL_BYTES_MAX / u64::from(topics))?
+            at.key("payload").within(*pool_bytes, 1..=POOL_BYTES_MAX / u64::from(streams))?
         }
     }
     records::records(&at.key("records"), records, case)?;

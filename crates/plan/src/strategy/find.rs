@@ -5,7 +5,7 @@
 
 use super::trials::{ConditioningPace, Next, TrialBasis, Upcoming, conditioning, next_id, trial_seed};
 use crate::choices::PlanError;
-use crate::load::CLIENTS_MAX;
+use crate::item_topics::CLIENTS_MAX;
 use crate::workers::workers;
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settle_ns;

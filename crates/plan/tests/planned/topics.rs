@@ -55,7 +55,8 @@ fn threads_and_pools_of_all_topics_are_bounded() {
     };
     let error = planned(MANY, &items(5), "").expect_err("six times 1,000");
     assert!(error.contains("`r5`: with it the load has more than 5000 threads"), "{error}");
-    assert!(error.starts_with("s.yaml:") && error.ends_with("; a lower `count` of the topic"), "{error}");
+    let hint = "; a lower `count` of the topic, or all of them for each client: `[t]`";
+    assert!(error.starts_with("s.yaml:") && error.ends_with(hint), "{error}");
     let mut most = planned(MANY, &items(4), "").expect("a plan");
     assert_eq!(check_stored(&most), Ok(()));
     let item = most.cases[0].load["r4"].clone();
@@ -98,4 +99,90 @@ fn what_is_of_one_topic_alone_is_refused() {
         let error = planned(topics, load, more).expect_err(words);
         assert!(error.starts_with("s.yaml:") && error.contains(words), "{words}: {error}");
     }
+}
+
+const TWO: &str = "b: {partitions: 2}, a: {partitions: 1}";
+
+/// A list is the topics of each client.
+#[test]
+fn each_client_has_all_topics_of_a_list() {
+    let load = "w: {produce: [b, a], clients: 2, rate: 10/s, value: 100B}, r: {consume: [a, b], clients: 3, group: g}";
+    let plan = planned(TWO, load, "").expect("a plan");
+    for (name, clients) in [("w", 2), ("r", 3)] {
+        let item = &plan.cases[0].load[name];
+        assert_eq!(topics(item), ["a", "b"], "items with the same topics have them in one order");
+        assert!(item.shared_topics);
+        assert_eq!((item.clients, item.stream_count(), item.clients_of_topic()), (clients, 1, clients));
+        assert_eq!(plan.cases[0].partitions_of_client(item), 3);
+    }
+    assert!(plan.cases[0].has_end_to_end(&plan.cases[0].load["r"]));
+    assert_eq!(volume_bytes(&plan), Some(10 * 10 * 100));
+    assert_eq!(check_stored(&plan), Ok(()));
+    // Of a topic with a `count` all.
+    let counted = WRITERS.replace("produce: t", "produce: [t]");
+    let many = planned("t: {count: 1000, partitions: 1}", &counted, "").expect("a plan");
+    let writers = &many.cases[0].load["w"];
+    assert_eq!((writers.clients, writers.topic_count(), writers.stream_count()), (2, 1000, 1));
+    assert_eq!(check_stored(&many), Ok(()));
+    // One topic is one, also in a list.
+    let single = planned("t: {partitions: 1}", &counted, "").expect("a plan");
+    let writers = &single.cases[0].load["w"];
+    assert!(!writers.shared_topics && topics(writers) == ["t"]);
+}
+
+#[test]
+fn what_a_list_of_topics_cannot_be_is_said() {
+    let writers = |more: &str| format!("w: {{produce: [a, b], rate: 10/s, value: 100B{more}}}");
+    let java = writers(", client: {driver: java, version: 4.1.1}");
+    let (transactions, keyed) =
+        (writers(", transactions: {every: 100ms}"), writers(", key: {uniform: {of: 9, size: 9B}}"));
+    let partition = writers(", partition: 1");
+    let part = format!("{}, r: {{consume: a}}", writers(""));
+    let twice = "w: {produce: [a, a], rate: 10/s, value: 100B}";
+    let none = "w: {produce: [], rate: 10/s, value: 100B}";
+    let unknown = "w: {produce: [a, c], rate: 10/s, value: 100B}";
+    let probe = "p: {end_to_end: [a, b]}";
+    let large = "w: {produce: [a, t], rate: 10/s, value: 100B}";
+    for (topics, load, words) in [
+        (TWO, java.as_str(), "`a`, `b` are 2 topics: a Java client of kdyno's has one topic"),
+        (TWO, &transactions, "`a`, `b`: a transaction of kdyno's clients has one topic"),
+        (TWO, &keyed, "choose among equally many partitions of each: `a` has 1, `b` has 2"),
+        (TWO, &partition, "topic `a` has no partition 1"),
+        (TWO, &part, "`w` and `r` have `a` in common, and not all of their topics"),
+        (TWO, twice, "`a` is twice in the list of topics"),
+        (TWO, none, "`produce` is empty"),
+        (TWO, unknown, "`c` is not a topic of this scenario"),
+        (TWO, probe, "`end_to_end` takes a single value, not a list"),
+        (
+            "a: {partitions: 1}, t: {count: 1000, partitions: 1}",
+            large,
+            "a client has at most 1000 topics, and these are 1001",
+        ),
+        (
+            "a: {partitions: 1}, b: {partitions: 1, config: {max.message.bytes: 120}}",
+            &writers(""),
+            "the largest message of the topic (`max.message.bytes`) is 120 B",
+        ),
+    ] {
+        let error = planned(topics, load, "").expect_err(words);
+        assert!(error.starts_with("s.yaml:") && error.contains(words), "{words}: {error}");
+    }
+    let equal = "b: {partitions: 2}, a: {partitions: 2}";
+    assert!(planned(equal, &keyed, "").is_ok());
+}
+
+/// As a run file may have it that somebody else made.
+#[test]
+fn stored_items_have_all_topics_in_common_or_none() {
+    let load = "w: {produce: [b, a], rate: 10/s, value: 100B}, r: {consume: [a, b]}";
+    let plan = planned(TWO, load, "").expect("a plan");
+    let refused = |change: &dyn Fn(&mut LoadPlan), words: &str| {
+        let mut stored = plan.clone();
+        change(stored.cases[0].load.get_mut("r").expect("it reads"));
+        let error = check_stored(&stored).expect_err(words).message;
+        assert!(error.contains(words), "{error}");
+    };
+    let words = "has load items with some topics in common, and not all (`cases.0.load`)";
+    refused(&|item| item.more_topics.clear(), words);
+    refused(&|item| (item.topic, item.more_topics) = ("b".to_owned(), vec!["a".to_owned()]), words);
 }

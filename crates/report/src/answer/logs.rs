@@ -97,7 +97,7 @@ fn replicas(input: &ReportInput<'_>, scope: Scope) -> u32 {
     };
     let Some(case) = case.filter(|case| case.system.starts_brokers()) else { return 1 };
     let written = case.load.values().filter(|item| item.role.as_produce().is_some());
-    let topics = written.filter_map(|item| case.topics.get(&item.topic));
+    let topics = written.flat_map(|item| item.topics()).filter_map(|topic| case.topics.get(topic));
     topics.map(|topic| topic.replicas).min().unwrap_or(1)
 }
 

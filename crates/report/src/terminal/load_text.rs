@@ -76,10 +76,19 @@ pub(super) fn load_lines(name: &str, load: &LoadPlan, case: &CasePlan) -> Vec<St
     }
 }
 
+/// Most topics that are named each.
+const NAMED_TOPICS_MAX: usize = 8;
+
 /// Its topics.
 fn topics_text(load: &LoadPlan) -> String {
     match load.more_topics.last() {
         None => load.topic.clone(),
+        Some(_) if load.shared_topics && load.more_topics.len() < NAMED_TOPICS_MAX => {
+            format!("{} (each client has all)", load.topics().collect::<Vec<_>>().join(", "))
+        }
+        Some(last) if load.shared_topics => {
+            format!("{} to {last} (each client has all {})", load.topic, load.topic_count())
+        }
         Some(last) => format!("{} to {last}", load.topic),
     }
 }

@@ -7,7 +7,7 @@ use super::records::{self, KeyFile, PayloadFile, ValueFile};
 use super::transactions::{TransactionsFile, transactions};
 use crate::input::{InputError, TextPosition, listed};
 use crate::keys;
-use crate::walk::{Fields, entries, known, list, opt, scalar};
+use crate::walk::{Fields, entries, known, list, opt, scalar, scalars};
 use crate::yaml::{Scalar, YamlNode};
 
 /// A load item.
@@ -15,6 +15,8 @@ use crate::yaml::{Scalar, YamlNode};
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct LoadFile {
     pub topic: Scalar,
+    /// All topics of a list, the first one among them: each client has all of these. Empty where one topic was typed.
+    pub topic_list: Vec<Scalar>,
     pub clients: Scalar,
     pub at: Option<MomentFile>,
     pub after: Option<Scalar>,
@@ -146,13 +148,15 @@ fn role(node: &YamlNode) -> Result<(&'static str, &'static keys::Section), Input
 
 fn clients(node: &YamlNode, role: &str, section: &'static keys::Section) -> Result<LoadFile, InputError> {
     let fields = Fields::of(node, section)?;
-    let (topic, zone) = (fields.required(role)?, fields.required("zone")?);
+    let zone = fields.required("zone")?;
     if role == "end_to_end" {
+        let topic = fields.required(role)?;
         let (rate, value) = (fields.required("rate")?, fields.required("value")?);
         let clients = Scalar::assumed("1", fields.place);
         let role = RoleFile::EndToEnd { rate, value };
         return Ok(LoadFile {
             topic,
+            topic_list: Vec::new(),
             clients,
             at: None,
             after: None,
@@ -162,8 +166,10 @@ fn clients(node: &YamlNode, role: &str, section: &'static keys::Section) -> Resu
             role,
         });
     }
+    let (topic, topic_list) = topics(&fields, role)?;
     Ok(LoadFile {
         topic,
+        topic_list,
         clients: fields.required("clients")?,
         at: moment(&fields, "at", role == "consume")?,
         after: fields.scalar("after")?,
@@ -175,6 +181,18 @@ fn clients(node: &YamlNode, role: &str, section: &'static keys::Section) -> Resu
             _ => RoleFile::Consume(Box::new(consume::consume(&fields)?)),
         },
     })
+}
+
+/// A topic, or the first one of a list and the list.
+fn topics(fields: &Fields<'_>, role: &str) -> Result<(Scalar, Vec<Scalar>), InputError> {
+    let Some(node @ YamlNode::List(..)) = fields.get(role) else {
+        return Ok((fields.required(role)?, Vec::new()));
+    };
+    let all = scalars(node, role)?;
+    match all.first() {
+        Some(first) => Ok((first.clone(), all)),
+        None => Err(InputError::at(node.place(), format!("`{role}` is empty"))),
+    }
 }
 
 /// A time; where it may be one, a backlog.

@@ -5,14 +5,17 @@ use super::http_load::HTTP_STEP;
 use super::records::{KEY, VALUE};
 use super::{COUNT, DURATION, Key, RATE, SIZE, Section, TEXT, ValueKind, key, needed, or, section};
 
+/// A topic, or a list whose topics each client has.
+const TOPICS: ValueKind = ValueKind::Either(&[TEXT, ValueKind::List(&TEXT)]);
+
 /// A load item: the roles.
 pub static LOAD: Section = Section {
     name: "load item",
     purpose: "Clients that do the same: it produces, consumes, or probes; or a command of somebody else's; or users or a job of an \
               application.",
     keys: &[
-        key("produce", TEXT, "produce to this topic"),
-        key("consume", TEXT, "consume this topic"),
+        key("produce", TOPICS, "produce to this topic, or these"),
+        key("consume", TOPICS, "consume this topic, or these"),
         key("end_to_end", TEXT, "probe with this topic"),
         key("command", ValueKind::Either(&[TEXT, ValueKind::List(&TEXT)]), "run this program"),
         key("users", COUNT, "so many people use an application over HTTP"),
@@ -61,13 +64,18 @@ pub static PRODUCE: Section = Section {
     name: "produce item",
     purpose: "Clients that send records.",
     keys: &[
-        needed("produce", TEXT, "the topic, by its name under `topics`"),
+        needed(
+            "produce",
+            TOPICS,
+            "the topic, by its name under `topics`. A list: each client sends to all of its topics, to one record after the other",
+        ),
         or(
             "clients",
             COUNT,
             "1",
             "number of clients, each with connections, a buffer and batches of its own: as many as the application has \
-             producers, since at one rate more clients fill smaller batches. Of a topic with a `count`: so many for each",
+             producers, since at one rate more clients fill smaller batches. Of a topic with a `count`: so many for each; with a \
+             list in all",
         ),
         needed(
             "rate",
@@ -162,19 +170,23 @@ pub static CONSUME: Section = Section {
     name: "consume item",
     purpose: "Clients that fetch records. Without `group`, partition p goes to client p mod clients.",
     keys: &[
-        needed("consume", TEXT, "the topic, by its name under `topics`"),
+        needed(
+            "consume",
+            TOPICS,
+            "the topic, by its name under `topics`. A list: the clients share out the partitions of all of its topics",
+        ),
         or(
             "clients",
             COUNT,
             "1",
-            "number of clients, each with connections of its own. Of a topic with a `count`: so many for each",
+            "number of clients, each with connections of its own. Of a topic with a `count`: so many for each; with a list in all",
         ),
         key(
             "group",
             TEXT,
             "a consumer group: its members, the clients of all items that name it, share out the partitions. Its id has the \
              run and the trial in it, so that no trial begins where another one ended; how it works is said in `client`. Of a \
-             topic with a `count` each has a group of its own",
+             topic with a `count` each has a group of its own, and a list has one",
         ),
         or(
             "from",

@@ -229,7 +229,7 @@ fn an_error_is_reported_once_until_it_changes() {
 
 fn hint(partition: i32, leader: i32, epoch: i32) -> LeaderHints {
     let endpoints = vec![BrokerEndpoint { broker: 9, host: "broker-9".to_owned(), port: 9099 }];
-    LeaderHints { leaders: vec![LeaderHint { partition, leader, epoch }], endpoints }
+    LeaderHints { leaders: vec![LeaderHint { topic: 0, partition, leader, epoch }], endpoints }
 }
 
 #[test]
@@ -247,10 +247,10 @@ fn a_newer_leader_named_in_a_response_is_dialled_at_once() {
         (hint(2, 2, 6), "no such partition"),
         (hint(-1, 2, 6), "no partition"),
     ] {
-        assert_eq!(connections.take_hints(0, old, 1), [], "{why}");
+        assert_eq!(connections.take_hints(old, 1), [], "{why}");
     }
     assert_eq!(connections.take_events(), []);
-    assert_eq!(connections.take_hints(0, hint(1, 9, 6), 1), [1]);
+    assert_eq!(connections.take_hints(hint(1, 9, 6), 1), [(0, 1)]);
     let moved = ConnectionEvent::LeaderMoved { topic: "a".to_owned(), partition: 1, from: 1, to: 9 };
     assert_eq!(connections.take_events(), [(1, moved)]);
     let new = dial(&mut connections, 1);
@@ -264,7 +264,7 @@ fn a_newer_leader_named_in_a_response_is_dialled_at_once() {
         "the bootstrap connection alone"
     );
     assert!(connections.metadata.is_wanted, "another broker is asked");
-    assert_eq!(connections.take_hints(0, hint(1, 1, 5), 3), [], "nor does an old hint");
+    assert_eq!(connections.take_hints(hint(1, 1, 5), 3), [], "nor does an old hint");
 }
 
 /// What several responses say is taken in together: a broker listens where the last one has it.
@@ -277,7 +277,7 @@ fn of_two_addresses_of_a_leader_the_later_one_counts() {
     let mut hints = hint(0, 9, 6);
     let moved = BrokerEndpoint { broker: 9, host: "elsewhere".to_owned(), port: 9100 };
     hints.extend(LeaderHints { leaders: Vec::new(), endpoints: vec![moved] });
-    assert_eq!(connections.take_hints(0, hints, 1), [0]);
+    assert_eq!(connections.take_hints(hints, 1), [(0, 0)]);
     let leader = dial(&mut connections, 1);
     assert_eq!(connections.address(leader), ("elsewhere", 9100));
 }
@@ -471,7 +471,7 @@ fn no_reply_makes_a_client_store_impossibly_many_brokers() {
     let ids: Vec<i32> = (0..10_000).collect();
     hear(&mut connections, cluster(&ids, &[(1, 1), (9_999, 1)]), 0);
     assert_eq!((connections.metadata.brokers.len(), connections.count()), (4_096, 2));
-    connections.take_hints(0, hint(0, 9, 2), 0);
+    connections.take_hints(hint(0, 9, 2), 0);
     assert!(connections.metadata.brokers.len() <= 4_096);
 }
 

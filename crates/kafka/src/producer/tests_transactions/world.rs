@@ -27,7 +27,7 @@ impl TransactionFixture {
             linger_ns: 0,
             ..config()
         };
-        let producer = Producer::new(config, SHAPE, PARTITIONS);
+        let producer = Producer::new(config, SHAPE, &[PARTITIONS]);
         let bodies = Plain { shape: SHAPE, share: 1.0 };
         let mut world = Self { producer, bodies, now_ns: 0, level, admitted: 0, epoch: 0 };
         assert!(!world.producer.takes_records(), "without an id");

@@ -304,6 +304,7 @@ pub fn context(role: StreamRole, clients: u32, measure_ns: u64) -> StreamContext
             client_first: 4,
             client_count: clients,
             clients_total: 4 + clients,
+            more_topics: Vec::new(),
             topic_clients: None,
             bytes_per_s_max: None,
             group_id: None,
