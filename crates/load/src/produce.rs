@@ -108,7 +108,7 @@ impl ProduceStream {
         let least = partitions.iter().min().copied().unwrap_or(1);
         let most = partitions.iter().max().copied().unwrap_or(1);
         if is_keyed && self.plan.records.key.is_some() && least < most {
-            return Err(StreamError::UnequalTopics { least, most });
+            return Err(StreamError::UnequalTopics(least, most));
         }
         record_source(&self.plan, least, is_keyed, &self.context)
     }

@@ -43,16 +43,11 @@ pub enum StreamError {
         /// Partitions of the topic on the brokers.
         partitions: usize,
     },
-    /// Keys choose among the partitions of topics that have not equally many.
+    /// Keys choose among the partitions of topics that have from so many to so many.
     #[error(
-        "one client's keys choose among equally many partitions of each of its topics, and these have {least} to {most}"
+        "one client's keys choose among equally many partitions of each topic, and these have {0} to {1}"
     )]
-    UnequalTopics {
-        /// Partitions of the topic with the fewest.
-        least: usize,
-        /// Partitions of the topic with the most.
-        most: usize,
-    },
+    UnequalTopics(usize, usize),
     /// Keys or values were to come before the task, and did not.
     #[error("what {0} holds was not given to the worker")]
     NotGiven(String),
@@ -330,8 +325,7 @@ pub struct Events {
     has_reported_splits: bool,
     /// Who leads a partition, as reported last: its clients hear of it one after the other.
     leaders: BTreeMap<(String, i32), i32>,
-    /// What was reported last of a topic that the brokers do not describe, or that is another one: its clients hear of
-    /// that one after the other too.
+    /// What was reported last of a topic that the brokers do not describe, or that is another one, likewise.
     topics: BTreeMap<String, String>,
     /// Why transactions failed, and why producers send nothing any more, as far as it was reported.
     failures: BTreeSet<String>,

@@ -69,7 +69,7 @@ fn two_consumers_share_out_the_partitions_of_three_topics() {
     let text = SCENARIO.replace("topics:", "system: {kafka: {null_broker: 1KiB}}\ntopics:");
     let writers = text.lines().find(|line| line.contains("writers: ")).expect("it writes");
     let text = text.replace(writers, "  readers: {consume: [orders, bills, audit], clients: 2}");
-    let text = text.replace("writers.acked_per_s", "readers.consumed_per_s");
+    let text = text.replace("writers.acked_per_s", "readers.fetched_per_s");
     let scenario = place.file("several.yaml", &text);
     let args = ["run", scenario.to_str().expect("plain path"), "--share", "--yes"];
     ran(&place.start(place.command(&args)).wait(RUN_DEADLINE));
