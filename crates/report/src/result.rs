@@ -303,6 +303,7 @@ fn bytes_note(table: &CaseTable<'_>) -> Option<String> {
     let rates = table.metrics.iter().filter(|shown| shown.unit == Unit::MibPerS);
     let known = |shown: &ShownMetric| metric::all().find(|known| known.name == shown.of.metric);
     let mut shown: Vec<&metric::Metric> = rates.filter_map(known).collect();
+    shown.sort_by_key(|known| known.name);
     shown.dedup_by_key(|known| known.name);
     let has = |kind| shown.iter().any(|known| known.kinds.contains(&kind));
     let meanings: Vec<String> =

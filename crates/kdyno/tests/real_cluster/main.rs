@@ -30,5 +30,6 @@ mod producer_perf_test;
 mod proxy;
 mod secured;
 mod secured_releases;
+mod several_topics;
 mod transactions;
 mod zones;
