@@ -175,8 +175,7 @@ impl Chart {
         match self.x {
             // The ends are those of the data; the ticks are round numbers between them.
             Horizontal::Seconds | Horizontal::Rate => {
-                let step = if self.x == Horizontal::Rate { resolution(high, Unit::RecordsPerS) } else { 0.0 };
-                let (low, high) = if step > 0.0 { widened((low, high), step) } else { (low, high) };
+                let (low, high) = if self.x == Horizontal::Rate { loads((low, high)) } else { (low, high) };
                 let ticks = Scale::linear([low, high].into_iter(), false, 0.0, 1.0).ticks;
                 let inside = ticks.into_iter().filter(|tick| (low..=high).contains(tick)).collect();
                 Scale::fixed(low, high, inside, 0.0, ACROSS)
@@ -189,6 +188,14 @@ impl Chart {
             }
         }
     }
+}
+
+/// The ends of an axis of loads: a search that tried a single one has room on both sides of it.
+fn loads((low, high): (f64, f64)) -> (f64, f64) {
+    /// A step of the axis is no smaller a share of the highest load.
+    const STEP_MIN: f64 = 0.04;
+    let step = resolution(high, Unit::RecordsPerS).max(STEP_MIN * high);
+    if step > 0.0 { widened((low, high), step) } else { (low, high) }
 }
 
 impl Panel {
@@ -273,6 +280,12 @@ pub fn thinned(points: &[ChartPoint], points_max: usize) -> Vec<ChartPoint> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_axis_of_one_load_has_room_on_both_sides() {
+        assert_eq!(loads((2_000.0, 2_000.0)), (1_800.0, 2_200.0));
+        assert_eq!(loads((1_000.0, 2_000.0)), (1_000.0, 2_000.0));
+    }
 
     #[test]
     fn thinning_keeps_the_extremes() {
