@@ -126,7 +126,7 @@ fn passed(passed: Option<bool>) -> &'static str {
     match passed {
         Some(true) => "held",
         Some(false) => "failed",
-        None => "cannot tell",
+        None => "inconclusive",
     }
 }
 

@@ -159,8 +159,8 @@ fn no_answer(result: &SearchResult, input: &ReportInput<'_>) -> String {
             at(load)
         ),
         SearchOutcome::GeneratorLimit { highest_passed_per_s: None } => format!(
-            "the load generator was the limit: it could not offer even the first load in time, so whether {conditions} \
-             holds was not found"
+            "it is inconclusive whether {conditions} holds: the load generator was the limit, and could not offer even \
+             the first load in time"
         ),
         SearchOutcome::NoFigures { load_per_s, highest_passed_per_s } => {
             let before = highest_passed_per_s.map_or_else(

@@ -75,7 +75,7 @@ impl<'a> KindReach<'a> {
 
     fn figures(&self) -> String {
         let parts = self.parts.iter().map(|((item, _), part)| match part {
-            AffectedFigures::From(quantile) => format!("{item} from {quantile} on"),
+            AffectedFigures::From(quantile) => format!("{item} at {quantile} and above"),
             AffectedFigures::Mean => format!("the mean of {item}"),
             AffectedFigures::All(what) => format!("{what} of {item}"),
         });

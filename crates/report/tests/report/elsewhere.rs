@@ -41,8 +41,8 @@ fn caveats_that_concern_no_verdict_are_summed_up_after_it() {
         few("writers", "p99.9"),
         caveat(1, Severity::Warning, Caveat::MemoryStorage),
     ]);
-    let reported = "Other metrics with caveats: the load generator was late, in some trials so that they are invalid (audit from \
-                p50 on, writers from p99.9 on, the mean of writers); too few records (writers from p99.9 on). The page \
+    let reported = "Other metrics with caveats: the load generator was late, in some trials so that they are invalid (audit at \
+                p50 and above, writers at p99.9 and above, the mean of writers); too few records (writers at p99.9 and above). The page \
                 (`kdyno report`) has each.";
     let text = run_table(&run.input(), &WIDE);
     assert!(text.find("Verdict\n") < text.find(reported) && text.contains(reported), "{text}");
