@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn an_api_server_that_is_away_for_a_moment_is_asked_again_and_that_is_said() {
+    fn an_api_server_away_for_a_moment_is_asked_again() {
         // Of a 503 the client asks again by itself.
         let busy = || failure(500, "etcdserver: leader changed");
         let (waited, said) = waited(vec![busy(), None, busy(), one_that_runs()]);
