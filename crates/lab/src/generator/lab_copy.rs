@@ -51,8 +51,8 @@ impl LabPod {
         }
     }
 
-    /// The same of a file that nothing else keeps. Where the disk here is full it waits for room, as long as the pod stays; `say` gets
-    /// that once.
+    /// Copies a run file that nothing else keeps. Where the disk here is full it waits for room, as long as the pod stays; `say`
+    /// gets that once.
     ///
     /// # Errors
     /// As those of [`Self::fetch`].
