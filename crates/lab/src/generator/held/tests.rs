@@ -111,7 +111,7 @@ fn without_token_or_folder_a_session_is_not_resumed() {
         assert!(is_unknown(resume(ID, TOKEN)));
         give(0);
     }
-    // Nobody has cut off the lab that is there.
+    // The lab that is there was not cut off.
     assert!(matches!(session::read::<FromAgent>(&mut &first), Ok(Some(Arrived::Received(0)))));
     let again = relayed(&options);
     let answer = greeted(&again, Wish::Resume(ID, 0), TOKEN);
