@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const CLIENTS_MAX: u32 = 10_000;
 /// Most threads of the load: each topic of each item has one, or all topics that each client has.
 pub(crate) const STREAMS_MAX: u32 = 5_000;
+/// What to do where clients cannot have all topics of a list.
 const ONE_TOPIC_EACH: &str = "make load items of one topic each";
 
 /// All clients of an item: as many for each of the topics that they are spread over.
