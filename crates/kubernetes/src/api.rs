@@ -427,8 +427,8 @@ mod tests {
     }
 
     #[test]
-    fn an_api_server_that_is_away_for_a_moment_is_asked_again_and_that_is_said() {
-        // Of a 503 the client asks again by itself.
+    fn an_api_server_away_for_a_moment_is_asked_again() {
+        // The client itself asks again after a 503.
         let busy = || failure(500, "etcdserver: leader changed");
         let (waited, said) = waited(vec![busy(), None, busy(), one_that_runs()]);
         assert_eq!(waited, Ok(()));

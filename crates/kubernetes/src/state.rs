@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_is_not_there_was_deleted_and_one_that_runs_is_not_over() {
+    fn a_missing_pod_was_deleted_and_a_running_one_is_not_over() {
         let killed = container(&json!({"terminated": {"reason": "OOMKilled", "exitCode": 137}}));
         let words = "it used more than its `memory` and was killed";
         assert_eq!(super::over(Some(&killed)).as_deref(), Some(words));

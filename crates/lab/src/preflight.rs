@@ -236,7 +236,7 @@ pub(crate) fn commands(plan: &Plan, environment: &Environment) -> Result<(), Lab
         if let Some(http) = &command.http {
             kdyno_http_load::check(http).map_err(|error| wrong(error.to_string()))?;
         }
-        // That of a pod is in its image.
+        // The program of a pod is in its image.
         let here = command.run.first().filter(|_| command.pods.is_none());
         let Some(name) = here else { continue };
         find(name, environment).map_err(wrong)?;

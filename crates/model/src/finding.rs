@@ -207,8 +207,6 @@ pub enum IntervalMethod {
     SignedRank,
     /// Quantiles over trials drawn again and again from those that ran.
     Bootstrap,
-    /// A quantile of all records, with the run as the unit (Woodruff).
-    ClusteredQuantile,
     /// Order statistics of the slopes between every two stretches of a window (Sen, by Kendall's law); of a slope.
     Sen,
     /// Where a straight line through several loads meets a level (Fieller).

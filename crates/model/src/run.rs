@@ -201,7 +201,7 @@ pub mod cluster_fact {
         format!("generator_max_per_s.{item}")
     }
 
-    /// The same of a host that carries load, for its own part of the clients: what [`generator`] is given.
+    /// That fact's name for a host that carries load, with its own part of the clients: what [`generator`] is given.
     pub fn max_per_s(item: &str) -> String {
         format!("max_per_s.{item}")
     }

@@ -265,7 +265,8 @@ pub struct StreamTask {
     pub client_count: u32,
     /// The item's clients in all (its rate is for all of them).
     pub clients_total: u32,
-    /// Where the item has several topics, and each client one of them: its clients of each, in their order; their partitions are shared out among these.
+    /// Where the item has several topics, and each client one of them: its clients of each, in their order; their partitions
+    /// are shared out among these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic_clients: Option<u32>,
     /// Bytes of keys, values and headers per second the stream may hand to the network, its backlog after a stall

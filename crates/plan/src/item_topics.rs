@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const CLIENTS_MAX: u32 = 10_000;
 /// Most threads of the load: each topic of each item has one, or all topics that each client has.
 pub(crate) const STREAMS_MAX: u32 = 5_000;
+/// What to do where clients cannot have all topics of a list.
+const ONE_TOPIC_EACH: &str = "make load items of one topic each";
 
 /// All clients of an item: as many for each of the topics that they are spread over.
 pub(crate) fn clients(reader: &CaseReader<'_>, item: &LoadFile, topics: u32) -> Result<u32, PlanError> {
@@ -42,7 +44,8 @@ pub(crate) fn may_be_several(
         RoleFile::Produce(_) | RoleFile::Consume(_) => return Ok(()),
     };
     let message = format!("{} are {topics} topics: {why}", names(item));
-    Err(reader.wrong(&item.topic, message).hint("name a topic without a `count`"))
+    let hint = if is_list { ONE_TOPIC_EACH } else { "name a topic without a `count`" };
+    Err(reader.wrong(&item.topic, message).hint(hint))
 }
 
 /// The topics as they were typed.
@@ -60,7 +63,7 @@ pub(crate) fn may_be_shared(
     (system, topics): (&SystemPlan, &[(&String, &TopicPlan)]),
 ) -> Result<(), PlanError> {
     let Some(produce) = item.role.as_produce().filter(|_| item.shared_topics) else { return Ok(()) };
-    let hint = "make load items of one topic each";
+    let hint = ONE_TOPIC_EACH;
     if produce.transactions.is_some() {
         let message = format!("{}: a transaction of kdyno's clients has one topic", names(typed));
         return Err(reader.wrong(&typed.topic, message).hint(hint));
@@ -106,7 +109,7 @@ pub(crate) fn are_all_in_common(
                 );
                 return Err(reader
                     .wrong(&item.topic, message)
-                    .hint("name the same topics in both, or make load items of one topic each"));
+                    .hint(format!("name the same topics in both, or {ONE_TOPIC_EACH}")));
             }
         }
     }

@@ -254,7 +254,7 @@ pub fn figure_notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<Strin
     notes
 }
 
-/// Whose the figures are that kdyno has not measured. Times of Kafka's own tools begin later than those of kdyno's clients.
+/// Names the tools whose figures kdyno has not measured. Times of Kafka's own tools begin later than those of kdyno's clients.
 fn reported_note(table: &CaseTable<'_>) -> Option<String> {
     let reported = || table.metrics.iter().filter(|shown| shown.reported.is_some());
     let subjects: BTreeSet<String> = reported().map(|shown| shown.of.subject.clone()).collect();

@@ -32,7 +32,7 @@ pub(crate) enum Folded {
 /// Folds what a killed writer left behind and removes its reserve. Does nothing to a file in use.
 pub(crate) fn fold_left_over(connection: &Connection, path: &Path) -> Folded {
     let mut folded = connection.busy_timeout(Duration::ZERO).and_then(|()| fold(connection));
-    // Only who has the file alone gets so far: the reserve is nobody else's, and is there for this.
+    // Only a process that has the file alone gets so far, so no other one needs the reserve, which is there for this.
     if folded.as_ref().is_err_and(is_full) && reserve::give_back(path).is_ok() {
         folded = fold(connection);
     }

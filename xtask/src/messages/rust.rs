@@ -40,12 +40,7 @@ pub fn index(apis: &[(&str, i16)]) -> String {
     for (api, key) in apis {
         let _ = writeln!(out, "pub mod {};", module(api, *key));
     }
-    let _ =
-        writeln!(out, "\n/// All of them, by key.\npub(super) const APIS: [super::Api; {}] = [", apis.len());
-    for (api, key) in apis {
-        let _ = writeln!(out, "    {}::API,", module(api, *key));
-    }
-    out += "];\n\n/// Calls a macro of the tests with every module and the names of its messages.\n";
+    out += "\n/// Calls a macro of the tests with every module and the names of its messages.\n";
     out += "#[cfg(test)]\nmacro_rules! for_each_message {\n    ($call:ident) => {\n";
     for (api, key) in apis {
         let _ = writeln!(out, "        $call! {{ {}: {api}Request => {api}Response }}", module(api, *key));

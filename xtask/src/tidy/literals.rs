@@ -27,7 +27,7 @@ fn collect(tokens: TokenStream, found: &mut Vec<Literal>) {
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Punct(mark) if mark.as_char() == '#' => {
-                // That of what it is in has a `!`.
+                // An inner attribute has a `!`.
                 tokens.next_if(|token| token.to_string() == "!");
                 let attribute = tokens.peek().map(ToString::to_string).unwrap_or_default();
                 let attribute: String = attribute.split_whitespace().collect();

@@ -286,7 +286,7 @@ pub(crate) struct Headroom<'a> {
     pub(crate) generator: Option<&'a str>,
     /// Records/s that were acknowledged there.
     pub(crate) per_s: f64,
-    /// And against a broker that does nothing.
+    /// Records/s that it reaches against a broker that does nothing.
     pub(crate) max_per_s: f64,
 }
 
@@ -297,8 +297,8 @@ impl Headroom<'_> {
     }
 }
 
-/// That of an item that produces; of several hosts that of the worst, for the others cannot do its part. `None`: what it can do
-/// was not measured.
+/// The headroom of an item that produces; of several hosts that of the worst, for the others cannot do its part. `None`: what it
+/// can do was not measured.
 pub(crate) fn headroom<'a>(
     trial: &TrialRows<'a>,
     item: &ItemRows<'_>,

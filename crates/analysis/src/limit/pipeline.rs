@@ -75,7 +75,7 @@ impl ProducingItem<'_> {
     }
 
     /// The delay that the plan declares for the way to each broker and back, ns. `None`: there is none, some brokers are nearer,
-    /// or acknowledgements wait for followers that are across the link too, how often is not known.
+    /// or acknowledgements wait for followers that are across the link too, and how often they do is not known.
     fn round_trip_ns(&self) -> Option<u64> {
         let (zone, zones) = self.zones()?;
         let effective = &self.trial.evidence.start.trial.effective;

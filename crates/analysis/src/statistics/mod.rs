@@ -1,11 +1,10 @@
-//! Exact and small-sample statistics on plain numbers: what repeats, pairs and clusters of records can carry.
+//! Exact and small-sample statistics on plain numbers: what repeats and pairs can carry.
 //!
 //! All differences are natural logarithms of ratios (ln B ÷ A), one for each unit of evidence. Nothing here knows of
 //! trials or metrics. Definitions and levels are in docs/METHOD.md, "Comparing A and B" and
 //! "Repeats and intervals"; what simulations of them showed, in docs/benchmarks.md.
 
 mod bounds;
-mod clustered_quantile;
 mod family;
 mod hodges_lehmann;
 mod looks;
@@ -16,7 +15,6 @@ mod student;
 mod verdict;
 
 pub use bounds::Bounds;
-pub use clustered_quantile::{ClusteredQuantile, clustered_quantile};
 pub use family::{benjamini_hochberg, family_wise, holm};
 pub use hodges_lehmann::WalshAverages;
 pub use looks::{Look, MEAN_UNITS_MIN, UNITS_MIN, look_least, looks, units_least};

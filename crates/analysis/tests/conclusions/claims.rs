@@ -204,7 +204,7 @@ fn a_claim_of_several_figures_has_the_spread_of_all() {
     // 1.7 · √2 · 0.283: a factor of 1.97.
     assert_eq!(with(quotient(), 20.0, 10.0, 1.05), ClaimSays::CannotTell);
     assert_eq!(with(quotient(), 20.0, 10.0, 1.0), ClaimSays::DoesNot);
-    // Of 20 − 10 the tail's 28 % are 57 %, and the median's are 28: a factor of 2.93.
+    // In 20 − 10 the tail's 28 % are 57 % of the difference, and the median's are 28: a factor of 2.93.
     assert_eq!(with(difference(), 20.0, 10.0, 3.5), ClaimSays::CannotTell);
     assert_eq!(with(difference(), 20.0, 10.0, 3.3), ClaimSays::DoesNot);
     let sum = ClaimExpr::Sum(both().0, both().1);

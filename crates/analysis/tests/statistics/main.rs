@@ -12,5 +12,4 @@ mod alike;
 mod brute_force;
 mod different;
 mod equivalent;
-mod quantile;
 mod world;

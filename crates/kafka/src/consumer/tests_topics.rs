@@ -40,7 +40,7 @@ fn partitions_of_the_same_number_are_those_of_their_topics() {
 }
 
 #[test]
-fn a_topic_that_was_not_asked_for_and_one_that_comes_twice_are_refused() {
+fn topics_not_asked_for_or_named_twice_are_refused() {
     for topics in [[("t", 2), ("v", 7)], [("t", 2), ("t", 2)]] {
         let (_, taken) = world().receive(&reply(&topics));
         assert!(taken.is_err(), "{topics:?}");

@@ -39,7 +39,7 @@ pub struct LeaderHint {
 }
 
 impl LeaderHint {
-    /// Reads a `LeaderIdAndEpoch`, of a partition of the client's first topic as long as nobody says otherwise.
+    /// Reads a `LeaderIdAndEpoch`. Its partition is of the client's first topic until the caller sets another one.
     pub(super) fn read(partition: i32, reader: &mut Reader<'_>) -> Result<Self> {
         let hint = Self { topic: 0, partition, leader: reader.i32()?, epoch: reader.i32()? };
         reader.skip_tags(true)?;

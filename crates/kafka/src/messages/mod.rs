@@ -22,7 +22,7 @@ pub use field::{Field, Form, Structure};
 pub use generated::*;
 pub use leader_hints::{BrokerEndpoint, LeaderHint, LeaderHints};
 pub use requests::*;
-pub use versions::{ApiVersionError, VersionMap, api_name};
+pub use versions::{ApiVersionError, VersionMap};
 
 pub(crate) use field::message;
 pub(crate) use versions::read_api_versions;

@@ -1,7 +1,7 @@
 //! Which version of each API to speak with one broker.
 
 use super::m18_api_versions::{ApiVersion, Response};
-use super::{Api, Message, generated, m00_produce, m01_fetch};
+use super::{Api, Message};
 use crate::errors::ErrorCode;
 use crate::wire::Result as WireResult;
 use std::collections::BTreeMap;
@@ -84,12 +84,6 @@ impl VersionMap {
     }
 }
 
-/// Name of an API, for messages to the user.
-pub fn api_name(api_key: i16) -> &'static str {
-    let mut known = [m00_produce::API, m01_fetch::API].into_iter().chain(generated::APIS);
-    known.find(|api| api.key == api_key).map_or("an API unknown to us", |api| api.name)
-}
-
 /// Reads an ApiVersions response. A broker that does not know the requested version answers in the form of
 /// version 0 with `UNSUPPORTED_VERSION` and, since 2.4, with the range of ApiVersions it speaks: ask again with
 /// version 0.
@@ -106,6 +100,7 @@ pub(crate) fn read_api_versions(bytes: &[u8], version: i16) -> WireResult<Respon
 #[cfg(test)]
 mod tests {
     use super::super::Request as _;
+    use super::super::m00_produce;
     use super::super::m18_api_versions::Request;
     use super::*;
 

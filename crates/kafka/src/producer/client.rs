@@ -41,7 +41,7 @@ pub struct FinishedRequest {
 pub struct ProducerClient<M> {
     connections: BrokerConnections<ProducerToken>,
     producer: Option<Producer<M>>,
-    /// Of the producer's partitions.
+    /// The producer's partitions.
     places: Places,
     /// The topics' ids as they are now; all zero where one is not known.
     topic_ids: Vec<[u8; 16]>,

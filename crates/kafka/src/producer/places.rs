@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Which partition of which topic a place is. With one topic a place is its partition.
+/// The partitions of all topics, by their places. With one topic a place is its partition.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     /// Where the partitions of each topic begin, and where those of the last one end.

@@ -23,7 +23,7 @@ fn waiting(producer: &Producer<Vec<u64>>) -> Vec<(usize, usize, u32)> {
 }
 
 #[test]
-fn topics_get_one_record_after_the_other_and_keep_their_partition() {
+fn topics_take_turns_and_keep_their_partition() {
     let mut producer = producer(config());
     for step in 0..3 {
         assert_eq!(producer.sure_room(step * MS), 1, "the next record is another topic's");
@@ -55,7 +55,7 @@ fn partitions_have_their_turns_within_a_topic() {
 }
 
 #[test]
-fn a_partition_without_a_leader_is_left_for_one_of_its_own_topic() {
+fn a_partition_without_a_leader_is_left_within_its_topic() {
     let mut producer = producer(config());
     let leader = |place: usize| (place != 4).then_some(0);
     for step in 0..200 {

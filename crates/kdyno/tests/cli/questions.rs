@@ -269,7 +269,7 @@ fn a_threshold_needs_no_item_where_one_alone_has_the_metric() {
 }
 
 #[test]
-fn a_note_about_a_properties_file_is_printed_once_for_all_targets() {
+fn a_note_about_a_properties_file_is_printed_once() {
     let place = TestFolder::new();
     let path = place.file("small.yaml", SCENARIO);
     for name in ["one", "two"] {

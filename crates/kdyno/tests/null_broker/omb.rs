@@ -81,7 +81,7 @@ fn what_cannot_be_run_is_refused_and_the_rest_is_run() {
 }
 
 #[test]
-fn results_of_two_drivers_of_one_name_are_distinct_and_a_missing_one_is_named() {
+fn drivers_of_one_name_are_distinct_and_a_failed_one_is_named() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     let driver = std::fs::read_to_string(fixture("kafka.yaml")).expect("a driver");

@@ -35,7 +35,7 @@ fn quick_needs_no_file() {
 }
 
 #[test]
-fn what_the_cluster_cannot_carry_is_reported_before_the_wait_for_the_host() {
+fn a_plan_too_large_for_the_cluster_does_not_wait() {
     let place = TestFolder::new();
     let broker = NullBroker::start(&place);
     // Another run has the host, for longer than this test.

@@ -293,7 +293,7 @@ fn a_session_goes_on_when_its_ssh_is_killed() {
     assert_eq!(left_on(&place, "gen-1"), 0);
 }
 
-/// Neither the lab nor its ssh says a word: the agent learns by silence that nobody goes on with its session.
+/// Neither the lab nor its ssh says a word: the agent learns by silence that its session has no lab any more.
 #[test]
 fn a_lab_that_is_killed_leaves_no_agent_behind_ssh() {
     let place = TestFolder::new();

@@ -18,7 +18,7 @@ const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 /// How long the API server may be away while something is removed.
 pub(super) const AWAY_MAX: Duration = Duration::from_secs(60);
 
-/// And while pods are waited for.
+/// How long it may be away while pods are waited for.
 pub(super) const BLIP_MAX: Duration = Duration::from_secs(30);
 
 /// Between asking and asking again.

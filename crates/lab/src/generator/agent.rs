@@ -1,7 +1,7 @@
 //! The agent's side of a session: workers as children of this process, their bytes, their ends, and what is read of them.
 //!
-//! It starts nothing but `worker` and `null-broker` of its own program. A lab that ends the session, or is gone for too long, takes all of
-//! its workers with it. A connection that breaks does not: the lab may make another one ([`Resumption`]).
+//! It starts nothing but `worker` and `null-broker` of its own program. A lab that ends the session, or is gone for too
+//! long, takes all of them with it. A connection that breaks does not: the lab may make another one ([`Resumption`]).
 
 use super::WorkerProcess;
 use super::child::{ChildPlace, ChildProcess};

@@ -67,7 +67,7 @@ struct RelayedAgent {
 }
 
 impl RelayedAgent {
-    /// One that has none of our streams, so that nobody waits for it who waits for these.
+    /// Starts an agent that has none of our streams: who waits for the end of these does not wait for it.
     fn start(self_exe: &Path) -> io::Result<Self> {
         let (stream, theirs) = UnixStream::pair()?;
         let mut command = Command::new(self_exe);
@@ -76,7 +76,7 @@ impl RelayedAgent {
         Ok(Self { stream, process: Some(process) })
     }
 
-    /// That of a session that has begun.
+    /// Finds the agent of a session that has begun.
     fn find(temp_dir: &Path, id: &SessionId) -> io::Result<Self> {
         // Another user may have made a folder of that name once ours had gone.
         let opened = folder::open_private(&folder_of(temp_dir, id))?;
@@ -106,7 +106,7 @@ impl RelayedAgent {
     }
 }
 
-/// Until there is nothing more, or nobody who takes it.
+/// Passes bytes on until there are no more, or the other end takes none.
 fn pass_all(mut from: impl Read, mut to: impl Write) {
     let mut piece = vec![0; PIECE_BYTES];
     loop {
@@ -123,7 +123,7 @@ fn pass_all(mut from: impl Read, mut to: impl Write) {
 /// Waits until both directions of a socket are closed.
 fn wait_for_end(stream: &UnixStream) -> io::Result<()> {
     loop {
-        // That alone is always reported.
+        // `poll` always reports that end, without being asked for it.
         match poll(&mut [PollFd::new(stream, PollFlags::empty())], None) {
             Ok(_) => return Ok(()),
             Err(rustix::io::Errno::INTR) => {}
@@ -148,7 +148,7 @@ fn serve_one(stream: UnixStream, options: &AgentOptions) -> io::Result<()> {
     let mut reader = until_greeted(&stream)?;
     let greeting = greet(&mut reader, &mut &stream, None)?;
     let Wish::Begin(id) = greeting.wish else { return refuse(&mut &stream, NO_SESSION) };
-    // Of agents that were killed.
+    // Agents that were killed have left folders.
     leftovers::sweep(&options.temp_dir);
     let place = MeetingPlace::make(&options.temp_dir, &id)
         .or_else(|error| refuse(&mut &stream, &format!("could not make its folder: {error}")))?;
@@ -165,7 +165,7 @@ fn serve_one(stream: UnixStream, options: &AgentOptions) -> io::Result<()> {
             let Some(slot) = unknown.take() else { continue };
             let go_on = move || {
                 let _slot = slot;
-                // Why not is said to the lab where it has the token, and to nobody else.
+                // A lab that has the token is answered why not; others get no answer.
                 let _ = join(sessions, token, stream);
             };
             // Without a thread the connection is closed.
@@ -220,7 +220,7 @@ impl Drop for MeetingPlace {
     }
 }
 
-/// The id is random, and known to nobody before there is the folder.
+/// The id is random, and no other user knows it before there is the folder.
 fn folder_of(temp_dir: &Path, id: &SessionId) -> PathBuf {
     let id = u128::from_be_bytes(*id);
     temp_dir.join(format!("{}agent-{id:032x}", leftovers::FOLDER_PREFIX))

@@ -34,7 +34,7 @@ use std::time::Duration;
 /// How long a host may take to accept a connection.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
-/// And once more, where a connection broke: some attempts fit into the time in which a session may be resumed.
+/// How long it may take once more, where a connection broke: some attempts fit into the time in which a session may be resumed.
 const REDIAL_DEADLINE: Duration = Duration::from_secs(3);
 
 /// From the announcement to T0 at least where workers are on other hosts, ns; and so many of the slowest round trips.

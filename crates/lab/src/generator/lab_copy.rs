@@ -51,8 +51,8 @@ impl LabPod {
         }
     }
 
-    /// The same of a file that nothing else keeps. Where the disk here is full it waits for room, as long as the pod stays; `say` gets
-    /// that once.
+    /// Copies a run file that nothing else keeps. Where the disk here is full it waits for room, as long as the pod stays; `say`
+    /// gets that once.
     ///
     /// # Errors
     /// As those of [`Self::fetch`].
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_file_is_sent_once_all_of_it_is_there_and_kept_once_there_is_room() {
+    fn a_run_file_is_sent_when_whole_and_kept_when_there_is_room() {
         let lab = listening("true");
         let (runs, copy) = (lab.dir.path().join("runs"), lab.dir.path().join("copy.kdyno"));
         let writer = writer(&runs.join("small.kdyno"));

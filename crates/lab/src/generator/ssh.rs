@@ -99,7 +99,7 @@ impl SshHost {
         name: &str,
         opening: &Opening<'_>,
     ) -> Result<Option<(LabSession, SshOfSession)>, Unreached> {
-        // Of this session alone: who logs in as the same user later has not got it.
+        // The token is this session's alone: who logs in as the same user later has not got it.
         let token = resolve_again(&SecretRef::Made)
             .map_err(|why| Unreached { why: format!("its session got no token: {why}"), hint: "" })?;
         let carrier = Arc::<Carrier>::default();

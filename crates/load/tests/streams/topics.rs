@@ -62,7 +62,7 @@ fn assert_in_turn(by_topic: &[Vec<u64>], clients: u64) {
 }
 
 #[test]
-fn each_record_is_in_the_partition_of_the_topic_that_had_its_turn() {
+fn each_record_is_in_the_topic_that_had_its_turn() {
     for is_by_id in [true, false] {
         for rate in
             [Load::open(3_000.0, Arrivals::Poisson), Load::max(Fill::Buffer), Load::max(Fill::InFlight)]

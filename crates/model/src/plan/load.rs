@@ -25,11 +25,11 @@ pub const COMPRESSED_RECORDS_MAX: u32 = 4;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// Address of the topic in [`CasePlan::topics`](super::CasePlan::topics). Load items with a topic in common have all in
-    /// common, in the same order: who is of the same topic is of the same topics.
+    /// common, in the same order: items with the same `topic` have the same topics.
     pub topic: String,
     /// Number of clients, each with its own connections.
     pub clients: u32,
-    /// Further topics: each has as many of the clients, in their order, or all clients have all.
+    /// Further topics: the clients are spread over all topics, as many for each, in their order, or each client has all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more_topics: Vec<String>,
     /// Whether each client has all of the topics.

@@ -17,7 +17,7 @@ impl CasePlan {
     /// existing topic of a target has, or whether any is left for this item's members of a group; nor with clients that have several
     /// topics each.
     pub fn fullest_share(&self, item: &LoadPlan) -> Option<FullestShare> {
-        // Of clients with several topics partitions do not get equally many, and assignors may share out each topic by itself.
+        // Clients with several topics do not get equally many partitions, and assignors may share out each topic by itself.
         if self.is_existing(&item.topic) || item.shared_topics {
             return None;
         }

@@ -46,7 +46,7 @@ pub fn planned(text: &str, choices: &Choices) -> Result<Plan, String> {
     plan(&scenario, choices).map_err(reported)
 }
 
-/// The same with nothing chosen.
+/// The plan of a scenario with nothing chosen.
 pub fn as_written(text: &str) -> Result<Plan, String> {
     planned(text, &Choices::default())
 }

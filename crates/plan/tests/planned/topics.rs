@@ -118,7 +118,7 @@ fn each_client_has_all_topics_of_a_list() {
     assert!(plan.cases[0].has_end_to_end(&plan.cases[0].load["r"]));
     assert_eq!(volume_bytes(&plan), Some(10 * 10 * 100));
     assert_eq!(check_stored(&plan), Ok(()));
-    // Of a topic with a `count` all.
+    // A topic with a `count` gives all of its topics.
     let counted = WRITERS.replace("produce: t", "produce: [t]");
     let many = planned("t: {count: 1000, partitions: 1}", &counted, "").expect("a plan");
     let writers = &many.cases[0].load["w"];

@@ -89,7 +89,7 @@ const FINDINGS_AFTER: [CsvColumn; 22] = [
     ("interval_level", "probability that intervals made so hold the true value, 0 to 1"),
     (
         "interval_method",
-        "how it was made: `order_statistics`, `student_t`, `signed_rank`, `bootstrap`, `clustered_quantile` or `sen`",
+        "how it was made: `order_statistics`, `student_t`, `signed_rank`, `bootstrap` or `sen`",
     ),
     (
         "not_resolvable",

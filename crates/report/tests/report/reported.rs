@@ -35,7 +35,7 @@ fn with_tool(format: OutputFormat) -> RunFixture {
 }
 
 #[test]
-fn one_table_has_ours_and_those_of_a_tool_which_are_named_as_such() {
+fn figures_of_a_tool_are_named_as_such_next_to_ours() {
     let run = with_tool(OutputFormat::PerfTest);
     let (text, page, block) =
         (run_table(&run.input(), &WIDE), page(&run.input()), markdown::block(&run.input()));
@@ -64,7 +64,7 @@ fn one_table_has_ours_and_those_of_a_tool_which_are_named_as_such() {
 }
 
 #[test]
-fn a_command_that_is_no_tool_of_kafkas_says_nothing_of_when_its_times_begin() {
+fn a_tool_that_is_not_kafkas_says_nothing_of_its_times() {
     let text = run_table(&with_tool(OutputFormat::Jtl).input(), &WIDE);
     assert!(text.contains("as reported: figures of the tool itself (tool)."), "{text}");
     assert!(!run_table(&run().input(), &WIDE).contains("as reported"), "nothing of it is anybody else's");

@@ -170,7 +170,7 @@ pub const OTHERS: &[Other] = &[
     row("key.serializer", P, Class, Always(SERIALIZERS, BYTES_ONLY)),
     row("value.serializer", P, Class, Always(SERIALIZERS, BYTES_ONLY)),
     row("retries", PA, Int, Always(&["2147483647"], RETRIED_UNTIL)),
-    row("metadata.max.idle.ms", P, Long, WithoutEffect("a producer has one topic, which it does not forget")),
+    row("metadata.max.idle.ms", P, Long, WithoutEffect("a producer does not forget its topics")),
     row("transactional.id", P, Text, Always(&[], OWN_ID)),
     row("transaction.two.phase.commit.enable", P, Boolean, Always(&["false"], ONE_PHASE)),
     row("partitioner.rack.aware", P, Boolean, Always(&["false"], NO_RACKS)),

@@ -31,8 +31,8 @@ pub fn command_bound_to_us(exe: &Path, command_line: Vec<String>) -> Result<Comm
     bound_to_us(exe, command_line, false)
 }
 
-/// The same with more variables in the program's environment, which that process alone reads. The program's standard input
-/// is empty.
+/// Such a command with more variables in the program's environment, which that process alone reads. The program's standard
+/// input is empty.
 ///
 /// # Errors
 /// The command line cannot be encoded.

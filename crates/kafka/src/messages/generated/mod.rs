@@ -41,48 +41,6 @@ pub mod m60_describe_cluster;
 pub mod m68_consumer_group_heartbeat;
 pub mod m69_consumer_group_describe;
 
-/// All of them, by key.
-pub(super) const APIS: [super::Api; 38] = [
-    m02_list_offsets::API,
-    m03_metadata::API,
-    m08_offset_commit::API,
-    m09_offset_fetch::API,
-    m10_find_coordinator::API,
-    m11_join_group::API,
-    m12_heartbeat::API,
-    m13_leave_group::API,
-    m14_sync_group::API,
-    m15_describe_groups::API,
-    m16_list_groups::API,
-    m17_sasl_handshake::API,
-    m18_api_versions::API,
-    m19_create_topics::API,
-    m20_delete_topics::API,
-    m22_init_producer_id::API,
-    m23_offset_for_leader_epoch::API,
-    m24_add_partitions_to_txn::API,
-    m25_add_offsets_to_txn::API,
-    m26_end_txn::API,
-    m28_txn_offset_commit::API,
-    m29_describe_acls::API,
-    m30_create_acls::API,
-    m31_delete_acls::API,
-    m32_describe_configs::API,
-    m35_describe_log_dirs::API,
-    m36_sasl_authenticate::API,
-    m37_create_partitions::API,
-    m42_delete_groups::API,
-    m43_elect_leaders::API,
-    m44_incremental_alter_configs::API,
-    m48_describe_client_quotas::API,
-    m49_alter_client_quotas::API,
-    m50_describe_user_scram_credentials::API,
-    m51_alter_user_scram_credentials::API,
-    m60_describe_cluster::API,
-    m68_consumer_group_heartbeat::API,
-    m69_consumer_group_describe::API,
-];
-
 /// Calls a macro of the tests with every module and the names of its messages.
 #[cfg(test)]
 macro_rules! for_each_message {

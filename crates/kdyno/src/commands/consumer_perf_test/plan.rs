@@ -173,7 +173,7 @@ fn the_one_that_matches<'n>(pattern: &str, names: impl Iterator<Item = &'n str>)
             let and_more = if count > LISTED_MAX { ", …" } else { "" };
             let names = listed(several.iter().take(LISTED_MAX).copied());
             Err(wrong(format!("{count} topics match: {names}{and_more}"))
-                .hint("a consumer of kdyno reads one topic: name it with --topic"))
+                .hint("this command reads one topic: name it with --topic"))
         }
     }
 }

@@ -85,7 +85,7 @@ fn a_session_goes_on_over_another_relay_and_leaves_nothing() {
 }
 
 #[test]
-fn who_has_not_the_token_or_the_folder_does_not_go_on_with_a_session() {
+fn without_token_or_folder_a_session_is_not_resumed() {
     let dir = tempfile::tempdir().expect("temp dir");
     let options = options(dir.path());
     let (first, thread) = held(&options);
@@ -111,7 +111,7 @@ fn who_has_not_the_token_or_the_folder_does_not_go_on_with_a_session() {
         assert!(is_unknown(resume(ID, TOKEN)));
         give(0);
     }
-    // Nobody has cut off the lab that is there.
+    // The lab that is there was not cut off.
     assert!(matches!(session::read::<FromAgent>(&mut &first), Ok(Some(Arrived::Received(0)))));
     let again = relayed(&options);
     let answer = greeted(&again, Wish::Resume(ID, 0), TOKEN);
