@@ -96,7 +96,7 @@ fn run_there(
     let name = &request.task.run_file;
     let is_there = match is_kept {
         true => lab.fetch(name, run_file, &mut Vec::new(), None)?,
-        false => lab.fetch_only(name, run_file, &mut |what| out::note(&what))?,
+        false => lab.fetch_only(name, run_file, stop, &mut |what| out::note(&what))?,
     };
     Ok((failure, is_there))
 }

@@ -51,16 +51,25 @@ impl LabPod {
         }
     }
 
-    /// Copies a run file that nothing else keeps. Where the disk here is full it waits for room, as long as the pod stays; `say`
-    /// gets that once.
+    /// Copies a run file that nothing else keeps. Where the disk here is full it waits for room, as long as the pod stays, or
+    /// until `stop` is set meanwhile; `say` gets that once.
     ///
     /// # Errors
     /// As those of [`Self::fetch`].
-    pub fn fetch_only(&self, name: &str, into: &Path, say: &mut dyn FnMut(String)) -> Result<bool, LabError> {
-        let (until, mut is_said) = (Instant::now() + STAYS, false);
+    pub fn fetch_only(
+        &self,
+        name: &str,
+        into: &Path,
+        stop: &AtomicBool,
+        say: &mut dyn FnMut(String),
+    ) -> Result<bool, LabError> {
+        // A run that was stopped is copied too.
+        let (until, stopped_before) = (Instant::now() + STAYS, is_set(Some(stop)));
+        let may_wait = || Instant::now() < until && is_set(Some(stop)) == stopped_before;
+        let mut is_said = false;
         loop {
             match self.fetch(name, into, &mut Vec::new(), None) {
-                Err(error @ LabError::Store(StoreError::DiskFull { .. })) if Instant::now() < until => {
+                Err(error @ LabError::Store(StoreError::DiskFull { .. })) if may_wait() => {
                     if !std::mem::replace(&mut is_said, true) {
                         let minutes = STAYS.as_secs() / 60;
                         say(format!(
@@ -220,12 +229,23 @@ mod tests {
         assert_eq!(error.to_string(), words);
         full().expect("it was removed");
         let mut said = Vec::new();
-        let copied = lab.pod.fetch_only("small.kdyno", &copy, &mut |what| said.push(what));
+        let stop = AtomicBool::new(false);
+        let copied = lab.pod.fetch_only("small.kdyno", &copy, &stop, &mut |what| said.push(what));
         assert!(matches!(copied, Ok(true)), "{copied:?}");
         assert_eq!(
             (said.len(), said[0].starts_with(&format!("warning: {words}; its pod keeps it"))),
             (1, true)
         );
+        // Ctrl-C ends the waiting for room.
+        let full = || std::os::unix::fs::symlink("/dev/full", lab.dir.path().join("again.part"));
+        full().expect("a link");
+        let mut stopping = |_| {
+            full().expect("it was removed");
+            stop.store(true, Ordering::Relaxed);
+        };
+        let again = copy.with_file_name("again.kdyno");
+        let copied = lab.pod.fetch_only("small.kdyno", &again, &stop, &mut stopping);
+        assert!(matches!(copied, Err(LabError::Store(StoreError::DiskFull { .. }))), "{copied:?}");
         let sessions = RunFile::open(&copy).and_then(|file| file.sessions()).expect("a run file");
         assert_eq!(sessions.into_iter().map(|(_, end)| end).collect::<Vec<_>>(), [Some(end)]);
         std::fs::remove_dir_all(lab.end()).expect("removed");
