@@ -9,6 +9,7 @@ use super::session::AgentHost;
 use crate::output::{OutputTail, last_lines, read_lines};
 use crate::secrets::resolve_again;
 use kdyno_model::secret::SecretRef;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -23,6 +24,9 @@ use std::time::{Duration, Instant};
 
 /// How long ssh may take to end once its stream is closed.
 const SSH_END_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long its output may go on once it has ended: a master that stays (ControlPersist) may have that open.
+const WORDS_DEADLINE: Duration = Duration::from_secs(1);
 
 /// How long copying the program may take: 100 MB at 2 Mbit/s are less.
 const COPY_DEADLINE: Duration = Duration::from_secs(600);
@@ -244,35 +248,39 @@ fn not_started(error: std::io::Error) -> Unreached {
 /// A running ssh, and the end of what it wrote, and who it started there.
 struct Ssh {
     child: Child,
-    tail: Option<JoinHandle<String>>,
+    tail: Arc<Mutex<OutputTail>>,
+    reading: Option<JoinHandle<()>>,
 }
 
 impl Ssh {
     fn start(mut command: Command) -> Result<Self, Unreached> {
         let mut child = command.stderr(Stdio::piped()).process_group(0).spawn().map_err(not_started)?;
-        let tail = child.stderr.take().and_then(|stderr| {
+        let tail = Arc::<Mutex<OutputTail>>::default();
+        let reading = child.stderr.take().and_then(|stderr| {
+            let tail = Arc::clone(&tail);
             let read = move || {
-                let mut tail = OutputTail::default();
-                read_lines(stderr, |line| tail.push(line));
-                tail.text()
+                read_lines(stderr, |line| locked(&tail).push(line));
             };
             std::thread::Builder::new().name("ssh-output".to_owned()).spawn(read).ok()
         });
-        Ok(Self { child, tail })
+        Ok(Self { child, tail, reading })
     }
 
     /// What it wrote last, once it has ended.
     fn last_words(&mut self) -> String {
-        self.tail
-            .take()
-            .and_then(|thread| thread.join().ok())
-            .map(|tail| last_lines(&tail))
-            .unwrap_or_default()
+        let Some(reading) = self.reading.take() else { return String::new() };
+        let until = Instant::now() + WORDS_DEADLINE;
+        while !reading.is_finished() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        let tail = locked(&self.tail).text();
+        last_lines(&tail)
     }
 
+    /// Ends it with what it has started: the ssh of a ProxyJump would outlive it where the network is gone.
     fn kill(&mut self) {
         // It fails only when there is nothing left to end.
-        let _ = self.child.kill();
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
     }
 
     /// Ends it; its status, which is that of the command there; `None`: a signal ended it.
@@ -287,5 +295,41 @@ impl Ssh {
 impl Drop for Ssh {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::ChildStdout;
+
+    /// A shell in the place of ssh, once it has printed a line, and what it prints from then on.
+    fn started(script: &str) -> (Ssh, BufReader<ChildStdout>) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut ssh = Ssh::start(shell).ok().expect("a shell");
+        let mut stdout = BufReader::new(ssh.child.stdout.take().expect("a pipe"));
+        stdout.read_line(&mut String::new()).expect("a line");
+        (ssh, stdout)
+    }
+
+    #[test]
+    fn the_last_words_of_ssh_are_not_waited_for_where_another_has_its_output() {
+        const WHOLE: Duration = Duration::from_secs(60);
+        let words = "; its last lines: connection lost";
+        let begin = Instant::now();
+        // As a ProxyJump without a network: it goes with the ssh that is killed.
+        let (mut killed, mut stdout) = started("sleep 120 & echo connection lost >&2; echo; wait");
+        killed.kill();
+        assert_eq!((killed.end(), killed.last_words().as_str()), (None, words));
+        stdout.read_to_string(&mut String::new()).expect("its end, once nobody has it open");
+        assert!(begin.elapsed() < WHOLE, "{:?}", begin.elapsed());
+        // As a master that stays.
+        let (mut ended, _stdout) = started("sleep 120 & echo connection lost >&2; echo");
+        let group = Pid::from_child(&ended.child);
+        assert_eq!((ended.end(), ended.last_words().as_str()), (Some(0), words));
+        assert!(begin.elapsed() < WHOLE, "{:?}", begin.elapsed());
+        kill_process_group(group, Signal::KILL).expect("it was left alone");
     }
 }
