@@ -41,6 +41,9 @@ const LOGIN_DEADLINE: Duration = Duration::from_secs(12);
 /// A host that does not answer is given up before that, with ssh's own words.
 const LOGIN_OPTIONS: [&str; 2] = ["-o", "ConnectTimeout=10"];
 
+/// With these a connection of its own is made where the user's ssh shares one (ControlMaster): that may be the one that is dead.
+const OWN_LOGIN_OPTIONS: [&str; 4] = ["-o", "ConnectTimeout=10", "-o", "ControlPath=none"];
+
 /// Where ssh itself is what failed.
 const HINT: &str = "does `ssh HOST true` work without a question?";
 
@@ -108,7 +111,8 @@ impl SshHost {
             .map_err(|why| Unreached { why: format!("its session got no token: {why}"), hint: "" })?;
         let carrier = Arc::<Carrier>::default();
         let (host, hidden) = (self.clone(), opening.hidden.to_vec());
-        let again = SshAgain { host, hidden, carrier: Arc::clone(&carrier) };
+        let is_own_next = AtomicBool::new(false);
+        let again = SshAgain { host, hidden, carrier: Arc::clone(&carrier), is_own_next };
         let stream = again.connect(&[])?;
         let opened = LabSession::open(name, stream, token.expose(), opening.own, Box::new(again));
         let why = match opened {
@@ -175,9 +179,16 @@ struct SshAgain {
     /// Environment variables that ssh does not inherit.
     hidden: Vec<String>,
     carrier: Arc<Carrier>,
+    /// Whether the next attempt makes a connection of its own: each other one, for a user may have to log in to share one.
+    is_own_next: AtomicBool,
 }
 
 impl SshAgain {
+    /// The options of the next attempt.
+    fn next_options(&self) -> &'static [&'static str] {
+        if self.is_own_next.fetch_xor(true, Ordering::Relaxed) { &OWN_LOGIN_OPTIONS } else { &LOGIN_OPTIONS }
+    }
+
     /// The end of a stream that another ssh carries; the one before is ended.
     fn connect(&self, options: &[&str]) -> Result<UnixStream, Unreached> {
         let (ours, theirs) = UnixStream::pair().map_err(not_started)?;
@@ -196,7 +207,7 @@ impl SshAgain {
 
 impl Redial for SshAgain {
     fn dial(&self) -> Result<UnixStream, String> {
-        self.connect(&LOGIN_OPTIONS).map_err(|unreached| unreached.why)
+        self.connect(self.next_options()).map_err(|unreached| unreached.why)
     }
 
     fn answer_deadline(&self) -> Duration {
@@ -312,6 +323,16 @@ mod tests {
         let mut stdout = BufReader::new(ssh.child.stdout.take().expect("a pipe"));
         stdout.read_line(&mut String::new()).expect("a line");
         (ssh, stdout)
+    }
+
+    #[test]
+    fn each_other_attempt_shares_no_connection() {
+        let program = ProgramThere::Named("kdyno".to_owned());
+        let host = SshHost { destination: "gen-1".to_owned(), config: None, program };
+        let (hidden, carrier) = (Vec::new(), Arc::default());
+        let again = SshAgain { host, hidden, carrier, is_own_next: AtomicBool::new(false) };
+        let is_own: Vec<bool> = (0..3).map(|_| again.next_options().contains(&"ControlPath=none")).collect();
+        assert_eq!(is_own, [false, true, false]);
     }
 
     #[test]
