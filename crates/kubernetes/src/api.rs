@@ -439,14 +439,19 @@ mod tests {
     }
 
     #[test]
-    fn a_right_that_lacks_is_not_waited_for() {
+    fn a_right_or_a_login_that_lacks_is_not_waited_for() {
         let words = "pods is forbidden: User \"ada\" cannot list resource \"pods\"";
         let mut forbidden = failure(403, words);
         if let Some((_, status)) = &mut forbidden {
             status["reason"] = json!("Forbidden");
         }
-        let (waited, said) = waited(vec![forbidden]);
-        let error = waited.expect_err("a plain answer");
-        assert_eq!((error.why, said), (format!("the API server refuses it: {words}"), Vec::new()));
+        let role = "`kdyno kubernetes role` prints the least rights, with `--strimzi` also those for Strimzi";
+        let unknown = (failure(401, "Unauthorized"), "Unauthorized", "does `kubectl get pods` work here?");
+        for (answer, words, hint) in [(forbidden, words, role), unknown] {
+            let (waited, said) = waited(vec![answer]);
+            let error = waited.expect_err("a plain answer");
+            let words = format!("the API server refuses it: {words}");
+            assert_eq!((error.why, error.hint, said), (words, hint, Vec::new()));
+        }
     }
 }

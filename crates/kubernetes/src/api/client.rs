@@ -43,6 +43,8 @@ pub(super) enum Refused {
     Forbidden(String),
     /// There is no such object, or no such namespace.
     NotFound(String),
+    /// It does not know who asks, such as one whose login has expired.
+    Unauthorized(String),
     /// One lowercase clause.
     Other(String),
 }
@@ -103,6 +105,8 @@ impl From<Refused> for PodsError {
                 "`kdyno kubernetes role` prints the least rights, with `--strimzi` also those for Strimzi",
             ),
             Refused::NotFound(why) => Self::new(format!("the API server refuses it: {why}")),
+            Refused::Unauthorized(why) => Self::new(format!("the API server refuses it: {why}"))
+                .hint("does `kubectl get pods` work here?"),
             Refused::Other(why) => Self::new(why),
         }
     }
@@ -113,6 +117,7 @@ impl From<kube::Error> for Refused {
         match error {
             kube::Error::Api(status) if status.is_forbidden() => Self::Forbidden(status.message.clone()),
             kube::Error::Api(status) if status.is_not_found() => Self::NotFound(status.message.clone()),
+            kube::Error::Api(status) if status.code == 401 => Self::Unauthorized(status.message.clone()),
             kube::Error::Api(status) => Self::Other(format!("the API server refuses it: {}", status.message)),
             error => Self::Other(format!("the API server is not reached: {}", innermost(&error))),
         }

@@ -160,9 +160,12 @@ fn serve_connections(
         };
         ended = match session.resume(&stream, received) {
             Ok(()) => session.hear_all(&mut Watched::new(stream, None).with_silence(silence)),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error),
-            // It broke again before anything was heard.
-            Err(_) => Ok(ConnectionEnd::Broke(None, last)),
+            // It broke again before anything was heard, or does not go on where the session is, as one that the lab has given up
+            // and that comes late: the next one may.
+            Err(error) => {
+                let why = Some(error).filter(|error| error.kind() == io::ErrorKind::InvalidData);
+                Ok(ConnectionEnd::Broke(why, last))
+            }
         };
     }
 }

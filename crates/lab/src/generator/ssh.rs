@@ -9,6 +9,7 @@ use super::session::AgentHost;
 use crate::output::{OutputTail, last_lines, read_lines};
 use crate::secrets::resolve_again;
 use kdyno_model::secret::SecretRef;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -24,6 +25,9 @@ use std::time::{Duration, Instant};
 /// How long ssh may take to end once its stream is closed.
 const SSH_END_DEADLINE: Duration = Duration::from_secs(5);
 
+/// How long its output may go on once it has ended: a master that stays (ControlPersist) may have that open.
+const WORDS_DEADLINE: Duration = Duration::from_secs(1);
+
 /// How long copying the program may take: 100 MB at 2 Mbit/s are less.
 const COPY_DEADLINE: Duration = Duration::from_secs(600);
 
@@ -36,6 +40,9 @@ const LOGIN_DEADLINE: Duration = Duration::from_secs(12);
 
 /// A host that does not answer is given up before that, with ssh's own words.
 const LOGIN_OPTIONS: [&str; 2] = ["-o", "ConnectTimeout=10"];
+
+/// With these a connection of its own is made where the user's ssh shares one (ControlMaster): that may be the one that is dead.
+const OWN_LOGIN_OPTIONS: [&str; 4] = ["-o", "ConnectTimeout=10", "-o", "ControlPath=none"];
 
 /// Where ssh itself is what failed.
 const HINT: &str = "does `ssh HOST true` work without a question?";
@@ -104,7 +111,8 @@ impl SshHost {
             .map_err(|why| Unreached { why: format!("its session got no token: {why}"), hint: "" })?;
         let carrier = Arc::<Carrier>::default();
         let (host, hidden) = (self.clone(), opening.hidden.to_vec());
-        let again = SshAgain { host, hidden, carrier: Arc::clone(&carrier) };
+        let is_own_next = AtomicBool::new(false);
+        let again = SshAgain { host, hidden, carrier: Arc::clone(&carrier), is_own_next };
         let stream = again.connect(&[])?;
         let opened = LabSession::open(name, stream, token.expose(), opening.own, Box::new(again));
         let why = match opened {
@@ -171,9 +179,16 @@ struct SshAgain {
     /// Environment variables that ssh does not inherit.
     hidden: Vec<String>,
     carrier: Arc<Carrier>,
+    /// Whether the next attempt makes a connection of its own: each other one, for a user may have to log in to share one.
+    is_own_next: AtomicBool,
 }
 
 impl SshAgain {
+    /// The options of the next attempt.
+    fn next_options(&self) -> &'static [&'static str] {
+        if self.is_own_next.fetch_xor(true, Ordering::Relaxed) { &OWN_LOGIN_OPTIONS } else { &LOGIN_OPTIONS }
+    }
+
     /// The end of a stream that another ssh carries; the one before is ended.
     fn connect(&self, options: &[&str]) -> Result<UnixStream, Unreached> {
         let (ours, theirs) = UnixStream::pair().map_err(not_started)?;
@@ -192,7 +207,7 @@ impl SshAgain {
 
 impl Redial for SshAgain {
     fn dial(&self) -> Result<UnixStream, String> {
-        self.connect(&LOGIN_OPTIONS).map_err(|unreached| unreached.why)
+        self.connect(self.next_options()).map_err(|unreached| unreached.why)
     }
 
     fn answer_deadline(&self) -> Duration {
@@ -244,35 +259,39 @@ fn not_started(error: std::io::Error) -> Unreached {
 /// A running ssh, and the end of what it wrote, and who it started there.
 struct Ssh {
     child: Child,
-    tail: Option<JoinHandle<String>>,
+    tail: Arc<Mutex<OutputTail>>,
+    reading: Option<JoinHandle<()>>,
 }
 
 impl Ssh {
     fn start(mut command: Command) -> Result<Self, Unreached> {
         let mut child = command.stderr(Stdio::piped()).process_group(0).spawn().map_err(not_started)?;
-        let tail = child.stderr.take().and_then(|stderr| {
+        let tail = Arc::<Mutex<OutputTail>>::default();
+        let reading = child.stderr.take().and_then(|stderr| {
+            let tail = Arc::clone(&tail);
             let read = move || {
-                let mut tail = OutputTail::default();
-                read_lines(stderr, |line| tail.push(line));
-                tail.text()
+                read_lines(stderr, |line| locked(&tail).push(line));
             };
             std::thread::Builder::new().name("ssh-output".to_owned()).spawn(read).ok()
         });
-        Ok(Self { child, tail })
+        Ok(Self { child, tail, reading })
     }
 
     /// What it wrote last, once it has ended.
     fn last_words(&mut self) -> String {
-        self.tail
-            .take()
-            .and_then(|thread| thread.join().ok())
-            .map(|tail| last_lines(&tail))
-            .unwrap_or_default()
+        let Some(reading) = self.reading.take() else { return String::new() };
+        let until = Instant::now() + WORDS_DEADLINE;
+        while !reading.is_finished() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        let tail = locked(&self.tail).text();
+        last_lines(&tail)
     }
 
+    /// Ends it with what it has started: the ssh of a ProxyJump would outlive it where the network is gone.
     fn kill(&mut self) {
         // It fails only when there is nothing left to end.
-        let _ = self.child.kill();
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
     }
 
     /// Ends it; its status, which is that of the command there; `None`: a signal ended it.
@@ -287,5 +306,51 @@ impl Ssh {
 impl Drop for Ssh {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::ChildStdout;
+
+    /// A shell in the place of ssh, once it has printed a line, and what it prints from then on.
+    fn started(script: &str) -> (Ssh, BufReader<ChildStdout>) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut ssh = Ssh::start(shell).ok().expect("a shell");
+        let mut stdout = BufReader::new(ssh.child.stdout.take().expect("a pipe"));
+        stdout.read_line(&mut String::new()).expect("a line");
+        (ssh, stdout)
+    }
+
+    #[test]
+    fn each_other_attempt_shares_no_connection() {
+        let program = ProgramThere::Named("kdyno".to_owned());
+        let host = SshHost { destination: "gen-1".to_owned(), config: None, program };
+        let (hidden, carrier) = (Vec::new(), Arc::default());
+        let again = SshAgain { host, hidden, carrier, is_own_next: AtomicBool::new(false) };
+        let is_own: Vec<bool> = (0..3).map(|_| again.next_options().contains(&"ControlPath=none")).collect();
+        assert_eq!(is_own, [false, true, false]);
+    }
+
+    #[test]
+    fn the_last_words_of_ssh_are_not_waited_for_where_another_has_its_output() {
+        const WHOLE: Duration = Duration::from_secs(60);
+        let words = "; its last lines: connection lost";
+        let begin = Instant::now();
+        // As a ProxyJump without a network: it goes with the ssh that is killed.
+        let (mut killed, mut stdout) = started("sleep 120 & echo connection lost >&2; echo; wait");
+        killed.kill();
+        assert_eq!((killed.end(), killed.last_words().as_str()), (None, words));
+        stdout.read_to_string(&mut String::new()).expect("its end, once nobody has it open");
+        assert!(begin.elapsed() < WHOLE, "{:?}", begin.elapsed());
+        // As a master that stays.
+        let (mut ended, _stdout) = started("sleep 120 & echo connection lost >&2; echo");
+        let group = Pid::from_child(&ended.child);
+        assert_eq!((ended.end(), ended.last_words().as_str()), (Some(0), words));
+        assert!(begin.elapsed() < WHOLE, "{:?}", begin.elapsed());
+        kill_process_group(group, Signal::KILL).expect("it was left alone");
     }
 }

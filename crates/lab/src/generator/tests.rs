@@ -5,20 +5,20 @@ use super::agent::{AgentOptions, NO_SESSION, Resumption, greet, refuse, serve, w
 use super::agent_place::AgentPlace;
 use super::hosts::TrialPlaces;
 use super::lab_session::{EXCHANGES, LabSession};
-use super::outgoing::Outgoing;
+use super::outgoing::{Outgoing, locked};
 use super::resuming::Redial;
-use super::session::{self, AgentHost, Arrived, FromAgent, ToAgent, Watched, Wish};
+use super::session::{self, AgentHost, Arrived, BEAT, FromAgent, ToAgent, Watched, Wish};
 use crate::clock::monotonic_ns;
 use crate::inbox::Inbox;
 use crate::worker::Worker;
 use kdyno_model::secret::Secret;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -259,6 +259,30 @@ fn a_session_goes_on_over_another_connection() {
     drop(session);
     thread.join().expect("no panic").expect("an orderly end");
     assert_eq!(left_in(&sessions), 0);
+}
+
+#[test]
+fn a_connection_that_comes_late_ends_no_session() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let (stream, again, thread) = resumable_agent(dir.path(), true);
+    let again = Arc::new(Mutex::new(again));
+    let of_lab = Arc::clone(&again);
+    let by_lab = Box::new(move || -> Result<UnixStream, String> { locked(&of_lab).dial() });
+    let session = LabSession::open("there", stream, &[], &AgentHost::here(), by_lab).expect("a session");
+    let inbox = Inbox::default();
+    let mut started = AgentPlace::of(&session, dir.path()).start(3, &inbox.sender()).expect("started");
+    assert_eq!(started.process.end(GENEROUS).status, "exit status: 1 on generator there");
+    // By then the agent knows that this has come, and keeps it no longer.
+    std::thread::sleep(2 * BEAT);
+    let mut late = locked(&again).dial().expect("a connection");
+    late.set_read_timeout(Some(GENEROUS)).expect("a deadline");
+    late.write_all(session::greeting(Wish::Resume([7; 16], 0), &[]).expose()).expect("sent");
+    // Until the agent has closed it.
+    let _ = late.read_to_end(&mut Vec::new());
+    let mut started = AgentPlace::of(&session, dir.path()).start(4, &inbox.sender()).expect("it goes on");
+    assert_eq!(started.process.end(GENEROUS).status, "exit status: 1 on generator there");
+    drop(session);
+    thread.join().expect("no panic").expect("an orderly end");
 }
 
 #[test]

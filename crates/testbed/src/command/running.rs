@@ -4,7 +4,7 @@ use super::{CommandExit, CommandSpec, KeeperReport, MARK, WATCH_COMMAND, monoton
 use crate::variables;
 use procfs::process::all_processes;
 use rustix::process::{Pid, Signal};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -74,11 +74,7 @@ impl RunningCommand {
         };
         let outputs = stdout.zip(stderr).map(|(stdout, stderr)| Outputs { stdout, stderr });
         let outputs = outputs.ok_or_else(|| failed("a command has no output", &"no pipe"))?;
-        let line = serde_json::to_string(spec).map_err(|e| failed("a command cannot be passed on", &e))?;
-        // A keeper that is gone is heard of at once.
-        let mark = [(MARK.to_owned(), spec.mark.clone())];
-        let sent = variables::send(&running.socket, &[spec.environment.as_slice(), &mark].concat());
-        let _ = sent.and_then(|()| writeln!(running.socket, "{line}"));
+        pass_on(&running.socket, spec).map_err(|e| failed("a command cannot be passed on", &e))?;
         match running.hear() {
             Some(KeeperReport::Started { keeper, pid, at_ns }) => {
                 running.pids = Some((keeper, pid));
@@ -156,6 +152,20 @@ impl Drop for RunningCommand {
     }
 }
 
+/// Sends a keeper what it is to run. One that is gone is no error here: it is heard of at once.
+///
+/// # Errors
+/// There is no memory or descriptor for it. The keeper would wait for ever, and who hears it too.
+fn pass_on(mut socket: &UnixStream, spec: &CommandSpec) -> io::Result<()> {
+    let line = serde_json::to_string(spec)?;
+    let mark = [(MARK.to_owned(), spec.mark.clone())];
+    let sent = variables::send(socket, &[spec.environment.as_slice(), &mark].concat());
+    match sent.and_then(|()| writeln!(socket, "{line}")) {
+        Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Ok(()),
+        sent => sent,
+    }
+}
+
 /// Ends a command.
 #[derive(Debug)]
 pub struct Stopper(UnixStream);
@@ -194,5 +204,31 @@ fn kill_marked(mark: &str) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         std::thread::sleep(POLL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::plan::StopSignal;
+
+    #[test]
+    fn a_keeper_that_gets_nothing_is_not_waited_for() {
+        let spec = CommandSpec {
+            exe: "kdyno".into(),
+            command_line: vec!["true".to_owned()],
+            environment: Vec::new(),
+            mark: "mark".to_owned(),
+            timeout_ns: 1,
+            signal: StopSignal::default(),
+            grace_ms: 1,
+        };
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        // As where the system has no memory or no descriptor for the variables.
+        ours.set_nonblocking(true).expect("not blocking");
+        while (&ours).write_all(&[0; 1 << 12]).is_ok() {}
+        assert_eq!(pass_on(&ours, &spec).expect_err("there is no room").kind(), ErrorKind::WouldBlock);
+        drop(theirs);
+        pass_on(&ours, &spec).expect("that one is gone is heard");
     }
 }
