@@ -57,6 +57,11 @@ impl CasePlan {
         self.system.existing_topic(topic).is_some()
     }
 
+    /// Whether any topic of a load item is such a one, to which others may write.
+    pub fn has_existing_topic(&self, item: &LoadPlan) -> bool {
+        item.topics().any(|topic| self.is_existing(topic))
+    }
+
     /// Whether any of its topics is such a one, which keeps what trials write.
     pub fn has_existing_topics(&self) -> bool {
         self.topics.keys().any(|topic| self.is_existing(topic))
