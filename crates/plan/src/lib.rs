@@ -159,7 +159,7 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
         group::check_on_target(case)?;
         let mut items = case.load.values();
         if let Some(message) = items.find_map(|item| item_topics::one_on_target(&case.system, item)) {
-            return Err(InputError::whole(message).hint("the target's file maps them to two topics"));
+            return Err(InputError::whole(message).hint("map them to two topics in the target's file"));
         }
     }
     guard::check(plan)
