@@ -239,9 +239,7 @@ fn trial_length(case: &CasePlan) -> Length {
 /// How records are sent, when the item comes and goes, and how many replicas its topics have at most.
 fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, LoadSpan, u32)> {
     case.load.values().filter_map(|item| {
-        let topics = item.topics().filter_map(|topic| case.topics.get(topic));
-        let replicas = topics.map(|topic| topic.replicas).max().unwrap_or(1);
-        Some((item.role.as_produce()?, item.span, replicas))
+        Some((item.role.as_produce()?, item.span, case.replicas_max(item)))
     })
 }
 

@@ -137,11 +137,12 @@ pub(crate) fn check(
     system: &SystemPlan,
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<(), PlanError> {
-    let mut seen: BTreeMap<&str, (&str, &GroupPlan)> = BTreeMap::new();
+    let mut seen: BTreeMap<&str, (&str, &LoadPlan, &GroupPlan)> = BTreeMap::new();
     for (item, typed) in &reader.scenario.typed().load {
         let RoleFile::Consume(consume) = &typed.role else { continue };
         let Some(typed) = &consume.group else { continue };
-        let Some(group) = load.get(&item.text).and_then(|plan| plan.role.group()) else { continue };
+        let Some(plan) = load.get(&item.text) else { continue };
+        let Some(group) = plan.role.group() else { continue };
         if matches!(group.protocol, GroupProtocol::Consumer { .. })
             && let Some(message) = without_consumer_protocol(system)
         {
@@ -151,8 +152,8 @@ pub(crate) fn check(
         if let Some(message) = named_by_target(system, group) {
             return Err(reader.wrong(typed, message).hint("rename the scenario's group"));
         }
-        let (first, other) = *seen.entry(&group.name).or_insert((&item.text, group));
-        if let Some(what) = not_alike(other, group) {
+        let (first, other_plan, other) = *seen.entry(&group.name).or_insert((&item.text, plan, group));
+        if let Some(what) = not_alike(other, group).or_else(|| not_shared_alike(other_plan, plan)) {
             let message = format!("group `{}`: `{first}` and `{}` {what}", group.name, item.text);
             return Err(reader
                 .wrong(typed, message)
@@ -190,6 +191,13 @@ fn not_alike(a: &GroupPlan, b: &GroupPlan) -> Option<&'static str> {
         (GroupProtocol::Consumer { .. }, GroupProtocol::Consumer { .. }) => None,
         _ => Some("differ in `group.protocol`"),
     }
+}
+
+/// Why members of two items would not be in one group although it has one name.
+fn not_shared_alike(a: &LoadPlan, b: &LoadPlan) -> Option<&'static str> {
+    (a.topic == b.topic && a.shared_topics != b.shared_topics).then_some(
+        "have the same topics, one of them in a list: its clients read all of them, those of the other are a group for each",
+    )
 }
 
 /// Why the brokers of a system made for the run do not have the consumer protocol. What those of targets and of builds

@@ -62,6 +62,9 @@ pub(crate) fn may_be_shared(
     item: &LoadPlan,
     (system, topics): (&SystemPlan, &[(&String, &TopicPlan)]),
 ) -> Result<(), PlanError> {
+    if let Some(message) = one_on_target(system, item) {
+        return Err(reader.wrong(&typed.topic, message).hint("name one of them, or another topic of the target"));
+    }
     let Some(produce) = item.role.as_produce().filter(|_| item.shared_topics) else { return Ok(()) };
     let hint = ONE_TOPIC_EACH;
     if produce.transactions.is_some() {
@@ -85,6 +88,17 @@ pub(crate) fn may_be_shared(
         }
         _ => Ok(()),
     }
+}
+
+/// Why a target cannot have the topics of each client: two are one there, and answers name the partitions of that alone.
+pub(crate) fn one_on_target(system: &SystemPlan, item: &LoadPlan) -> Option<String> {
+    let mut known = BTreeMap::new();
+    let mut existing = item.topics().filter(|_| item.shared_topics);
+    existing.find_map(|topic| {
+        let name = system.existing_topic(topic)?;
+        let other = known.insert(name, topic)?;
+        Some(format!("`{other}` and `{topic}` of one client are one topic of the target: {}", quoted(name)))
+    })
 }
 
 /// Refuses items that have some of their topics in common: what is written and what is read are compared item by item.

@@ -128,7 +128,7 @@ pub fn move_to(plan: &mut Plan, target: &Target) -> Option<String> {
 ///
 /// # Errors
 /// The plan is of local clusters or of another target, or of one target fewer, a target's caps have become too small for
-/// it, or a target names a group that the plan has.
+/// it, a target names a group that the plan has, or has one topic for two of a client.
 pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
     let used: Vec<String> = plan.targets().into_iter().map(|target| target.cluster_id.clone()).collect();
     if used.is_empty() {
@@ -157,6 +157,10 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
         attached.sustain_ns = sustain_ns;
         case.secrets.clone_from(&wanted.secrets);
         group::check_on_target(case)?;
+        let mut items = case.load.values();
+        if let Some(message) = items.find_map(|item| item_topics::one_on_target(&case.system, item)) {
+            return Err(InputError::whole(message).hint("map them to two topics in the target's file"));
+        }
     }
     guard::check(plan)
 }

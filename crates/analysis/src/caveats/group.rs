@@ -83,7 +83,8 @@ fn handed_over(members: &[&ItemRows<'_>]) -> Option<u64> {
 /// known: for a topic that others write to, with writers that do not know what arrived, where records were reported as
 /// gone, and for a group that comes late or goes early as a whole.
 fn given(trial: &TrialRows<'_>, topic: &str, members: &[&ItemRows<'_>]) -> Option<(u64, u64)> {
-    let is_others = trial.evidence.start.trial.effective.system.existing_topic(topic).is_some();
+    let effective = &trial.evidence.start.trial.effective;
+    let is_others = members.iter().any(|item| effective.has_existing_topic(item.plan));
     let were_gone = since_t0(trial, EventKind::RecordsSkipped).next().is_some();
     // A group with no member before T0, or none at the end, is not meant to be handed everything.
     let lasts = |item: &&ItemRows<'_>| item.plan.span.until_ns.is_none();

@@ -141,14 +141,12 @@ pub(super) fn page_cache(trial: &TrialRows<'_>) -> Vec<FoundCaveat> {
 /// Bytes per second that all brokers together had to write in the window: those of produce requests × replicas. `None`:
 /// those of a Java client are not seen.
 pub(crate) fn given_bytes_per_s(trial: &TrialRows<'_>, window: Window) -> Option<f64> {
-    let topics = &trial.evidence.start.trial.effective.topics;
+    let effective = &trial.evidence.start.trial.effective;
     let producing = || trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
     if producing().any(java::is_java) {
         return None;
     }
-    let of_item = producing().map(|item| {
-        let replicas = topics.get(&item.plan.topic).map_or(1, |topic| topic.replicas);
-        item.tally.windowed.request_bytes as f64 * f64::from(replicas)
-    });
+    let of_item = producing()
+        .map(|item| item.tally.windowed.request_bytes as f64 * effective.replicas_mean(item.plan));
     Some(of_item.sum::<f64>() / window.seconds())
 }

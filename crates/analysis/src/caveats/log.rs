@@ -83,8 +83,9 @@ fn says(trial: &TrialRows<'_>, topic: &str) -> Option<LogAccount> {
         return None;
     }
     // All items of several topics have the same ones.
-    let topics: Vec<Subject> =
-        writers().next()?.plan.topics().map(|topic| Subject::Topic(topic.to_owned())).collect();
+    let plan = writers().next()?.plan;
+    let topics: Vec<Subject> = plan.topics().map(|topic| Subject::Topic(topic.to_owned())).collect();
+    let was_there_before = || trial.evidence.start.trial.effective.has_existing_topic(plan);
     let mut unchecked = events(trial, EventKind::LogUnchecked);
     if let Some(event) = unchecked.find(|event| topics.contains(&event.subject)) {
         return Some(LogAccount::NotChecked(event.detail.clone()));
@@ -109,7 +110,7 @@ fn says(trial: &TrialRows<'_>, topic: &str) -> Option<LogAccount> {
     let (acknowledged, expected_max) = (sums.0, sums.0.saturating_add(sums.1));
     Some(if growth < acknowledged {
         LogAccount::Lost { acknowledged, growth }
-    } else if growth > expected_max && was_there_before(trial, topic) {
+    } else if growth > expected_max && was_there_before() {
         let more = growth - expected_max;
         LogAccount::NotChecked(format!(
             "the topic was there before the run, and others wrote {more} records to it"
@@ -160,11 +161,6 @@ fn not_appended(trial: &TrialRows<'_>, is_reported: impl Fn(f64) -> bool) -> Vec
         (growth < written && is_reported(growth as f64 / written as f64)).then(found)
     });
     found.collect()
-}
-
-/// Whether the target's own topic takes the place of the scenario's: others may write to it.
-fn was_there_before(trial: &TrialRows<'_>, topic: &str) -> bool {
-    trial.evidence.start.trial.effective.system.existing_topic(topic).is_some()
 }
 
 /// By how much the end offsets grew; `None` unless they were read on both sides of the load.

@@ -82,7 +82,7 @@ impl ProducingItem<'_> {
         let brokers = effective.system.brokers()?;
         let is_across = (0..brokers).all(|id| zones.of_broker(id) != zone);
         let are_apart = (1..brokers).any(|id| zones.of_broker(id) != zones.of_broker(0));
-        let replicas = effective.topics.get(&self.item.plan.topic).map_or(1, |topic| topic.replicas);
+        let replicas = effective.replicas_max(self.item.plan);
         let waits_for_link =
             zones.between_brokers && are_apart && self.plan.client.acks == -1 && replicas > 1;
         (is_across && !waits_for_link).then_some(2 * zones.link.delay_ns).filter(|ns| *ns > 0)
@@ -114,9 +114,7 @@ impl ProducingItem<'_> {
 
     pub(super) fn replication(&self) -> LimitEvidence {
         let kind = LimitKind::Replication;
-        let topics = &self.trial.evidence.start.trial.effective.topics;
-        let own = self.item.plan.topics().filter_map(|topic| topics.get(topic));
-        let replicas = own.map(|topic| topic.replicas).max().unwrap_or(1);
+        let replicas = self.trial.evidence.start.trial.effective.replicas_max(self.item.plan);
         if self.plan.client.acks != -1 || replicas < 2 {
             return not_judged(kind, "acknowledgements wait for no follower");
         }

@@ -28,11 +28,9 @@ const DIRTY_BACKGROUND_BYTES: &str = "dirty_background_bytes";
 /// What an item that produces would need. Bytes are those of its requests, as they go over the wire and into the logs.
 pub(super) fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> Vec<ShortTerm> {
     let effective = &trial.evidence.start.trial.effective;
-    let Some(topic) =
-        effective.topics.get(&item.plan.topic).filter(|_| item.plan.role.as_produce().is_some())
-    else {
+    if item.plan.role.as_produce().is_none() || !effective.topics.contains_key(&item.plan.topic) {
         return Vec::new();
-    };
+    }
     // It has no log: there is nothing that happens seldom.
     if !effective.system.is_kafka() {
         return Vec::new();
@@ -43,11 +41,13 @@ pub(super) fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> 
         if item.plan.driver.shows_requests() { counts.request_bytes } else { counts.acknowledged_bytes }
             as f64;
     let mut short = Vec::new();
-    // Each topic gets as much as the others.
-    let of_topics = item.plan.topics().filter_map(|topic| effective.topics.get(topic));
-    let widest = of_topics.map(|topic| topic.partitions).max().unwrap_or(1).max(1);
-    let partitions = f64::from(widest) * f64::from(item.plan.topic_count());
-    let rolls = bytes / partitions / segment_bytes(trial, &item.plan.topic, &topic.config);
+    // Each topic gets as much as the others, and the one that takes most to fill its segments rolls them last.
+    let to_roll = item.plan.topics().filter_map(|name| {
+        let topic = effective.topics.get(name)?;
+        Some(f64::from(topic.partitions.max(1)) * segment_bytes(trial, name, &topic.config))
+    });
+    let to_roll = to_roll.reduce(f64::max).unwrap_or(SEGMENT_BYTES);
+    let rolls = bytes / f64::from(item.plan.topic_count()) / to_roll;
     if rolls < f64::from(SEGMENT_ROLLS) {
         short.push(ShortTerm::SegmentRolls { seen: rolls, needed: SEGMENT_ROLLS });
     }
@@ -56,7 +56,7 @@ pub(super) fn of(trial: &TrialRows<'_>, item: &ItemRows<'_>, window: Window) -> 
         let dirty = trial.evidence.session.host_facts.get(DIRTY_BACKGROUND_BYTES);
         let dirty = dirty.and_then(|bytes| bytes.parse::<f64>().ok()).filter(|bytes| *bytes > 0.0);
         // All brokers are on this host, so it takes every replica.
-        let cycles = dirty.map(|dirty| bytes * f64::from(topic.replicas) / dirty);
+        let cycles = dirty.map(|dirty| bytes * effective.replicas_mean(item.plan) / dirty);
         if let Some(seen) = cycles.filter(|cycles| *cycles < f64::from(FLUSH_CYCLES)) {
             short.push(ShortTerm::FlushCycles { seen, needed: FLUSH_CYCLES });
         }

@@ -68,6 +68,37 @@ fn existing_topics_may_hold_more_records_but_not_fewer() {
     assert!(matches!(log_caveats(11_999)[..], [Caveat::Lost { .. }]));
 }
 
+/// Of several topics of each client one that was there is enough, also where it is not the first.
+#[test]
+fn others_may_write_to_any_of_several_topics() {
+    let mut trial = TrialFixture::clean();
+    let mut system = target(None);
+    if let SystemPlan::Attached(target) = &mut system {
+        target.topics.insert("second".to_owned(), "team-a.load".to_owned());
+    }
+    let effective = &mut trial.start.trial.effective;
+    effective.system = system;
+    effective.topics.insert("second".to_owned(), effective.topics["perf"].clone());
+    for item in effective.load.values_mut() {
+        (item.more_topics, item.shared_topics) = (vec!["second".to_owned()], true);
+    }
+    trial.log_grows(6_000);
+    let of_second: Vec<ProbeReading> = trial
+        .probes
+        .iter()
+        .filter(|reading| reading.subject == Subject::Topic("perf".to_owned()))
+        .map(|reading| ProbeReading { subject: Subject::Topic("second".to_owned()), ..reading.clone() })
+        .collect();
+    trial.probes.extend(of_second.into_iter().map(|reading| {
+        let more = if reading.at_ns > 0 { 3.0 } else { 0.0 };
+        ProbeReading { value: reading.value + more, ..reading }
+    }));
+    let found = trial
+        .reported(|caveat| matches!(caveat, Caveat::LogUnexplained { .. } | Caveat::LogNotChecked { .. }));
+    let Caveat::LogNotChecked { detail, .. } = &found[0].caveat else { panic!("{found:?}") };
+    assert!(detail.contains("others wrote 3 records"), "{detail}");
+}
+
 #[test]
 fn brokers_of_an_attached_cluster_on_this_host_share_its_cpus() {
     assert_eq!(caveats(true, false), [(Severity::Warning, Caveat::SharedProcessors { processors: 2 })]);

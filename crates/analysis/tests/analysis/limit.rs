@@ -6,7 +6,7 @@ use crate::fixture::{MS, PER_SECOND, S, TrialFixture, closed_loop};
 use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind, of_kind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
-use kdyno_model::plan::{AttachedPlan, JitterLaw, LinkPlan, SystemPlan, ZonesPlan};
+use kdyno_model::plan::{AttachedPlan, JitterLaw, LinkPlan, SystemPlan, TopicPlan, ZonesPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;
 use kdyno_model::trial::{TrialId, TrialReason};
@@ -388,6 +388,13 @@ fn disk_and_network_are_judged_against_what_is_declared() {
     read_more.samples.iter_mut().for_each(|row| row.counts.fetched_bytes *= 10);
     close(of(&limit(&read_more), LimitKind::Network).used, 0.775);
     assert_eq!(of(&limit(&elsewhere(&[("disk.limit", "fast")])), LimitKind::Disk).used, None);
+    // Half of it goes to a topic with one replica.
+    let mut fewer = elsewhere(&[("disk.limit", "160kB/s")]);
+    let effective = &mut fewer.start.trial.effective;
+    effective.topics.insert("second".into(), TopicPlan { replicas: 1, ..effective.topics["perf"].clone() });
+    let writers = effective.load.get_mut("writers").unwrap();
+    (writers.more_topics, writers.shared_topics) = (vec!["second".into()], true);
+    close(of(&limit(&fewer), LimitKind::Disk).used, 0.9375 * 0.75);
 }
 
 #[test]

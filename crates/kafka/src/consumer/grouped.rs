@@ -13,8 +13,9 @@ impl<S: RecordSink> Consumer<S> {
     pub fn in_group(mut self, config: GroupConfig) -> Self {
         let topics: Vec<Arc<str>> = self.config.topics.iter().map(|topic| topic.as_str().into()).collect();
         let member = Member::new(GroupConfig { topics: topics.clone(), ..config });
+        let numbers = topics.iter().cloned().zip(0..).collect();
         let partitions = vec![0; topics.len()];
-        self.membership = Some(TopicMember { member, topics, events: Vec::new(), partitions });
+        self.membership = Some(TopicMember { member, topics, numbers, events: Vec::new(), partitions });
         self
     }
 
@@ -85,10 +86,10 @@ impl<S: RecordSink> Consumer<S> {
     /// Does something as a member that has to know how far partitions were handed over.
     fn as_member(&mut self, act: impl FnOnce(&mut Member, &mut group::PositionLookup<'_>)) {
         let Self { membership, positions, sink, .. } = self;
-        let Some(TopicMember { member, topics, .. }) = membership else { return };
+        let Some(TopicMember { member, numbers, .. }) = membership else { return };
         let mut taken = |one: &TopicPartition| {
-            let place = place_of(topics, one)?;
-            let fetched = positions.iter().find(|position| position.partition == place)?.next?;
+            let place = place_of(numbers, one)?;
+            let fetched = positions.find(place)?.next?;
             let offset = sink.first_waiting(place).unwrap_or(fetched);
             Some(group::Position { offset, leader_epoch: -1 })
         };

@@ -177,6 +177,12 @@ impl PartitionPositions {
     }
 
     /// A partition, if it is ours.
+    pub(super) fn find(&self, partition: i32) -> Option<&PartitionPosition> {
+        let at = self.all.binary_search_by_key(&partition, |position| position.partition).ok()?;
+        Some(&self.all[at])
+    }
+
+    /// The same, to change it.
     pub(super) fn find_mut(&mut self, partition: i32) -> Option<&mut PartitionPosition> {
         let at = self.all.binary_search_by_key(&partition, |position| position.partition).ok()?;
         Some(&mut self.all[at])

@@ -52,9 +52,26 @@ impl CasePlan {
         topics.map(|topic| u64::from(topic.partitions)).sum()
     }
 
+    /// Replicas of a record of an item in the mean, as planned: each of its topics gets as many records.
+    pub fn replicas_mean(&self, item: &LoadPlan) -> f64 {
+        let of = |topic: &str| self.topics.get(topic).map_or(1.0, |topic| f64::from(topic.replicas));
+        item.topics().map(of).sum::<f64>() / f64::from(item.topic_count())
+    }
+
+    /// Most replicas of an item's topics, as planned.
+    pub fn replicas_max(&self, item: &LoadPlan) -> u32 {
+        let topics = item.topics().filter_map(|topic| self.topics.get(topic));
+        topics.map(|topic| topic.replicas).max().unwrap_or(1)
+    }
+
     /// Whether a topic is one that a target has.
     fn is_existing(&self, topic: &str) -> bool {
         self.system.existing_topic(topic).is_some()
+    }
+
+    /// Whether any topic of a load item is such a one, to which others may write.
+    pub fn has_existing_topic(&self, item: &LoadPlan) -> bool {
+        item.topics().any(|topic| self.is_existing(topic))
     }
 
     /// Whether any of its topics is such a one, which keeps what trials write.

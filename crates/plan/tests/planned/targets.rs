@@ -117,6 +117,24 @@ fn two_topics_mapped_to_one_existing_topic_are_reported() {
     assert!(!reported("{t: team-a.load, other: team-b.load}"));
 }
 
+/// Answers name a topic, and could be of either.
+#[test]
+fn two_topics_of_a_client_are_two_on_the_target() {
+    let text = BASE.replace("topics: {t:", "topics: {other: {partitions: 2}, t:");
+    let text = text.replace("produce: t", "produce: [t, other]");
+    let there = |topics: &str| {
+        let guard = "guard: {allow: [existing-topics]}\n";
+        target("there", &format!("topics: {topics}\n{guard}"))
+    };
+    let one = || there("{t: team-a.load, other: team-a.load}");
+    let why = "`other` and `t` of one client are one topic of the target: ";
+    let error = planned(&text, &on(one())).unwrap_err();
+    assert!(error.contains(why), "{error}");
+    let mut stored = planned(&text, &on(there("{t: team-a.load, other: team-b.load}"))).unwrap();
+    let error = retarget(&mut stored, &[one()]).unwrap_err().message;
+    assert!(error.contains(why), "{error}");
+}
+
 #[test]
 fn an_existing_topic_with_a_name_like_a_scenarios_topic_warns() {
     let text = BASE.replace("topics: {t:", "topics: {orders:").replace("produce: t,", "produce: orders,");

@@ -95,6 +95,12 @@ fn what_is_of_one_topic_alone_is_refused() {
         ("t: {count: 0, partitions: 1}", WRITERS, "", "`count`"),
         ("t: {count: 1001, partitions: 1}", WRITERS, "", "`count`"),
         (TOPICS, numbered.as_str(), "", "is not a topic of this scenario"),
+        (
+            TOPICS,
+            "r: {consume: t, group: g}, s: {consume: [t], group: g}",
+            "",
+            "group `g`: `r` and `s` have the same topics, one of them in a list",
+        ),
     ] {
         let error = planned(topics, load, more).expect_err(words);
         assert!(error.starts_with("s.yaml:") && error.contains(words), "{words}: {error}");

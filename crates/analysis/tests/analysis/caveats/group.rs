@@ -1,10 +1,11 @@
 //! Consumer groups: what their members were handed against what their topic was given.
 
+use crate::attached::target;
 use crate::fixture::{PER_SECOND, READERS, TrialFixture, event};
 use kdyno_model::caveat::{Caveat, GroupNotConserved, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value::Is;
-use kdyno_model::plan::{ConsumePlan, GroupPlan, GroupProtocol, LoadSpan, Role, StartOffset};
+use kdyno_model::plan::{ConsumePlan, GroupPlan, GroupProtocol, LoadSpan, Role, StartOffset, SystemPlan};
 use kdyno_model::sample::{Grain, MemberTotals};
 
 /// The load of twelve seconds.
@@ -112,6 +113,19 @@ fn what_cannot_be_known_is_not_judged() {
     }
     let aborted = with(grouped(|_| {}), "writers", |counts| counts.aborted = 1);
     assert_eq!(reported(&with(aborted, "readers", |counts| counts.fetched -= 3)), []);
+    // Others may write to the second topic of each client.
+    let mut second = with(grouped(|_| {}), "readers", |counts| counts.fetched += 3);
+    let effective = &mut second.start.trial.effective;
+    let mut system = target(None);
+    if let SystemPlan::Attached(target) = &mut system {
+        target.topics.insert("second".to_owned(), "team-a.load".to_owned());
+    }
+    effective.system = system;
+    effective.topics.insert("second".to_owned(), effective.topics["perf"].clone());
+    for item in effective.load.values_mut() {
+        (item.more_topics, item.shared_topics) = (vec!["second".to_owned()], true);
+    }
+    assert_eq!(reported(&second), []);
 }
 
 #[test]

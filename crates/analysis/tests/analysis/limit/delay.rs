@@ -62,3 +62,19 @@ fn a_delay_that_is_not_in_every_request_alike_predicts_nothing() {
     assert!(!with(&["a", "c"], false, 1), "a broker is near");
     assert!(!with(&["c"], false, 1), "all of them are");
 }
+
+/// Of several topics one whose followers fetch over the link is enough.
+#[test]
+fn followers_of_any_topic_may_be_behind_the_link() {
+    let mut trial = behind_a_link(20, &["a", "b"], true);
+    trial.stages([0, 0, MS, 0, 0, 2_000 * MS, 0]);
+    trial.writers().client.acks = -1;
+    let effective = &mut trial.start.trial.effective;
+    effective.topics.insert("second".to_owned(), effective.topics["perf"].clone());
+    effective.topics.get_mut("perf").unwrap().replicas = 1;
+    let writers = effective.load.get_mut("writers").unwrap();
+    (writers.more_topics, writers.shared_topics) = (vec!["second".to_owned()], true);
+    let found = limit(&trial);
+    assert!(matches!(found.named, LimitKind::RequestsInFlight | LimitKind::Replication), "{found:?}");
+    assert_eq!(found.delay, None);
+}

@@ -31,6 +31,26 @@ fn sustained_load_fills_segments_and_dirty_pages() {
     assert_eq!(trial.steadiness("readers").short_term, []);
 }
 
+/// Each of several topics gets as many records, and has segments and replicas of its own.
+#[test]
+fn segments_and_replicas_of_each_topic_count() {
+    let mut trial = STEADY.trial();
+    let effective = &mut trial.start.trial.effective;
+    let mut second = effective.topics["perf"].clone();
+    second.replicas = 4;
+    let first = effective.topics.get_mut("perf").unwrap();
+    first.config.insert("segment.bytes".to_owned(), "300000".to_owned());
+    effective.topics.insert("second".to_owned(), second);
+    for item in effective.load.values_mut() {
+        (item.more_topics, item.shared_topics) = (vec!["second".to_owned()], true);
+    }
+    // 325 kB into each partition; 7.8 MB of three replicas in the mean.
+    trial.session.host_facts.insert("dirty_background_bytes".to_owned(), "2000000".to_owned());
+    let found = trial.steadiness("writers").short_term;
+    let [ShortTerm::SegmentRolls { seen, needed: 2 }] = found[..] else { panic!("{found:?}") };
+    assert!((seen * f64::from(1 << 30) / 325_000.0 - 1.0).abs() < 0.05, "{seen}");
+}
+
 #[test]
 fn what_a_short_window_does_not_show_is_marked_short_term() {
     let with = |dirty: Option<&str>, change: &dyn Fn(&mut TrialFixture)| {
