@@ -238,9 +238,7 @@ fn trial_length(case: &CasePlan) -> Length {
 
 /// How records are sent, when the item comes and goes, and how many replicas its topics have at most.
 fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, LoadSpan, u32)> {
-    case.load.values().filter_map(|item| {
-        Some((item.role.as_produce()?, item.span, case.replicas_max(item)))
-    })
+    case.load.values().filter_map(|item| Some((item.role.as_produce()?, item.span, case.replicas_max(item))))
 }
 
 /// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max`, a command or a component leaves it open. A null broker

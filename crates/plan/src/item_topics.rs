@@ -63,7 +63,9 @@ pub(crate) fn may_be_shared(
     (system, topics): (&SystemPlan, &[(&String, &TopicPlan)]),
 ) -> Result<(), PlanError> {
     if let Some(message) = one_on_target(system, item) {
-        return Err(reader.wrong(&typed.topic, message).hint("name one of them, or another topic of the target"));
+        return Err(reader
+            .wrong(&typed.topic, message)
+            .hint("name one of them, or another topic of the target"));
     }
     let Some(produce) = item.role.as_produce().filter(|_| item.shared_topics) else { return Ok(()) };
     let hint = ONE_TOPIC_EACH;

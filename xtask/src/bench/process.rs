@@ -192,7 +192,12 @@ mod tests {
         let is_there = || Process::new(child).and_then(|one| one.stat()).is_ok_and(|stat| stat.state != 'Z');
         assert!(is_there());
         drop(server);
-        assert!(!is_there(), "process {child} outlived its launcher");
+        // A process that was killed is not waited for here.
+        let until = Instant::now() + std::time::Duration::from_secs(60);
+        while is_there() {
+            assert!(Instant::now() < until, "process {child} outlived its launcher");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub(crate) fn given_bytes_per_s(trial: &TrialRows<'_>, window: Window) -> Option
     if producing().any(java::is_java) {
         return None;
     }
-    let of_item = producing()
-        .map(|item| item.tally.windowed.request_bytes as f64 * effective.replicas_mean(item.plan));
+    let of_item =
+        producing().map(|item| item.tally.windowed.request_bytes as f64 * effective.replicas_mean(item.plan));
     Some(of_item.sum::<f64>() / window.seconds())
 }

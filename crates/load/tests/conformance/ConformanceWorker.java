@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
  * Run by the lab as {@code java ConformanceWorker}, with the lab's socket as descriptor 0.
  */
 public final class ConformanceWorker {
-    static final int PROTOCOL = 7;
+    static final int PROTOCOL = 8;
     static final int FRAME_BYTES_MAX = 64 << 20;
     static final long SECOND = 1_000_000_000L;
     static final long MEASURE_AHEAD_NS = SECOND;

@@ -16,7 +16,8 @@ final class Threads {
     /** First kdyno's, then Java's own, of which {@code Notification Thread} tells {@link Readings} of collections. */
     private static final Set<String> LEFT_OUT = Set.of(
             "main", Link.THREAD, Readings.THREAD, Main.END_THREAD,
-            "Reference Handler", "Finalizer", "Signal Dispatcher", "Common-Cleaner", "Notification Thread");
+            "Reference Handler", "Finalizer", "Signal Dispatcher", "Common-Cleaner", "Logging-Cleaner",
+            "Notification Thread");
 
     private final com.sun.management.ThreadMXBean bean;
     private final boolean hasCpu;
