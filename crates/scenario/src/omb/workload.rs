@@ -24,9 +24,9 @@ const KEYS: &[&str] = &[
     "consumerOnly",
 ];
 /// Topics at most.
-const TOPICS_MAX: u32 = 100;
+const TOPICS_MAX: u32 = 1_000;
 /// Threads of the worker at most: it has one for the producers of each topic, and one for each of its consumer groups.
-const THREADS_MAX: u32 = 300;
+const THREADS_MAX: u32 = 1_000;
 /// Bytes of each of OMB's keys.
 const KEY_BYTES: u32 = 10;
 /// From here on OMB's files mean the maximum rate.
@@ -183,8 +183,8 @@ impl OmbWorkload {
         let threads = self.topics.saturating_mul(self.subscriptions.saturating_add(1));
         if self.topics > TOPICS_MAX || threads > THREADS_MAX {
             let message = format!(
-                "`topics`: {} with {} consumer groups each are more than the {TOPICS_MAX} topics and {THREADS_MAX} threads that a \
-                 scenario is written for",
+                "`topics`: {} with {} consumer groups each are more than {TOPICS_MAX} topics or {THREADS_MAX} threads, one for \
+                 the producers of each topic and one for each of its groups",
                 self.topics, self.subscriptions
             );
             return Err(InputError::whole(message).hint("fewer topics, or more `partitionsPerTopic`"));
