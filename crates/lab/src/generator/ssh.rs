@@ -344,7 +344,7 @@ mod tests {
         let (mut killed, mut stdout) = started("sleep 120 & echo connection lost >&2; echo; wait");
         killed.kill();
         assert_eq!((killed.end(), killed.last_words().as_str()), (None, words));
-        stdout.read_to_string(&mut String::new()).expect("its end, once nobody has it open");
+        stdout.read_to_string(&mut String::new()).expect("its end, once no process has it open");
         assert!(begin.elapsed() < WHOLE, "{:?}", begin.elapsed());
         // As a master that stays.
         let (mut ended, _stdout) = started("sleep 120 & echo connection lost >&2; echo");
